@@ -1,0 +1,69 @@
+//! Paths from outside (archives, arguments of tools) that must stay below a root.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::{Error, Result, symlink_metadata};
+
+/// A path that would leave its root.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unsafe path '{0}'")]
+pub struct UnsafePath(pub String);
+
+/// Checks a relative path as found in an archive and gives it back without `.` components.
+///
+/// Refused: absolute paths, drive letters, `..`, backslashes, NUL and an empty path.
+pub fn confined_relative(raw: &str) -> std::result::Result<PathBuf, UnsafePath> {
+    let refuse = || UnsafePath(raw.escape_debug().to_string());
+    let drive = raw.as_bytes().get(1) == Some(&b':')
+        && raw.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
+    if drive || raw.contains(['\\', '\0']) {
+        return Err(refuse());
+    }
+    let mut clean = PathBuf::new();
+    for component in Path::new(raw).components() {
+        match component {
+            Component::Normal(part) => clean.push(part),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(refuse());
+            }
+        }
+    }
+    if clean.as_os_str().is_empty() {
+        Err(refuse())
+    } else {
+        Ok(clean)
+    }
+}
+
+/// Joins a confined path to a root, refusing if any existing component below the root is a link.
+pub fn join_without_symlinks(root: &Path, relative: &Path) -> Result<PathBuf> {
+    let mut path = root.to_owned();
+    for component in relative.components() {
+        path.push(component);
+        match symlink_metadata(&path) {
+            Ok(meta) if meta.is_symlink() => return Err(Error::SymlinkInPath { path }),
+            Ok(_) => {}
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_paths_are_cleaned() {
+        assert_eq!(confined_relative("./a/./b").unwrap(), PathBuf::from("a/b"));
+    }
+
+    #[test]
+    fn everything_that_could_leave_the_root_is_refused() {
+        for bad in ["", ".", "/x", "a/../../x", "..", "C:x", "a\\..\\x", "a\0b"] {
+            assert!(confined_relative(bad).is_err(), "{bad:?} was accepted");
+        }
+    }
+}

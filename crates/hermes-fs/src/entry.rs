@@ -1,0 +1,68 @@
+//! Directory listings in a stable order.
+
+use std::ffi::OsString;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// What an entry is, without following links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link.
+    Symlink,
+    /// A socket, FIFO or device: nothing of these is ever copied or archived.
+    Special,
+}
+
+impl From<std::fs::FileType> for Kind {
+    fn from(file_type: std::fs::FileType) -> Self {
+        if file_type.is_symlink() {
+            Self::Symlink
+        } else if file_type.is_dir() {
+            Self::Dir
+        } else if file_type.is_socket()
+            || file_type.is_fifo()
+            || file_type.is_char_device()
+            || file_type.is_block_device()
+        {
+            Self::Special
+        } else {
+            Self::File
+        }
+    }
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Name within the directory.
+    pub name: OsString,
+    /// Full path.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Lists a directory, sorted by name, so that every walk of ours is repeatable.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn read_dir(path: &Path) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(Error::io("list", path))? {
+        let entry = entry.map_err(Error::io("list", path))?;
+        let file_type = entry
+            .file_type()
+            .map_err(Error::io("look at", &entry.path()))?;
+        entries.push(Entry {
+            name: entry.file_name(),
+            path: entry.path(),
+            kind: Kind::from(file_type),
+        });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}

@@ -1,0 +1,161 @@
+//! The one error of the crate: what was attempted, on which path, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Result of a file operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A file operation that did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("could not {action} {}: {}", path.display(), describe(source))]
+    Io {
+        /// Verb phrase that completes "could not … PATH".
+        action: &'static str,
+        /// The path in question.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file is larger than its reader accepts.
+    #[error("{} is too large: {size} bytes, at most {limit} are read", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size, or the least size known.
+        size: u64,
+        /// The reader's cap.
+        limit: u64,
+    },
+    /// A text file holds bytes that are not UTF-8.
+    #[error("{} is not UTF-8 text (first bad byte at offset {offset})", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// Offset of the first offending byte.
+        offset: usize,
+    },
+    /// Something is in the way of a file or directory that must not exist yet.
+    #[error("{} already exists", path.display())]
+    AlreadyExists {
+        /// What is in the way.
+        path: PathBuf,
+    },
+    /// Another process kept a lock for longer than we wait.
+    #[error("{what} is locked by another process ({}, waited {} s)", path.display(), waited.as_secs_f32())]
+    LockTimeout {
+        /// What the lock protects, in the user's words.
+        what: String,
+        /// The lock file.
+        path: PathBuf,
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// A path component is a symbolic link where none is allowed.
+    #[error("{} is a symbolic link; refusing to write through it", path.display())]
+    SymlinkInPath {
+        /// The offending component.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// Builds the closure for `map_err` on an `io::Result`.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// The path the error is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::NotUtf8 { path, .. }
+            | Self::AlreadyExists { path }
+            | Self::LockTimeout { path, .. }
+            | Self::SymlinkInPath { path } => path,
+        }
+    }
+
+    /// Kind of the underlying I/O error, if there is one.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        }
+    }
+
+    /// Whether the path does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.io_kind() == Some(io::ErrorKind::NotFound)
+    }
+
+    /// Whether the disk or quota is full: the machine's trouble, not the user's input.
+    pub fn is_storage_full(&self) -> bool {
+        matches!(
+            self.io_kind(),
+            Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        )
+    }
+
+    /// What the user can do next, where we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { source, path, .. } => io_hint(source, path),
+            Self::TooLarge { path, .. } => Some(format!("check what wrote {}", path.display())),
+            Self::NotUtf8 { .. } => Some("save the file as UTF-8 and try again".to_owned()),
+            Self::AlreadyExists { .. } => None,
+            Self::LockTimeout { .. } => {
+                Some("wait for the other command to finish, then try again".to_owned())
+            }
+            Self::SymlinkInPath { .. } => {
+                Some("replace the link by the directory it points to".to_owned())
+            }
+        }
+    }
+}
+
+/// Says in plain words what the common errors mean; `io::Error` adds "(os error 13)".
+fn describe(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of the path is not a directory".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => {
+            let text = source.to_string();
+            match text.split_once(" (os error") {
+                Some((words, _)) => words.to_lowercase(),
+                None => text,
+            }
+        }
+    }
+}
+
+fn io_hint(source: &io::Error, path: &Path) -> Option<String> {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "check the owner and mode of {}",
+            path.parent().unwrap_or(path).display()
+        )),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("free some space; the old content is untouched".to_owned())
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("remount it writable or set HERMES_HOME elsewhere".to_owned())
+        }
+        io::ErrorKind::NotADirectory => Some("move the file that is in the way".to_owned()),
+        _ => None,
+    }
+}

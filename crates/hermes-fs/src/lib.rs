@@ -1,0 +1,34 @@
+//! Files, the careful way: atomic writes, locks with a timeout, staged directories, confined
+//! paths and size caps.
+//!
+//! Everything in the product that changes a file goes through this crate, for three reasons:
+//! every error names the path and what was attempted, every write is either whole or absent after
+//! a crash, and every write point carries the [`fault`] hook with which tests prove the second.
+//! It knows nothing of what the files mean.
+
+mod atomic;
+mod confine;
+mod copy;
+mod entry;
+mod error;
+pub mod fault;
+mod lock;
+mod mutate;
+mod read;
+mod staging;
+
+pub use atomic::{create_new, write_atomic, write_atomic_exact};
+pub use confine::{UnsafePath, confined_relative, join_without_symlinks};
+pub use copy::{Copied, CopyFilter, Verdict, copy_file, copy_tree};
+pub use entry::{Entry, Kind, read_dir};
+pub use error::{Error, Result};
+pub use lock::{FileLock, LockOptions};
+pub use mutate::{
+    chown, create_dir, create_dir_all, remove_file, remove_file_if_present, remove_tree, rename,
+    rename_exclusive, set_mode, symlink, sync_dir,
+};
+pub use read::{
+    canonicalize, exists_no_follow, metadata, open, open_append, read_capped, read_link,
+    read_optional, read_text_capped, symlink_metadata,
+};
+pub use staging::Staging;

@@ -1,0 +1,105 @@
+//! `flock` with a deadline.
+//!
+//! The lock file is never unlinked: deleting it while another process holds its descriptor would
+//! let two processes own "the" lock, each on its own inode.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::{Error, Result};
+
+/// How long to sleep between tries; the kernel has no `flock` with a timeout.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What a lock protects and how long to wait for it.
+#[derive(Debug, Clone, Copy)]
+pub struct LockOptions<'a> {
+    /// In the user's words, for the error message ("config.yaml of profile coder").
+    pub what: &'a str,
+    /// Longest wait.
+    pub timeout: Duration,
+    /// Mode of a lock file that does not exist yet.
+    pub mode: u32,
+}
+
+impl<'a> LockOptions<'a> {
+    /// Ten seconds, mode 0600.
+    pub fn new(what: &'a str) -> Self {
+        Self {
+            what,
+            timeout: Duration::from_secs(10),
+            mode: 0o600,
+        }
+    }
+}
+
+/// An exclusive lock, held until dropped or until the process ends, however it ends.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+    path: PathBuf,
+}
+
+impl FileLock {
+    /// Takes the lock, waiting up to the timeout.
+    pub fn acquire(path: &Path, options: &LockOptions<'_>) -> Result<Self> {
+        let file = open_lock_file(path, options.mode)?;
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => {
+                    return Ok(Self {
+                        _file: file,
+                        path: path.to_owned(),
+                    });
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let waited = start.elapsed();
+                    if waited >= options.timeout {
+                        return Err(Error::LockTimeout {
+                            what: options.what.to_owned(),
+                            path: path.to_owned(),
+                            waited,
+                        });
+                    }
+                    std::thread::sleep(POLL.min(options.timeout.saturating_sub(waited)));
+                }
+                Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
+            }
+        }
+    }
+
+    /// Whether some process holds the lock. Never creates, writes or removes anything.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        let file = match crate::open(path) {
+            Ok(file) => file,
+            Err(error) if error.is_not_found() => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(source)) => Err(Error::io("probe the lock", path)(source)),
+        }
+    }
+
+    /// The lock file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+fn open_lock_file(path: &Path, mode: u32) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(mode)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .map_err(Error::io("open the lock", path))
+}

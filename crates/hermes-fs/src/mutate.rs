@@ -1,0 +1,180 @@
+//! Single changes to the file system, each a write point.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{CWD, RenameFlags};
+
+use crate::{Error, Kind, Result, fault, read_dir, symlink_metadata};
+
+/// Tries of [`remove_tree`], for a directory that someone is still writing to.
+const REMOVE_TRIES: u32 = 3;
+
+/// Creates one directory that must not exist yet, with exactly this mode.
+pub fn create_dir(path: &Path, mode: u32) -> Result<()> {
+    fault::point();
+    match DirBuilder::new().mode(mode & 0o700).create(path) {
+        Ok(()) => set_mode(path, mode),
+        Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(Error::AlreadyExists {
+                path: path.to_owned(),
+            })
+        }
+        Err(source) => Err(Error::io("create the directory", path)(source)),
+    }
+}
+
+/// Creates a directory and its missing ancestors, each new one with this mode. An existing
+/// directory is left as it is.
+pub fn create_dir_all(path: &Path, mode: u32) -> Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        create_dir_all(parent, mode)?;
+    }
+    match create_dir(path, mode) {
+        // Lost a race to another process that wanted the same directory.
+        Err(Error::AlreadyExists { .. }) if path.is_dir() => Ok(()),
+        Err(Error::AlreadyExists { .. }) => {
+            let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+            Err(Error::io("create the directory", path)(source))
+        }
+        other => other,
+    }
+}
+
+/// Sets the permission bits, following links.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
+    fault::point();
+    std::fs::set_permissions(path, Permissions::from_mode(mode))
+        .map_err(Error::io("set the mode of", path))
+}
+
+/// Sets owner and group of the path itself, never of what a link points to.
+pub fn chown(path: &Path, uid: u32, gid: u32) -> Result<()> {
+    fault::point();
+    std::os::unix::fs::lchown(path, Some(uid), Some(gid))
+        .map_err(Error::io("change the owner of", path))
+}
+
+/// Renames, replacing what is there, and makes it durable.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    fault::point();
+    std::fs::rename(from, to).map_err(Error::io("rename", from))?;
+    fault::point();
+    to.parent().map_or(Ok(()), sync_dir)
+}
+
+/// Renames unless the target exists, decided by the kernel in one step.
+pub fn rename_exclusive(from: &Path, to: &Path) -> Result<()> {
+    fault::point();
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::EXIST) => {
+            return Err(Error::AlreadyExists {
+                path: to.to_owned(),
+            });
+        }
+        // Some network file systems lack the flag; a check first is the best they allow.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            if crate::exists_no_follow(to) {
+                return Err(Error::AlreadyExists {
+                    path: to.to_owned(),
+                });
+            }
+            return rename(from, to);
+        }
+        Err(errno) => return Err(Error::io("rename", from)(errno.into())),
+    }
+    fault::point();
+    to.parent().map_or(Ok(()), sync_dir)
+}
+
+/// Creates a symbolic link at `link` that says `target`.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn symlink(target: &Path, link: &Path) -> Result<()> {
+    fault::point();
+    std::os::unix::fs::symlink(target, link).map_err(Error::io("link", link))
+}
+
+/// Removes a file or link.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn remove_file(path: &Path) -> Result<()> {
+    fault::point();
+    std::fs::remove_file(path).map_err(Error::io("remove", path))
+}
+
+/// Removes a file or link; says whether there was one.
+pub fn remove_file_if_present(path: &Path) -> Result<bool> {
+    match remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a directory tree or a file, whichever it is; links inside are removed, not followed.
+///
+/// Directories without write permission get it first. A directory that fills up again while it is
+/// removed is tried three times.
+pub fn remove_tree(path: &Path) -> Result<()> {
+    let mut attempt = 1;
+    loop {
+        match remove_once(path) {
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error)
+                if error.io_kind() == Some(std::io::ErrorKind::DirectoryNotEmpty)
+                    && attempt < REMOVE_TRIES =>
+            {
+                std::thread::sleep(Duration::from_millis(300) * attempt);
+                attempt += 1;
+            }
+            other => return other,
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+fn remove_once(path: &Path) -> Result<()> {
+    let meta = symlink_metadata(path)?;
+    if !meta.is_dir() {
+        return remove_file(path);
+    }
+    if meta.permissions().mode() & 0o700 != 0o700 {
+        set_mode(path, 0o700)?;
+    }
+    for entry in read_dir(path)? {
+        let removed = match entry.kind {
+            Kind::Dir => remove_once(&entry.path),
+            Kind::File | Kind::Symlink | Kind::Special => remove_file(&entry.path),
+        };
+        match removed {
+            // Gone already: that is what we wanted.
+            Err(error) if error.is_not_found() => {}
+            other => other?,
+        }
+    }
+    fault::point();
+    std::fs::remove_dir(path).map_err(Error::io("remove", path))
+}
+
+/// Makes renames and creations in a directory durable.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn sync_dir(path: &Path) -> Result<()> {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    let dir = File::open(path).map_err(Error::io("open", path))?;
+    match dir.sync_all() {
+        // Some file systems have nothing to sync for a directory and say so.
+        Err(source) if source.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
+        other => other.map_err(Error::io("sync", path)),
+    }
+}

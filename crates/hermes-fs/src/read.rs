@@ -1,0 +1,108 @@
+//! Reading, with caps: no file of the user's makes us allocate without bound.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result, fault};
+
+/// Reads at most `limit` bytes; a larger file is an error, found before it is read.
+pub fn read_capped(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let file = open(path)?;
+    let meta = file.metadata().map_err(Error::io("read", path))?;
+    if meta.is_dir() {
+        let source = std::io::Error::from(std::io::ErrorKind::IsADirectory);
+        return Err(Error::io("read", path)(source));
+    }
+    if meta.is_file() && meta.len() > limit {
+        return Err(Error::TooLarge {
+            path: path.to_owned(),
+            size: meta.len(),
+            limit,
+        });
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(limit)).unwrap_or(0));
+    // The file may grow, or be a pipe whose length says nothing: the cap holds all the same.
+    file.take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(Error::io("read", path))?;
+    let size = bytes.len() as u64;
+    if size > limit {
+        return Err(Error::TooLarge {
+            path: path.to_owned(),
+            size,
+            limit,
+        });
+    }
+    Ok(bytes)
+}
+
+/// As [`read_capped`], with `None` for a file that does not exist.
+pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    match read_capped(path, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// As [`read_capped`], for UTF-8 text.
+pub fn read_text_capped(path: &Path, limit: u64) -> Result<String> {
+    String::from_utf8(read_capped(path, limit)?).map_err(|error| Error::NotUtf8 {
+        path: path.to_owned(),
+        offset: error.utf8_error().valid_up_to(),
+    })
+}
+
+/// Opens a file for reading. A FIFO without a writer does not block the open.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn open(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .map_err(Error::io("open", path))
+}
+
+/// Opens a file for appending, creating it with `mode`; never through a symbolic link.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn open_append(path: &Path, mode: u32) -> Result<File> {
+    fault::point();
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(mode)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .map_err(Error::io("open", path))
+}
+
+/// Metadata, following symbolic links.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn metadata(path: &Path) -> Result<Metadata> {
+    std::fs::metadata(path).map_err(Error::io("look at", path))
+}
+
+/// Metadata of the path itself, be it a link.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn symlink_metadata(path: &Path) -> Result<Metadata> {
+    std::fs::symlink_metadata(path).map_err(Error::io("look at", path))
+}
+
+/// Whether anything, even a dangling link, has this name.
+pub fn exists_no_follow(path: &Path) -> bool {
+    symlink_metadata(path).is_ok()
+}
+
+/// Absolute path without links.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn canonicalize(path: &Path) -> Result<PathBuf> {
+    std::fs::canonicalize(path).map_err(Error::io("resolve", path))
+}
+
+/// Target of a symbolic link, as written in it.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn read_link(path: &Path) -> Result<PathBuf> {
+    std::fs::read_link(path).map_err(Error::io("read the link", path))
+}

@@ -1,0 +1,153 @@
+//! `hermes-fs` against a real file system.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::time::Duration;
+
+use hermes_fs::{Error, FileLock, LockOptions, Staging, Verdict};
+use pretty_assertions::assert_eq;
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn atomic_write_keeps_mode_and_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().join("real.yaml");
+    std::fs::write(&real, "old").unwrap();
+    std::fs::set_permissions(&real, PermissionsExt::from_mode(0o640)).unwrap();
+    std::fs::create_dir(dir.path().join("sub")).unwrap();
+    let link = dir.path().join("sub/link.yaml");
+    symlink("../real.yaml", &link).unwrap();
+
+    hermes_fs::write_atomic(&link, b"new", 0o600).unwrap();
+
+    assert_eq!(std::fs::read(&real).unwrap(), b"new");
+    assert_eq!(mode(&real), 0o640);
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+#[test]
+fn atomic_write_gives_new_files_their_mode_and_leaves_no_temporary() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(".env");
+    hermes_fs::write_atomic(&file, b"A=1\n", 0o600).unwrap();
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_failed_write_names_the_target_and_leaves_the_old_file() {
+    let error = hermes_fs::write_atomic(Path::new("/nonexistent/dir/f"), b"x", 0o600).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "could not write /nonexistent/dir/f: no such file or directory"
+    );
+}
+
+#[test]
+fn link_loops_are_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    symlink("b", dir.path().join("a")).unwrap();
+    symlink("a", dir.path().join("b")).unwrap();
+    assert!(hermes_fs::write_atomic(&dir.path().join("a"), b"x", 0o600).is_err());
+}
+
+#[test]
+fn reading_is_capped() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("big");
+    std::fs::write(&file, [b'x'; 11]).unwrap();
+    assert!(matches!(
+        hermes_fs::read_capped(&file, 10),
+        Err(Error::TooLarge {
+            size: 11,
+            limit: 10,
+            ..
+        })
+    ));
+    assert_eq!(hermes_fs::read_capped(&file, 11).unwrap().len(), 11);
+    assert!(matches!(
+        hermes_fs::read_capped(Path::new("/dev/zero"), 100),
+        Err(Error::TooLarge { .. })
+    ));
+}
+
+#[test]
+fn a_lock_times_out_with_a_name_and_is_freed_on_drop() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config.yaml.lock");
+    let options = LockOptions {
+        timeout: Duration::from_millis(30),
+        ..LockOptions::new("config.yaml")
+    };
+    assert!(!FileLock::is_held(&path).unwrap());
+    let held = FileLock::acquire(&path, &options).unwrap();
+    assert!(FileLock::is_held(&path).unwrap());
+    let error = FileLock::acquire(&path, &options).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("config.yaml is locked by another process")
+    );
+    let inode = std::fs::metadata(&path).unwrap().ino();
+    drop(held);
+    FileLock::acquire(&path, &options).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode);
+}
+
+#[test]
+fn staging_publishes_once_and_cleans_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("coder");
+    let staging = Staging::begin(dir.path(), "coder").unwrap();
+    std::fs::write(staging.path().join("f"), "x").unwrap();
+    staging.publish(&target).unwrap();
+    assert_eq!(mode(&target), 0o700);
+
+    let second = Staging::begin(dir.path(), "coder").unwrap();
+    assert!(matches!(
+        second.publish(&target),
+        Err(Error::AlreadyExists { .. })
+    ));
+    let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
+#[test]
+fn trees_are_copied_without_special_files_and_removed_when_unwritable() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = dir.path().join("from");
+    std::fs::create_dir_all(from.join("a/locked")).unwrap();
+    std::fs::write(from.join("a/f"), "12345").unwrap();
+    std::fs::write(from.join("a/skip.pyc"), "x").unwrap();
+    std::fs::write(from.join("a/locked/g"), "x").unwrap();
+    symlink("f", from.join("a/l")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(from.join("a/s")).unwrap();
+    let to = dir.path().join("to");
+    std::fs::create_dir(&to).unwrap();
+
+    let copied = hermes_fs::copy_tree(&from, &to, &mut |_: &Path, entry: &hermes_fs::Entry| {
+        if entry.path.extension().is_some_and(|e| e == "pyc") {
+            Verdict::Skip
+        } else {
+            Verdict::Copy
+        }
+    })
+    .unwrap();
+
+    assert_eq!((copied.files, copied.bytes), (3, 6));
+    assert!(!to.join("a/s").exists());
+    assert!(!to.join("a/skip.pyc").exists());
+    assert_eq!(std::fs::read_link(to.join("a/l")).unwrap(), Path::new("f"));
+    std::fs::set_permissions(to.join("a/locked"), PermissionsExt::from_mode(0o500)).unwrap();
+    hermes_fs::remove_tree(&to).unwrap();
+    assert!(!to.exists());
+    hermes_fs::remove_tree(&to).unwrap();
+}
