@@ -52,7 +52,8 @@ fn is_literal(node: &Node) -> bool {
     match &node.target().kind {
         NodeKind::Scalar(Value::String(text)) => {
             let text = text.trim();
-            !text.is_empty() && !(text.starts_with("${") && text.ends_with('}'))
+            let reference = text.starts_with("${") && text.ends_with('}');
+            !text.is_empty() && !reference
         }
         // An unquoted key of digits is a number to YAML and a secret all the same.
         NodeKind::Scalar(Value::Number(_)) => true,
