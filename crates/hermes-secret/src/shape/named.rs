@@ -36,9 +36,16 @@ pub(super) fn value_of_name(text: &str, start: usize, end: usize, spans: &mut Ve
     let name_end = run(bytes, end, is_name).min(end + LONGEST_NAME_HALF);
     let raw = text.get(name_start..name_end).unwrap_or_default();
     let name = raw.trim_start_matches('-');
+    let flag = raw.len() > name.len();
+    // Most hits are words of prose; what follows tells so before the name is taken apart.
+    let next = run(bytes, name_end, |byte| {
+        is_blank(byte) || matches!(byte, b'\\' | b'"' | b'\'')
+    });
+    if !flag && !matches!(at(bytes, next), Some(b'=' | b':')) {
+        return name_end;
+    }
     let header = HeaderName::of(name);
     if header.is_some() || is_secret_name(name) {
-        let flag = raw.len() > name.len();
         spans.extend(value(text, name_start, name_end, header, flag));
     }
     name_end
