@@ -101,6 +101,7 @@ fn push_printable(line: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -168,5 +169,21 @@ mod tests {
         let line = line(&record(&"ä".repeat(LONGEST_MESSAGE)));
         assert!(line.len() < LONGEST_MESSAGE + 200);
         assert!(line.ends_with("… [131072 bytes cut]\n"), "{}", line.len());
+    }
+
+    proptest! {
+        #[test]
+        fn one_record_is_one_head_and_no_control_character(
+            message in "(.|\n|\r|2026-01-01 00:00:00,000 ERROR x: y\n){0,12}",
+            session in ".{0,8}",
+            logger in ".{0,8}",
+        ) {
+            let strange = Record { session: Some(session), logger, ..record(&message) };
+            let line = line(&strange);
+            prop_assert!(line.ends_with('\n'));
+            let heads = line.lines().filter(|line| Head::parse(line).is_some());
+            prop_assert_eq!(heads.count(), 1, "{}", line);
+            prop_assert!(!line.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+        }
     }
 }

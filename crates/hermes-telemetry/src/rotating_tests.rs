@@ -1,3 +1,5 @@
+//! One process and what others may do to its file meanwhile.
+
 #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
 
 use std::fs;
@@ -91,10 +93,11 @@ fn a_file_rotated_or_removed_by_another_process_is_left_at_once() {
     log.append(b"a1\n").unwrap();
     let path = dir.path().join("logs/x.log");
     fs::rename(&path, rotated(&path, 1)).unwrap();
+    fs::write(&path, "theirs\n").unwrap();
     log.append(b"b2\n").unwrap();
     assert_eq!(
         contents(dir.path()),
-        named(&[("x.log", "b2\n"), ("x.log.1", "a1\n")])
+        named(&[("x.log", "theirs\nb2\n"), ("x.log.1", "a1\n")])
     );
     fs::remove_file(&path).unwrap();
     log.append(b"c3\n").unwrap();

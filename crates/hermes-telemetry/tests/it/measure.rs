@@ -11,6 +11,10 @@ use jiff::Timestamp;
 #[test]
 #[ignore = "measures, proves nothing"]
 fn measure_append_and_read() {
+    let start = Instant::now();
+    let zone = jiff::tz::TimeZone::system();
+    println!("zone {:?}", start.elapsed());
+    drop(zone);
     let dir = tempfile::tempdir().unwrap();
     let writer = LogWriter::new(LogSettings {
         max_bytes: 50_000_000,
