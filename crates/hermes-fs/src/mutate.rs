@@ -70,6 +70,16 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     to.parent().map_or(Ok(()), sync_dir)
 }
 
+/// Renames, replacing what is there; durable only after a [`sync_filesystem`]. For long series of
+/// moves that a journal can repeat.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn rename_deferred(from: &Path, to: &Path) -> Result<()> {
+    fault::point();
+    std::fs::rename(from, to).map_err(Error::io("rename", from))?;
+    fault::point();
+    Ok(())
+}
+
 /// Renames unless the target exists, decided by the kernel in one step.
 pub fn rename_exclusive(from: &Path, to: &Path) -> Result<()> {
     fault::point();
@@ -177,4 +187,19 @@ pub fn sync_dir(path: &Path) -> Result<()> {
         Err(source) if source.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
         other => other.map_err(Error::io("sync", path)),
     }
+}
+
+/// Makes everything written so far to the file system of `path` durable: one flush instead of one
+/// per file.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn sync_filesystem(path: &Path) -> Result<()> {
+    let dir = File::open(path).map_err(Error::io("open", path))?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&dir).map_err(|errno| Error::io("sync", path)(errno.into()))?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        rustix::fs::sync();
+        dir.sync_all().map_err(Error::io("sync", path))?;
+    }
+    Ok(())
 }
