@@ -1,3 +1,4 @@
 //! Placeholder.
 
 pub mod archive;
+pub mod backup;

@@ -1,0 +1,13 @@
+//! `hermes-home` against real files and processes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+mod archive;
+mod backup;
+mod database;
+mod killed;
+mod restore;
+mod tree;
