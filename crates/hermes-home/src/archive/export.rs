@@ -8,18 +8,16 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use flate2::write::GzEncoder;
-use hermes_fs::{Entry, Kind, Staging};
+use hermes_fs::{Entry, Kind};
 use tar::{EntryType, Header};
 
 use super::exclude::is_excluded;
 use super::links::Links;
 use super::{Error, Result};
+use crate::backup::pending_output::PendingOutput;
 
-/// Hidden directories of exports begin with this.
-const STAGING: &str = "hermes-export-";
 /// Largest `config.yaml` we look into.
 const MAX_CONFIG: u64 = 16 * 1024 * 1024;
 
@@ -62,18 +60,13 @@ pub struct ExportReport {
 
 /// Exports a profile.
 pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
     let home = hermes_fs::canonicalize(request.home)?;
-    let (parent, output) = locate_output(request.output)?;
-    Staging::sweep(&parent, STAGING)?;
-    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let staging = Staging::begin(&parent, &format!("{STAGING}{serial}"))?;
-    let built = staging.path().join("profile.tar.gz");
-    let file = hermes_fs::create_new(&built, 0o600)?;
+    let (pending, file) = PendingOutput::begin(request.output)?;
+    let output = pending.target();
 
     let mut plan = Plan {
         is_default: request.is_default,
-        own: [output.clone(), staging.path().to_owned()],
+        own: [output.to_owned(), pending.working_dir().to_owned()],
         secrets: secret_files(&home),
         ..Plan::default()
     };
@@ -83,10 +76,10 @@ pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
     let mut writer = Writer {
         tar: tar::Builder::new(encoder),
         top: PathBuf::from(request.name),
-        output: &output,
-        staging: staging.path(),
+        output,
+        working_dir: pending.working_dir(),
         report: ExportReport {
-            path: output.clone(),
+            path: output.to_owned(),
             left_out: plan.left_out,
             ..ExportReport::default()
         },
@@ -96,23 +89,8 @@ pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
         writer.add(item, &plan.links)?;
     }
     let report = writer.finish()?;
-    hermes_fs::rename(&built, &output)?;
+    pending.publish()?;
     Ok(report)
-}
-
-/// Directory and real path of the output.
-fn locate_output(output: &Path) -> Result<(PathBuf, PathBuf)> {
-    let parent = match output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let parent = hermes_fs::canonicalize(parent)?;
-    let path = parent.join(output.file_name().unwrap_or_default());
-    if path.is_dir() {
-        let source = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(hermes_fs::Error::io("write", &path)(source).into());
-    }
-    Ok((parent, path))
 }
 
 /// Where the secrets really are, should the well-known names be links into the home.
@@ -197,7 +175,7 @@ struct Writer<'a> {
     tar: tar::Builder<GzEncoder<BufWriter<File>>>,
     top: PathBuf,
     output: &'a Path,
-    staging: &'a Path,
+    working_dir: &'a Path,
     report: ExportReport,
 }
 
@@ -248,7 +226,7 @@ impl Writer<'_> {
     }
 
     fn database(&mut self, relative: &Path, path: &Path) -> Result<()> {
-        let staged = self.staging.join("database.db");
+        let staged = self.working_dir.join("database.db");
         let options = hermes_store::BackupOptions::default();
         if let Err(error) = hermes_store::backup_to(path, &staged, &options, &mut |_| {}) {
             return self.leave_out(relative, error.to_string());

@@ -18,6 +18,7 @@ use hermes_fs::{Staging, fault};
 use super::links::Links;
 use super::member::{Extensions, Kind, Member};
 use super::{Error, Result};
+use crate::backup::pending_output::sweep;
 
 /// Hidden directories of imports begin with this.
 const STAGING: &str = "import-";
@@ -98,7 +99,7 @@ pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     let file = hermes_fs::open(request.archive)?;
     hermes_fs::create_dir_all(request.profiles_dir, 0o700)?;
-    Staging::sweep(request.profiles_dir, STAGING)?;
+    sweep(request.profiles_dir, STAGING);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let staging = Staging::begin(request.profiles_dir, &format!("{STAGING}{serial}"))?;
 

@@ -4,17 +4,14 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use hermes_fs::Staging;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use super::pending_output::{PendingOutput, locate};
 use super::walk::{Found, Item, Walk};
 use super::{Error, Failed, Progress, Result};
 
-/// Hidden directories of backups begin with this.
-const STAGING: &str = "hermes-backup-";
 /// Files from this size get the 64-bit header; below it they cannot outgrow the old one, because
 /// no more is read than there was at the start.
 const LARGE_FILE: u64 = 1 << 31;
@@ -82,7 +79,7 @@ impl BackupReport {
 pub fn plan_full(request: &BackupRequest<'_>) -> Result<BackupPlan> {
     let walk = Walk {
         root: hermes_fs::canonicalize(request.root)?,
-        own: locate(request.output).map_or_else(|_| Vec::new(), |(_, output)| vec![output]),
+        own: vec![locate(request.output)?],
         max_file_bytes: request.max_file_bytes,
     };
     count(&walk)
@@ -117,24 +114,19 @@ pub fn create_full(
     request: &BackupRequest<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<BackupReport> {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let (parent, output) = locate(request.output)?;
-    Staging::sweep(&parent, STAGING)?;
-    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let staging = Staging::begin(&parent, &format!("{STAGING}{serial}"))?;
+    let (pending, file) = PendingOutput::begin(request.output)?;
+    let output = pending.target().to_owned();
     let walk = Walk {
         root: hermes_fs::canonicalize(request.root)?,
-        own: vec![output.clone(), staging.path().to_owned()],
+        own: vec![output.clone(), pending.working_dir().to_owned()],
         max_file_bytes: request.max_file_bytes,
     };
     let plan = count(&walk)?;
 
-    let built = staging.path().join("backup.zip");
-    let file = hermes_fs::create_new(&built, 0o600)?;
     let rescue = file.try_clone().map_err(Error::write(&output))?;
     let mut writer = Writer {
         zip: ZipWriter::new(BufWriter::with_capacity(256 * 1024, file)),
-        staging: staging.path(),
+        working_dir: pending.working_dir(),
         buffer: vec![0; 64 * 1024],
         progress: Progress {
             files_total: plan.files,
@@ -154,29 +146,13 @@ pub fn create_full(
         return Err(error);
     }
     let mut report = writer.finish()?;
-    report.size = hermes_fs::symlink_metadata(&built)?.len();
-    hermes_fs::rename(&built, &output)?;
+    report.size = pending.publish()?;
     Ok(report)
-}
-
-/// Directory and real path of the output.
-fn locate(output: &Path) -> Result<(PathBuf, PathBuf)> {
-    let parent = match output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let parent = hermes_fs::canonicalize(parent)?;
-    let path = parent.join(output.file_name().unwrap_or_default());
-    if path.is_dir() {
-        let source = std::io::Error::from(std::io::ErrorKind::IsADirectory);
-        return Err(hermes_fs::Error::io("write", &path)(source).into());
-    }
-    Ok((parent, path))
 }
 
 struct Writer<'a> {
     zip: ZipWriter<BufWriter<File>>,
-    staging: &'a Path,
+    working_dir: &'a Path,
     buffer: Vec<u8>,
     progress: Progress,
     tell: &'a mut dyn FnMut(Progress),
@@ -209,7 +185,7 @@ impl Writer<'_> {
     }
 
     fn database(&mut self, item: &Item) -> Result<()> {
-        let staged = self.staging.join("database.db");
+        let staged = self.working_dir.join("database.db");
         let options = hermes_store::BackupOptions::default();
         match hermes_store::backup_to(&item.path, &staged, &options, &mut |_| {}) {
             Ok(_) => {

@@ -29,6 +29,7 @@ mod error;
 mod exclude;
 mod full;
 mod journal;
+pub(crate) mod pending_output;
 mod progress;
 mod quick;
 mod restore;

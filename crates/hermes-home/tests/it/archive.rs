@@ -121,7 +121,7 @@ fn a_profile_round_trips_without_its_secrets() {
     assert_eq!(
         tree::names(dir.path())
             .iter()
-            .filter(|name| name.contains("hermes-export"))
+            .filter(|name| name.contains(".tmp-"))
             .count(),
         0
     );

@@ -296,6 +296,28 @@ fn bad_labels_and_empty_homes_are_refused() {
 }
 
 #[test]
+#[ignore = "reads 5 GB; run by hand with --release"]
+fn a_file_beyond_four_gigabytes_is_stored_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    tree::put(&root, "config.yaml", "a: 1\n");
+    tree::put(&root, "huge", "");
+    let size = 5_000_000_000;
+    let huge = std::fs::File::options().write(true).open(root.join("huge"));
+    huge.unwrap().set_len(size).unwrap();
+    let output = dir.path().join("o.zip");
+    let report = back_up(&root, &output);
+    assert!(report.is_complete(), "{:?}", report.failed);
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(&output).unwrap()).unwrap();
+    let mut member = archive.by_name("huge").unwrap();
+    assert_eq!(member.size(), size);
+    assert_eq!(
+        std::io::copy(&mut member, &mut std::io::sink()).unwrap(),
+        size
+    );
+}
+
+#[test]
 #[ignore = "prints timings; run by hand with --release --no-capture"]
 fn timing_of_ten_thousand_files() {
     let dir = tempfile::tempdir().unwrap();
