@@ -70,10 +70,11 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     to.parent().map_or(Ok(()), sync_dir)
 }
 
-/// Renames, replacing what is there; durable only after a [`sync_filesystem`]. For long series of
-/// moves that a journal can repeat.
+/// Renames, replacing what is there, without waiting for the disk: for files such as rotated logs
+/// whose names need not survive a power cut, and for long series of moves that end in one
+/// [`sync_filesystem`].
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-pub fn rename_deferred(from: &Path, to: &Path) -> Result<()> {
+pub fn rename_unsynced(from: &Path, to: &Path) -> Result<()> {
     fault::point();
     std::fs::rename(from, to).map_err(Error::io("rename", from))?;
     fault::point();

@@ -193,7 +193,7 @@ fn move_one(source: &Path, root: &Path, relative: &Path) -> hermes_fs::Result<()
         }
         hermes_fs::sync_dir(parent)?;
     }
-    match hermes_fs::rename_deferred(source, &target) {
+    match hermes_fs::rename_unsynced(source, &target) {
         Err(error) if error.io_kind() == Some(io::ErrorKind::CrossesDevices) => {
             move_across(source, &target)
         }
