@@ -8,6 +8,8 @@
 mod archive;
 mod backup;
 mod database;
+// The hook that kills exists in debug builds only.
+#[cfg(debug_assertions)]
 mod killed;
 mod restore;
 mod tree;
