@@ -1,1 +1,4 @@
 //! Placeholder.
+
+pub mod archive;
+pub mod backup;

@@ -121,6 +121,57 @@ fn staging_publishes_once_and_cleans_up() {
 }
 
 #[test]
+fn only_old_staging_of_dead_makers_is_swept() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let dead = child.id();
+    child.wait().unwrap();
+    let make = |name: &str, old: bool| {
+        let path = dir.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        if old {
+            let then = std::time::SystemTime::now() - Duration::from_hours(2);
+            std::fs::File::open(&path)
+                .unwrap()
+                .set_modified(then)
+                .unwrap();
+        }
+        path
+    };
+    let stale = make(&format!(".import-0.tmp-{dead}"), true);
+    let kept = [
+        make(&format!(".import-1.tmp-{dead}"), false),
+        make(&format!(".import-2.tmp-{}", std::process::id()), true),
+        make(&format!(".other.tmp-{dead}"), true),
+        make("import-visible", true),
+    ];
+    assert_eq!(Staging::sweep(dir.path(), "import-").unwrap(), 1);
+    assert!(!stale.exists());
+    assert!(kept.iter().all(|path| path.exists()));
+}
+
+#[test]
+fn open_regular_refuses_links_and_fifos() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f");
+    std::fs::write(&file, "123").unwrap();
+    let link = dir.path().join("l");
+    symlink("f", &link).unwrap();
+    let (_, meta) = hermes_fs::open_regular(&file).unwrap();
+    assert_eq!(meta.len(), 3);
+    assert!(hermes_fs::open_regular(&link).is_err());
+    let fifo = dir.path().join("p");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(hermes_fs::open_regular(&fifo).is_err());
+}
+
+#[test]
 fn trees_are_copied_without_special_files_and_removed_when_unwritable() {
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");
