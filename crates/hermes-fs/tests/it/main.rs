@@ -121,6 +121,35 @@ fn staging_publishes_once_and_cleans_up() {
 }
 
 #[test]
+fn builders_of_the_same_name_in_one_process_do_not_meet() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Staging::begin(dir.path(), "coder").unwrap();
+    let second = Staging::begin(dir.path(), "coder").unwrap();
+    assert_ne!(first.path(), second.path());
+}
+
+#[test]
+fn the_sweep_takes_what_crashed_builders_left_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = Staging::begin(dir.path(), "live").unwrap();
+    // The pid is one that runs: only the lock says that nobody builds here any more.
+    let left = dir
+        .path()
+        .join(format!(".coder.tmp-{}", std::process::id()));
+    std::fs::create_dir_all(left.join("sub")).unwrap();
+    for other in [".coder.tmp", ".git", "coder", ".coder.deleted-1"] {
+        std::fs::create_dir(dir.path().join(other)).unwrap();
+    }
+    symlink("coder", dir.path().join(".link.tmp-1")).unwrap();
+
+    assert_eq!(Staging::sweep(dir.path()).unwrap(), 1);
+    assert!(!left.exists());
+    assert!(live.path().is_dir());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 6);
+    assert_eq!(Staging::sweep(&dir.path().join("none")).unwrap(), 0);
+}
+
+#[test]
 fn trees_are_copied_without_special_files_and_removed_when_unwritable() {
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");
