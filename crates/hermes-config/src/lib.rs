@@ -1,6 +1,9 @@
 //! Configuration: environment variables, `config.yaml`, `.env`, and which of them wins.
 
 mod environment;
+mod literal_secrets;
 pub mod vars;
+pub mod yaml;
 
 pub use environment::{Environment, is_truthy};
+pub use literal_secrets::{blank_secrets, literal_secrets};

@@ -1,0 +1,17 @@
+//! YAML with positions: reading for settings, and edits that leave every other byte alone.
+//!
+//! Parsing is `granit-parser`'s. This module keeps where each value stands, resolves plain scalars
+//! as PyYAML does (`on` is a boolean, `010` is eight), since both programs share the files, and
+//! changes text by splicing only the bytes of the value in question.
+
+mod edit;
+mod node;
+mod parse;
+mod render;
+mod scalar;
+
+pub use edit::{Edit, EditError, remove, set, set_in_value};
+pub use node::{Document, Entry, Node, NodeKind};
+pub use parse::YamlError;
+pub use render::{to_block_text, to_flow_text};
+pub use scalar::resolve_plain;
