@@ -1,7 +1,9 @@
 //! Configuration: environment variables, `config.yaml`, `.env`, and which of them wins.
 
+pub mod dotenv;
 mod environment;
 mod literal_secrets;
+pub mod schema;
 pub mod vars;
 pub mod yaml;
 

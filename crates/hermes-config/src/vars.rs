@@ -40,14 +40,98 @@ vars! {
     HERMES_GID;
     /// Set in gateways that s6 supervises: the sticky profile is not consulted.
     HERMES_S6_SUPERVISED_CHILD;
-    /// `false` turns off the masking of secrets in logs; fixed when a process starts.
+    /// Overrides the setting `security.redact_secrets`; fixed when a process starts.
     HERMES_REDACT_SECRETS;
     /// Largest file, in megabytes, that `backup` takes; 0 means no limit, unset means 2048.
     HERMES_BACKUP_MAX_FILE_MB;
     /// `1` skips the migration of settings when a container boots.
     HERMES_SKIP_CONFIG_MIGRATION;
-    /// Zone for timestamps; overrides the setting `timezone`.
+    /// Overrides the setting `timezone`.
     HERMES_TIMEZONE;
+    /// Overrides the setting `terminal.backend`.
+    TERMINAL_ENV;
+    /// Overrides the setting `terminal.modal_mode`.
+    TERMINAL_MODAL_MODE;
+    /// Overrides the setting `terminal.cwd`.
+    TERMINAL_CWD;
+    /// Overrides the setting `terminal.timeout`.
+    TERMINAL_TIMEOUT;
+    /// Overrides the setting `terminal.lifetime_seconds`.
+    TERMINAL_LIFETIME_SECONDS;
+    /// Overrides the setting `terminal.home_mode`.
+    TERMINAL_HOME_MODE;
+    /// Overrides the setting `terminal.docker_image`.
+    TERMINAL_DOCKER_IMAGE;
+    /// Overrides the setting `terminal.docker_forward_env`.
+    TERMINAL_DOCKER_FORWARD_ENV;
+    /// Overrides the setting `terminal.singularity_image`.
+    TERMINAL_SINGULARITY_IMAGE;
+    /// Overrides the setting `terminal.modal_image`.
+    TERMINAL_MODAL_IMAGE;
+    /// Overrides the setting `terminal.daytona_image`.
+    TERMINAL_DAYTONA_IMAGE;
+    /// Overrides the setting `terminal.ssh_host`.
+    TERMINAL_SSH_HOST;
+    /// Overrides the setting `terminal.ssh_user`.
+    TERMINAL_SSH_USER;
+    /// Overrides the setting `terminal.ssh_port`.
+    TERMINAL_SSH_PORT;
+    /// Overrides the setting `terminal.ssh_key`.
+    TERMINAL_SSH_KEY;
+    /// Overrides the setting `terminal.sandbox_dir`.
+    TERMINAL_SANDBOX_DIR;
+    /// Overrides the setting `terminal.persistent_shell`.
+    TERMINAL_PERSISTENT_SHELL;
+    /// Overrides the setting `terminal.container_cpu`.
+    TERMINAL_CONTAINER_CPU;
+    /// Overrides the setting `terminal.container_memory`.
+    TERMINAL_CONTAINER_MEMORY;
+    /// Overrides the setting `terminal.container_disk`.
+    TERMINAL_CONTAINER_DISK;
+    /// Overrides the setting `terminal.container_persistent`.
+    TERMINAL_CONTAINER_PERSISTENT;
+    /// Overrides the setting `terminal.docker_volumes`.
+    TERMINAL_DOCKER_VOLUMES;
+    /// Overrides the setting `terminal.docker_env`.
+    TERMINAL_DOCKER_ENV;
+    /// Overrides the setting `terminal.docker_extra_args`.
+    TERMINAL_DOCKER_EXTRA_ARGS;
+    /// Overrides the setting `terminal.docker_mount_cwd_to_workspace`.
+    TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE;
+    /// Overrides the setting `terminal.docker_network`.
+    TERMINAL_DOCKER_NETWORK;
+    /// Overrides the setting `terminal.docker_run_as_host_user`.
+    TERMINAL_DOCKER_RUN_AS_HOST_USER;
+    /// Overrides the setting `terminal.docker_persist_across_processes`.
+    TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES;
+    /// Overrides the setting `terminal.docker_orphan_reaper`.
+    TERMINAL_DOCKER_ORPHAN_REAPER;
+    /// Overrides the setting `terminal.sudo_password`.
+    SUDO_PASSWORD;
+    /// Overrides the setting `agent.max_turns`.
+    HERMES_MAX_ITERATIONS;
+    /// Overrides the setting `agent.gateway_timeout`.
+    HERMES_AGENT_TIMEOUT;
+    /// Overrides the setting `agent.gateway_timeout_warning`.
+    HERMES_AGENT_TIMEOUT_WARNING;
+    /// Overrides the setting `agent.gateway_notify_interval`.
+    HERMES_AGENT_NOTIFY_INTERVAL;
+    /// Overrides the setting `agent.restart_drain_timeout`.
+    HERMES_RESTART_DRAIN_TIMEOUT;
+    /// Overrides the setting `agent.gateway_auto_continue_freshness`.
+    HERMES_AUTO_CONTINUE_FRESHNESS;
+    /// Overrides the setting `display.busy_input_mode`.
+    HERMES_GATEWAY_BUSY_INPUT_MODE;
+    /// Overrides the setting `gateway.strict`.
+    HERMES_MEDIA_DELIVERY_STRICT;
+    /// Overrides the setting `gateway.media_delivery_allow_dirs`.
+    HERMES_MEDIA_ALLOW_DIRS;
+    /// Overrides the setting `gateway.trust_recent_files`.
+    HERMES_MEDIA_TRUST_RECENT_FILES;
+    /// Overrides the setting `gateway.trust_recent_files_seconds`.
+    HERMES_MEDIA_TRUST_RECENT_FILES_SECONDS;
+    /// Overrides the setting `gateway.multiplex_profiles`.
+    GATEWAY_MULTIPLEX_PROFILES;
     /// The user's home directory.
     HOME;
     /// Where programs are looked up.

@@ -70,6 +70,16 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     to.parent().map_or(Ok(()), sync_dir)
 }
 
+/// Renames, replacing what is there, without waiting for the disk: for files such as rotated logs
+/// whose names need not survive a power cut.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn rename_unsynced(from: &Path, to: &Path) -> Result<()> {
+    fault::point();
+    std::fs::rename(from, to).map_err(Error::io("rename", from))?;
+    fault::point();
+    Ok(())
+}
+
 /// Renames unless the target exists, decided by the kernel in one step.
 pub fn rename_exclusive(from: &Path, to: &Path) -> Result<()> {
     fault::point();

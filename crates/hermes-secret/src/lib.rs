@@ -1,1 +1,16 @@
-//! Placeholder.
+//! Secrets as values: a string type that cannot be printed by accident, the masks that stand in
+//! for a secret, the names that announce one, and the redactor for text on its way out.
+//!
+//! The crate knows how secrets look. It reads no environment, no file and no setting: whoever
+//! builds a [`Redactor`] hands in the values it must never let through.
+
+mod mask;
+mod name;
+mod redactor;
+mod secret_string;
+mod shape;
+
+pub use mask::{display_mask, log_mask};
+pub use name::is_secret_name;
+pub use redactor::Redactor;
+pub use secret_string::SecretString;

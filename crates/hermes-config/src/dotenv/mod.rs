@@ -1,0 +1,11 @@
+//! `.env`: secrets of a profile, read without ever touching the process environment.
+
+mod edit;
+mod names;
+mod parse;
+
+pub use edit::{SetReport, SetVariableError, repair, set_variable, unset_variable};
+pub use names::{
+    KnownName, belongs_in_dotenv, is_denied_name, is_known_name, is_valid_name, known_names,
+};
+pub use parse::{DotEnv, DotEnvError, decode};

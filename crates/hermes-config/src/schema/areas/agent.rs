@@ -1,0 +1,283 @@
+//! Models, the agent itself, and what it may use.
+
+use super::super::key::{
+    Fallback, Kind, Section, choice, custom, flag, int, list, map, text, whole,
+};
+use crate::vars;
+
+pub(super) const MODEL: Section = Section {
+    name: "model",
+    doc: "Which model answers. A bare text is the name of the model.",
+    open: false,
+    keys: &[
+        custom(
+            "",
+            Kind::TextOrMap,
+            Fallback::Text(""),
+            "Name of the model, or a mapping of the settings below.",
+        ),
+        text("default", "", "Name of the model.").unset(),
+        text(
+            "provider",
+            "",
+            "Provider to ask; empty means by the name of the model.",
+        )
+        .unset(),
+        text("base_url", "", "Address of the provider's API.").unset(),
+        text(
+            "api_key",
+            "",
+            "Key for that address; better kept in `.env`.",
+        )
+        .unset()
+        .secret(),
+        text("api_mode", "", "Wire format of the API.").unset(),
+        text("script", "", "File of turns for the provider `replay`.").unset(),
+        int("context_length", 0, "Size of the context window in tokens.").unset(),
+    ],
+};
+
+pub(super) const PROVIDERS: Section = Section {
+    name: "providers",
+    doc: "Providers of your own, by name.",
+    open: true,
+    keys: &[map(
+        "",
+        "Name of a provider to its address, key and models.",
+    )],
+};
+
+pub(super) const CUSTOM_PROVIDERS: Section = Section {
+    name: "custom_providers",
+    doc: "Older form of `providers`.",
+    open: true,
+    keys: &[custom(
+        "",
+        Kind::List,
+        Fallback::Unset,
+        "List of providers; `config migrate` turns it into `providers`.",
+    )],
+};
+
+pub(super) const FALLBACK_MODEL: Section = Section {
+    name: "fallback_model",
+    doc: "Model to use when the first one fails.",
+    open: true,
+    keys: &[custom(
+        "",
+        Kind::ListOrMap,
+        Fallback::Unset,
+        "A mapping with provider and model, or a list of such.",
+    )],
+};
+
+pub(super) const FALLBACK_PROVIDERS: Section = Section {
+    name: "fallback_providers",
+    doc: "Providers to try in turn.",
+    open: false,
+    keys: &[list("", "Names of providers.")],
+};
+
+pub(super) const CREDENTIAL_POOL_STRATEGIES: Section = Section {
+    name: "credential_pool_strategies",
+    doc: "How several keys of one provider are used.",
+    open: true,
+    keys: &[map("", "Name of a provider to its strategy.")],
+};
+
+pub(super) const TOOLSETS: Section = Section {
+    name: "toolsets",
+    doc: "Which groups of tools the agent has.",
+    open: false,
+    keys: &[custom(
+        "",
+        Kind::List,
+        Fallback::Texts(&["hermes-cli"]),
+        "Names of toolsets.",
+    )],
+};
+
+pub(super) const AGENT: Section = Section {
+    name: "agent",
+    doc: "How long and how hard the agent works.",
+    open: false,
+    keys: &[
+        int("max_turns", 90, "Most turns for one request.").var(&vars::HERMES_MAX_ITERATIONS),
+        int(
+            "gateway_timeout",
+            1800,
+            "Seconds a request through the gateway may take.",
+        )
+        .var(&vars::HERMES_AGENT_TIMEOUT),
+        int(
+            "gateway_timeout_warning",
+            900,
+            "Seconds after which the user is warned.",
+        )
+        .var(&vars::HERMES_AGENT_TIMEOUT_WARNING),
+        int(
+            "gateway_notify_interval",
+            180,
+            "Seconds between signs of life.",
+        )
+        .var(&vars::HERMES_AGENT_NOTIFY_INTERVAL),
+        int(
+            "gateway_auto_continue_freshness",
+            3600,
+            "Seconds within which a cut-off turn is taken up again.",
+        )
+        .var(&vars::HERMES_AUTO_CONTINUE_FRESHNESS),
+        whole(
+            "restart_drain_timeout",
+            180,
+            "Seconds a stopping gateway waits for running turns.",
+        )
+        .var(&vars::HERMES_RESTART_DRAIN_TIMEOUT),
+        int("api_max_retries", 3, "Tries per request to a provider."),
+        int(
+            "clarify_timeout",
+            3600,
+            "Seconds a question to the user stays open.",
+        ),
+        text(
+            "tool_use_enforcement",
+            "auto",
+            "Whether a model is pressed to use its tools.",
+        ),
+        text("image_input_mode", "auto", "How images reach the model."),
+        list("disabled_toolsets", "Toolsets that stay off everywhere."),
+        text("service_tier", "", "Service tier asked of the provider."),
+        custom(
+            "verify_on_stop",
+            Kind::BoolOr(&["auto"]),
+            Fallback::Bool(false),
+            "Whether the agent checks its work before it stops.",
+        ),
+        text("reasoning_effort", "", "How much the model thinks.").unset(),
+    ],
+};
+
+pub(super) const DELEGATION: Section = Section {
+    name: "delegation",
+    doc: "Sub-agents.",
+    open: true,
+    keys: &[int(
+        "max_concurrent_children",
+        3,
+        "Sub-agents that may run at once.",
+    )],
+};
+
+pub(super) const MEMORY: Section = Section {
+    name: "memory",
+    doc: "What the agent remembers.",
+    open: false,
+    keys: &[
+        flag("memory_enabled", true, "Whether `MEMORY.md` is used."),
+        flag("user_profile_enabled", true, "Whether `USER.md` is used."),
+        int("memory_char_limit", 2200, "Most characters of `MEMORY.md`."),
+        int("user_char_limit", 1375, "Most characters of `USER.md`."),
+        text(
+            "provider",
+            "",
+            "External memory; empty means the files alone.",
+        ),
+        flag(
+            "write_approval",
+            false,
+            "Whether the user approves each note.",
+        ),
+    ],
+};
+
+pub(super) const SKILLS: Section = Section {
+    name: "skills",
+    doc: "Skills the agent can read.",
+    open: false,
+    keys: &[
+        list("external_dirs", "Further directories of skills."),
+        flag(
+            "template_vars",
+            true,
+            "Whether `{{…}}` in a skill is filled in.",
+        ),
+        flag(
+            "inline_shell",
+            false,
+            "Whether a skill may run commands while it is read.",
+        ),
+        int("inline_shell_timeout", 10, "Seconds for such a command."),
+        flag(
+            "guard_agent_created",
+            false,
+            "Whether skills written by the agent are checked first.",
+        ),
+        flag(
+            "write_approval",
+            false,
+            "Whether the user approves each change to a skill.",
+        ),
+    ],
+};
+
+pub(super) const TOOLS: Section = Section {
+    name: "tools",
+    doc: "Tools as a whole.",
+    open: false,
+    keys: &[
+        custom(
+            "tool_search.enabled",
+            Kind::BoolOr(&["auto"]),
+            Fallback::Text("auto"),
+            "Whether rarely used tools are searched instead of listed.",
+        ),
+        whole(
+            "tool_search.threshold_pct",
+            10,
+            "Share of the context, in percent, from which `auto` means yes.",
+        ),
+        int(
+            "tool_search.search_default_limit",
+            5,
+            "Results of a search.",
+        ),
+        int(
+            "tool_search.max_search_limit",
+            20,
+            "Most results of a search.",
+        ),
+        list(
+            "env_passthrough",
+            "Another name of `terminal.env_passthrough`.",
+        )
+        .unset(),
+    ],
+};
+
+pub(super) const MCP_SERVERS: Section = Section {
+    name: "mcp_servers",
+    doc: "MCP servers, by name.",
+    open: false,
+    keys: &[
+        map("", "Name of a server to its settings."),
+        text("*.command", "", "Program of a server that is started here.").unset(),
+        list("*.args", "Its arguments.").unset(),
+        map("*.env", "Variables for it.").unset(),
+        text("*.url", "", "Address of a server that runs elsewhere.").unset(),
+        map("*.headers", "Headers sent to it.").unset(),
+        flag("*.enabled", true, "Whether it is used."),
+        int("*.timeout", 120, "Seconds for one call.").unset(),
+    ],
+};
+
+pub(super) const CODE_EXECUTION: Section = Section {
+    name: "code_execution",
+    doc: "Programs the agent writes and runs.",
+    open: true,
+    keys: &[choice(
+        "mode",
+        &["project", "strict"],
+        "project",
+        "Where such a program runs and what it may see.",
+    )],
+};

@@ -1,0 +1,83 @@
+//! What the agent must not do, and who is asked.
+
+use super::super::key::{Section, choice, flag, list, text, whole};
+use crate::vars;
+
+pub(super) const SECURITY: Section = Section {
+    name: "security",
+    doc: "Limits that hold whatever the model says.",
+    open: true,
+    keys: &[
+        flag(
+            "allow_private_urls",
+            false,
+            "Whether tools may fetch addresses of private networks.",
+        ),
+        flag(
+            "redact_secrets",
+            true,
+            "Whether secrets are masked in logs and results.",
+        )
+        .var(&vars::HERMES_REDACT_SECRETS),
+        flag(
+            "allow_lazy_installs",
+            true,
+            "Whether optional parts may be installed on demand.",
+        ),
+        flag(
+            "tirith_enabled",
+            true,
+            "Whether commands are checked by tirith, if it is there.",
+        ),
+        text("tirith_path", "tirith", "Program of tirith."),
+        whole("tirith_timeout", 5, "Seconds for one check."),
+        flag(
+            "tirith_fail_open",
+            true,
+            "Whether a failing check lets the command through.",
+        ),
+        flag(
+            "website_blocklist.enabled",
+            false,
+            "Whether the list of blocked sites is used.",
+        ),
+        list("website_blocklist.domains", "Blocked sites."),
+        list(
+            "website_blocklist.shared_files",
+            "Files with further blocked sites.",
+        ),
+        list("acked_advisories", "Security advisories the user has seen."),
+    ],
+};
+
+pub(super) const APPROVALS: Section = Section {
+    name: "approvals",
+    doc: "Which commands need a yes.",
+    open: true,
+    keys: &[
+        choice(
+            "mode",
+            &["manual", "smart", "off"],
+            "smart",
+            "Who decides about risky commands.",
+        ),
+        whole("timeout", 60, "Seconds a question stays open."),
+        choice(
+            "cron_mode",
+            &["deny", "approve"],
+            "deny",
+            "What happens to risky commands in scheduled jobs.",
+        ),
+        list("deny", "Patterns of commands that never run."),
+        flag(
+            "mcp_reload_confirm",
+            true,
+            "Whether reloading MCP servers is confirmed.",
+        ),
+        flag(
+            "destructive_slash_confirm",
+            true,
+            "Whether slash commands that discard something are confirmed.",
+        ),
+    ],
+};

@@ -1,0 +1,91 @@
+//! What people see.
+
+use super::super::key::{Section, choice, flag, int, list, map, text};
+use crate::vars;
+
+pub(super) const DASHBOARD: Section = Section {
+    name: "dashboard",
+    doc: "The web page.",
+    open: true,
+    keys: &[
+        text("theme", "default", "Its theme."),
+        flag(
+            "show_token_analytics",
+            false,
+            "Whether token counts are shown.",
+        ),
+        text(
+            "oauth.client_id",
+            "",
+            "Client id for logging in through a portal.",
+        ),
+        text("oauth.portal_url", "", "Address of that portal."),
+        text(
+            "public_url",
+            "",
+            "Address under which people reach the page.",
+        ),
+        text(
+            "basic_auth.username",
+            "",
+            "User name of the built-in login.",
+        ),
+        text("basic_auth.password_hash", "", "Hash of its password.").secret(),
+        text(
+            "basic_auth.password",
+            "",
+            "Its password in the clear; better use the hash.",
+        )
+        .secret(),
+        text("basic_auth.secret", "", "Key that signs login cookies.").secret(),
+        int(
+            "basic_auth.session_ttl_seconds",
+            0,
+            "Seconds a login lasts; 0 means the built-in time.",
+        ),
+        list("trusted_proxies", "Proxies whose headers are believed."),
+    ],
+};
+
+pub(super) const DISPLAY: Section = Section {
+    name: "display",
+    doc: "Output of the agent.",
+    open: true,
+    keys: &[
+        text("skin", "default", "Look of the terminal."),
+        text("personality", "", "Personality to speak with."),
+        text("language", "en", "Language of our own messages."),
+        flag(
+            "show_reasoning",
+            true,
+            "Whether the model's reasoning is shown.",
+        ),
+        flag("show_cost", false, "Whether costs are shown."),
+        flag(
+            "streaming",
+            false,
+            "Whether answers appear while they are written.",
+        ),
+        flag("timestamps", false, "Whether messages carry the time."),
+        choice(
+            "busy_input_mode",
+            &["interrupt", "queue", "steer"],
+            "interrupt",
+            "What a message does while a turn runs.",
+        )
+        .var(&vars::HERMES_GATEWAY_BUSY_INPUT_MODE),
+        flag(
+            "bell_on_complete",
+            false,
+            "Whether the terminal rings when a turn ends.",
+        ),
+        map("platforms", "Other values per platform."),
+    ],
+};
+
+pub(super) const TIMEZONE: Section = Section {
+    name: "timezone",
+    doc: "Zone for timestamps and schedules; empty means the machine's.",
+    open: false,
+    keys: &[text("", "", "Name of the zone, such as `Europe/Berlin`.").var(&vars::HERMES_TIMEZONE)],
+};

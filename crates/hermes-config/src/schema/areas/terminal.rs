@@ -1,0 +1,154 @@
+//! Where and how the agent's commands run.
+
+use super::super::key::{Section, choice, flag, int, list, map, number, text, whole};
+use crate::vars;
+
+const IMAGE: &str = "nikolaik/python-nodejs:python3.11-nodejs20";
+const SINGULARITY_IMAGE: &str = "docker://nikolaik/python-nodejs:python3.11-nodejs20";
+
+pub(super) const TERMINAL: Section = Section {
+    name: "terminal",
+    doc: "Where and how commands run.",
+    open: false,
+    keys: &[
+        choice(
+            "backend",
+            &["local", "docker", "ssh", "singularity", "modal", "daytona"],
+            "local",
+            "Where commands run.",
+        )
+        .var(&vars::TERMINAL_ENV),
+        text("modal_mode", "auto", "How the modal backend is reached.")
+            .var(&vars::TERMINAL_MODAL_MODE),
+        text(
+            "cwd",
+            ".",
+            "Directory to start in; `.` is where Hermes was started.",
+        )
+        .var(&vars::TERMINAL_CWD),
+        int("timeout", 180, "Seconds a command may take.").var(&vars::TERMINAL_TIMEOUT),
+        number(
+            "daemon_term_grace_seconds",
+            2.0,
+            "Seconds between TERM and KILL for what a command left running.",
+        ),
+        list(
+            "env_passthrough",
+            "Variables handed to commands although a rule would strip them.",
+        ),
+        list("shell_init_files", "Files read before the first command."),
+        flag(
+            "auto_source_bashrc",
+            true,
+            "Whether the user's shell start-up file is read.",
+        ),
+        flag(
+            "persistent_shell",
+            true,
+            "Whether directory, variables and functions last from call to call.",
+        )
+        .var(&vars::TERMINAL_PERSISTENT_SHELL),
+        choice(
+            "home_mode",
+            &["auto", "real", "profile"],
+            "auto",
+            "Which HOME commands see; `auto` means the profile's only in containers.",
+        )
+        .var(&vars::TERMINAL_HOME_MODE),
+        text("docker_image", IMAGE, "Image of the docker backend.")
+            .var(&vars::TERMINAL_DOCKER_IMAGE),
+        text(
+            "singularity_image",
+            SINGULARITY_IMAGE,
+            "Image of the singularity backend.",
+        )
+        .var(&vars::TERMINAL_SINGULARITY_IMAGE),
+        text("modal_image", IMAGE, "Image of the modal backend.").var(&vars::TERMINAL_MODAL_IMAGE),
+        text("daytona_image", IMAGE, "Image of the daytona backend.")
+            .var(&vars::TERMINAL_DAYTONA_IMAGE),
+        list(
+            "docker_forward_env",
+            "Variables of this process handed into containers.",
+        )
+        .var(&vars::TERMINAL_DOCKER_FORWARD_ENV),
+        map("docker_env", "Variables set in containers.").var(&vars::TERMINAL_DOCKER_ENV),
+        list("docker_volumes", "Mounts, as `host:container[:mode]`.")
+            .var(&vars::TERMINAL_DOCKER_VOLUMES),
+        list(
+            "docker_extra_args",
+            "Further arguments for creating a container.",
+        )
+        .var(&vars::TERMINAL_DOCKER_EXTRA_ARGS),
+        flag(
+            "docker_mount_cwd_to_workspace",
+            false,
+            "Whether the start directory is mounted at `/workspace`.",
+        )
+        .var(&vars::TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE),
+        flag(
+            "docker_run_as_host_user",
+            false,
+            "Whether commands in containers run with the user's own ids.",
+        )
+        .var(&vars::TERMINAL_DOCKER_RUN_AS_HOST_USER),
+        flag(
+            "docker_persist_across_processes",
+            true,
+            "Whether a later process finds the same container again.",
+        )
+        .var(&vars::TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES),
+        flag(
+            "docker_orphan_reaper",
+            true,
+            "Whether containers that nobody uses are removed.",
+        )
+        .var(&vars::TERMINAL_DOCKER_ORPHAN_REAPER),
+        flag(
+            "docker_network",
+            true,
+            "Whether containers reach the network.",
+        )
+        .var(&vars::TERMINAL_DOCKER_NETWORK),
+        whole("container_cpu", 1, "Cores of a container.").var(&vars::TERMINAL_CONTAINER_CPU),
+        int("container_memory", 5120, "Memory of a container in MB.")
+            .var(&vars::TERMINAL_CONTAINER_MEMORY),
+        int("container_disk", 51200, "Disk of a container in MB.")
+            .var(&vars::TERMINAL_CONTAINER_DISK),
+        flag(
+            "container_persistent",
+            true,
+            "Whether files in a container last.",
+        )
+        .var(&vars::TERMINAL_CONTAINER_PERSISTENT),
+        int(
+            "lifetime_seconds",
+            300,
+            "Seconds an idle environment is kept.",
+        )
+        .unset()
+        .var(&vars::TERMINAL_LIFETIME_SECONDS),
+        text("ssh_host", "", "Host of the ssh backend.")
+            .unset()
+            .var(&vars::TERMINAL_SSH_HOST),
+        text("ssh_user", "", "User of the ssh backend.")
+            .unset()
+            .var(&vars::TERMINAL_SSH_USER),
+        int("ssh_port", 22, "Port of the ssh backend.")
+            .unset()
+            .var(&vars::TERMINAL_SSH_PORT),
+        text("ssh_key", "", "Key file of the ssh backend.")
+            .unset()
+            .var(&vars::TERMINAL_SSH_KEY),
+        text("sandbox_dir", "", "Directory for the files of sandboxes.")
+            .unset()
+            .var(&vars::TERMINAL_SANDBOX_DIR),
+        text(
+            "sudo_password",
+            "",
+            "Password for sudo; better kept in `.env`.",
+        )
+        .unset()
+        .secret()
+        .var(&vars::SUDO_PASSWORD),
+    ],
+};

@@ -1,0 +1,282 @@
+//! What a setting is, and whether a value fits it.
+
+use serde_json::{Value, json};
+
+use crate::vars::Var;
+
+/// The type of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A whole or broken number.
+    Number,
+    /// Text.
+    Text,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// `true`, `false`, or one of these words.
+    BoolOr(&'static [&'static str]),
+    /// A list.
+    List,
+    /// A mapping whose keys are the user's.
+    Map,
+    /// Text or a mapping.
+    TextOrMap,
+    /// A list or a mapping.
+    ListOrMap,
+}
+
+/// The value of a setting nobody set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fallback {
+    /// No value at all.
+    Unset,
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A broken number.
+    Float(f64),
+    /// Text.
+    Text(&'static str),
+    /// A list of texts.
+    Texts(&'static [&'static str]),
+    /// `{}`
+    EmptyMap,
+}
+
+impl Fallback {
+    /// As plain data.
+    pub fn value(self) -> Option<Value> {
+        Some(match self {
+            Self::Unset => return None,
+            Self::Null => Value::Null,
+            Self::Bool(value) => json!(value),
+            Self::Int(value) => json!(value),
+            Self::Float(value) => json!(value),
+            Self::Text(value) => json!(value),
+            Self::Texts(value) => json!(value),
+            Self::EmptyMap => json!({}),
+        })
+    }
+}
+
+/// One setting. `*` in the path stands for a name of the user's.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Path below the section, dotted; empty for a section that is itself a value.
+    pub path: &'static str,
+    /// Its type. Null is accepted everywhere and means the default.
+    pub kind: Kind,
+    /// Its default.
+    pub default: Fallback,
+    /// The variable that overrides it.
+    pub var: Option<&'static Var>,
+    /// Never shown.
+    pub secret: bool,
+    /// What it does, one line.
+    pub doc: &'static str,
+}
+
+impl Key {
+    const fn new(path: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Self {
+        Self {
+            path,
+            kind,
+            default,
+            var: None,
+            secret: false,
+            doc,
+        }
+    }
+
+    /// The variable that overrides this setting.
+    #[must_use]
+    pub const fn var(mut self, var: &'static Var) -> Self {
+        self.var = Some(var);
+        self
+    }
+
+    /// A value that is never shown.
+    #[must_use]
+    pub const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    /// A setting without default.
+    #[must_use]
+    pub const fn unset(mut self) -> Self {
+        self.default = Fallback::Unset;
+        self
+    }
+
+    /// A setting whose default is null.
+    #[must_use]
+    pub const fn null(mut self) -> Self {
+        self.default = Fallback::Null;
+        self
+    }
+}
+
+/// A boolean setting.
+pub(super) const fn flag(path: &'static str, default: bool, doc: &'static str) -> Key {
+    Key::new(path, Kind::Bool, Fallback::Bool(default), doc)
+}
+
+/// A whole number.
+pub(super) const fn int(path: &'static str, default: i64, doc: &'static str) -> Key {
+    Key::new(path, Kind::Int, Fallback::Int(default), doc)
+}
+
+/// A number.
+pub(super) const fn number(path: &'static str, default: f64, doc: &'static str) -> Key {
+    Key::new(path, Kind::Number, Fallback::Float(default), doc)
+}
+
+/// A number whose default is whole.
+pub(super) const fn whole(path: &'static str, default: i64, doc: &'static str) -> Key {
+    Key::new(path, Kind::Number, Fallback::Int(default), doc)
+}
+
+/// A text.
+pub(super) const fn text(path: &'static str, default: &'static str, doc: &'static str) -> Key {
+    Key::new(path, Kind::Text, Fallback::Text(default), doc)
+}
+
+/// One of several words.
+pub(super) const fn choice(
+    path: &'static str,
+    words: &'static [&'static str],
+    default: &'static str,
+    doc: &'static str,
+) -> Key {
+    Key::new(path, Kind::Choice(words), Fallback::Text(default), doc)
+}
+
+/// A list.
+pub(super) const fn list(path: &'static str, doc: &'static str) -> Key {
+    Key::new(path, Kind::List, Fallback::Texts(&[]), doc)
+}
+
+/// A mapping with free keys.
+pub(super) const fn map(path: &'static str, doc: &'static str) -> Key {
+    Key::new(path, Kind::Map, Fallback::EmptyMap, doc)
+}
+
+/// Anything else.
+pub(super) const fn custom(
+    path: &'static str,
+    kind: Kind,
+    default: Fallback,
+    doc: &'static str,
+) -> Key {
+    Key::new(path, kind, default, doc)
+}
+
+/// A top-level key of `config.yaml`.
+#[derive(Debug, Clone, Copy)]
+pub struct Section {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is about, one line.
+    pub doc: &'static str,
+    /// Its settings.
+    pub keys: &'static [Key],
+    /// Keys beyond these are nobody's mistake: another part of the program, or an add-on, owns them.
+    pub open: bool,
+}
+
+impl Kind {
+    /// What a message says was expected.
+    pub fn expected(self) -> String {
+        match self {
+            Self::Bool => "true or false".to_owned(),
+            Self::Int => "a whole number".to_owned(),
+            Self::Number => "a number".to_owned(),
+            Self::Text => "a text".to_owned(),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::BoolOr(words) => format!("true, false or one of {}", words.join(", ")),
+            Self::List => "a list".to_owned(),
+            Self::Map => "a mapping".to_owned(),
+            Self::TextOrMap => "a text or a mapping".to_owned(),
+            Self::ListOrMap => "a list or a mapping".to_owned(),
+        }
+    }
+
+    /// The value if it fits, put right where YAML and we disagree about words. Null always fits.
+    pub fn accept(self, value: &Value) -> Option<Value> {
+        let fits = match (self, value) {
+            (_, Value::Null)
+            | (Self::Bool | Self::BoolOr(_), Value::Bool(_))
+            | (Self::Number, Value::Number(_))
+            | (Self::Text | Self::TextOrMap, Value::String(_))
+            | (Self::List | Self::ListOrMap, Value::Array(_))
+            | (Self::Map | Self::TextOrMap | Self::ListOrMap, Value::Object(_)) => true,
+            (Self::Int, Value::Number(number)) => {
+                number.is_i64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+            }
+            (Self::Choice(words) | Self::BoolOr(words), Value::String(word)) => {
+                words.contains(&word.as_str())
+            }
+            // `mode: off` without quotes is a boolean to YAML and a word to the user.
+            (Self::Choice(words), Value::Bool(yes)) => {
+                let spelled = if *yes {
+                    ["on", "true", "yes"]
+                } else {
+                    ["off", "false", "no"]
+                };
+                return spelled
+                    .into_iter()
+                    .find(|word| words.contains(word))
+                    .map(|w| json!(w));
+            }
+            _ => false,
+        };
+        fits.then(|| value.clone())
+    }
+
+    /// The text of a variable as a value of this type.
+    pub fn from_text(self, raw: &str) -> Option<Value> {
+        let raw = raw.trim();
+        let as_bool = || {
+            if crate::is_truthy(raw) {
+                Some(json!(true))
+            } else {
+                ["0", "false", "no", "off"]
+                    .iter()
+                    .any(|no| raw.eq_ignore_ascii_case(no))
+                    .then(|| json!(false))
+            }
+        };
+        match self {
+            Self::Bool => as_bool(),
+            Self::Int => raw.parse::<i64>().ok().map(Value::from),
+            Self::Number => match raw.parse::<i64>() {
+                Ok(whole) => Some(json!(whole)),
+                Err(_) => raw
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|n| n.is_finite())
+                    .map(Value::from),
+            },
+            Self::Text | Self::TextOrMap => Some(json!(raw)),
+            Self::Choice(words) => words.contains(&raw).then(|| json!(raw)),
+            Self::BoolOr(words) => {
+                if words.contains(&raw) {
+                    Some(json!(raw))
+                } else {
+                    as_bool()
+                }
+            }
+            Self::List | Self::Map | Self::ListOrMap => serde_json::from_str::<Value>(raw)
+                .ok()
+                .and_then(|value| self.accept(&value)),
+        }
+    }
+}

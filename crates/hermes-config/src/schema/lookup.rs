@@ -1,0 +1,160 @@
+//! Finding a setting by its dotted path.
+
+use serde_json::{Map, Value};
+
+use super::areas::SECTIONS;
+use super::key::{Key, Kind, Section};
+
+/// What the schema says of a path.
+#[derive(Debug, Clone, Copy)]
+pub enum Known {
+    /// A setting.
+    Key(&'static Key),
+    /// A section or a group of settings.
+    Group,
+    /// Below a mapping whose keys are the user's, or in a section that others own.
+    Free,
+    /// Nothing we know.
+    Unknown,
+}
+
+/// All settings with their full dotted path.
+pub fn keys() -> impl Iterator<Item = (String, &'static Key)> {
+    SECTIONS.iter().flat_map(|section| {
+        section
+            .keys
+            .iter()
+            .map(move |key| (full_path(section, key), key))
+    })
+}
+
+fn full_path(section: &Section, key: &Key) -> String {
+    if key.path.is_empty() {
+        section.name.to_owned()
+    } else {
+        format!("{}.{}", section.name, key.path)
+    }
+}
+
+/// The setting of that path.
+pub fn find<S: AsRef<str>>(path: &[S]) -> Option<&'static Key> {
+    match classify(path) {
+        Known::Key(key) => Some(key),
+        Known::Group | Known::Free | Known::Unknown => None,
+    }
+}
+
+/// What a path is to the schema.
+pub fn classify<S: AsRef<str>>(path: &[S]) -> Known {
+    let Some((first, rest)) = path.split_first() else {
+        return Known::Group;
+    };
+    let first = first.as_ref();
+    if first.starts_with('_') {
+        return Known::Free;
+    }
+    let Some(section) = SECTIONS.iter().find(|section| section.name == first) else {
+        return Known::Unknown;
+    };
+    let mut best = if section.open {
+        Known::Free
+    } else {
+        Known::Unknown
+    };
+    for key in section.keys {
+        let segments: Vec<&str> = key.path.split('.').filter(|s| !s.is_empty()).collect();
+        let shared = segments
+            .iter()
+            .zip(rest)
+            .take_while(|(want, have)| **want == "*" || **want == have.as_ref())
+            .count();
+        if shared == segments.len() && shared == rest.len() {
+            return Known::Key(key);
+        }
+        if shared == rest.len() {
+            best = Known::Group;
+        } else if shared == segments.len() && takes_anything_below(key.kind) {
+            best = Known::Free;
+        }
+    }
+    if rest.is_empty() { Known::Group } else { best }
+}
+
+fn takes_anything_below(kind: Kind) -> bool {
+    matches!(kind, Kind::Map | Kind::List | Kind::ListOrMap)
+}
+
+/// The tree of defaults.
+pub fn defaults() -> Value {
+    let mut root = Map::new();
+    for (path, key) in keys() {
+        if path.contains('*') {
+            continue;
+        }
+        let Some(value) = key.default.value() else {
+            continue;
+        };
+        let mut map = &mut root;
+        let mut segments = path.split('.').peekable();
+        while let Some(segment) = segments.next() {
+            if segments.peek().is_none() {
+                // A section that may be a value (`model`) and has settings keeps the settings.
+                map.entry(segment).or_insert(value);
+                break;
+            }
+            let child = map
+                .entry(segment)
+                .or_insert_with(|| Value::Object(Map::new()));
+            if !child.is_object() {
+                *child = Value::Object(Map::new());
+            }
+            let Value::Object(next) = child else { break };
+            map = next;
+        }
+    }
+    Value::Object(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str) -> Known {
+        classify(&path.split('.').collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn paths_are_told_apart() {
+        assert!(matches!(of("terminal.timeout"), Known::Key(_)));
+        assert!(matches!(of("terminal"), Known::Group));
+        assert!(matches!(of("gateway.restart_loop_guard"), Known::Group));
+        assert!(matches!(of("terminal.bakend"), Known::Unknown));
+        assert!(matches!(of("bogus"), Known::Unknown));
+        assert!(matches!(of("terminal.docker_env.FOO"), Known::Free));
+        assert!(matches!(of("platforms.telegram.enabled"), Known::Key(_)));
+        assert!(matches!(of("platforms.telegram.extra.port"), Known::Free));
+        assert!(matches!(of("tts.provider"), Known::Free));
+        assert!(matches!(of("model"), Known::Key(_)));
+        assert!(matches!(of("timezone"), Known::Key(_)));
+        assert!(matches!(of("_config_version"), Known::Free));
+    }
+
+    #[test]
+    fn every_default_fits_its_own_type() {
+        for (path, key) in keys() {
+            if let Some(value) = key.default.value() {
+                assert!(key.kind.accept(&value).is_some(), "{path}: {value}");
+            }
+            assert!(!key.doc.is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn defaults_make_a_tree() {
+        let tree = defaults();
+        assert_eq!(tree["terminal"]["timeout"], 180);
+        assert_eq!(tree["gateway"]["restart_loop_guard"]["max_restarts"], 3);
+        assert_eq!(tree["timezone"], "");
+        assert_eq!(tree["model"], "");
+    }
+}

@@ -1,0 +1,15 @@
+//! Every setting of `config.yaml`: name, type, default, variable that overrides it, and what it is
+//! for. Defaults, type checks, suggestions, origins and the reference page all come from here.
+
+mod areas;
+mod key;
+mod lookup;
+mod suggest;
+
+pub use areas::SECTIONS;
+pub use key::{Fallback, Key, Kind, Section};
+pub use lookup::{Known, classify, defaults, find, keys};
+pub use suggest::{closest, similarity};
+
+/// The schema version we write as `_config_version`.
+pub const CONFIG_VERSION: i64 = 33;

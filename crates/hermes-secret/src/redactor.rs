@@ -1,0 +1,208 @@
+//! Finds every secret of a text and replaces it by its mask.
+//!
+//! Known values and token shapes are looked for in the untouched text, their places are united,
+//! and only then is anything replaced: a short known value inside a long token must not break the
+//! token's shape and let the rest through. It never decides by context where the text goes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
+
+use crate::mask::{FULL, log_mask};
+use crate::shape::{self, Span};
+use crate::{SecretString, shape::Mask};
+
+/// Shorter values would mask half of every text.
+const SHORTEST_KNOWN_VALUE: usize = 8;
+
+/// Masking can complete another shape (a mask ends a word that was too long before). Two rounds
+/// are the rule; the bound only guards against a text made to go on for ever.
+const MOST_ROUNDS: usize = 8;
+
+/// Replaces secrets by masks. Built once at start, so nothing that happens later can switch it off.
+pub struct Redactor {
+    known: Vec<SecretString>,
+    /// Compiled at the first text: most commands never log a line.
+    automaton: OnceLock<Option<AhoCorasick>>,
+    enabled: bool,
+}
+
+impl Redactor {
+    /// A redactor for these values and all known token shapes.
+    ///
+    /// Values under eight characters are left to the shapes. Each value is also recognised as it
+    /// looks inside JSON and inside a URL. A known value becomes `***` whatever its length: nothing
+    /// is known about which part of it may be shown.
+    pub fn new<V: Into<SecretString>>(values: impl IntoIterator<Item = V>) -> Self {
+        let mut known: Vec<SecretString> = Vec::new();
+        for value in values {
+            let value = value.into();
+            let value = value.expose().trim();
+            if value.chars().count() < SHORTEST_KNOWN_VALUE {
+                continue;
+            }
+            for form in [value.to_owned(), in_json(value), in_url(value)] {
+                let form = SecretString::from(form);
+                if !known.contains(&form) {
+                    known.push(form);
+                }
+            }
+        }
+        Self {
+            known,
+            automaton: OnceLock::new(),
+            enabled: true,
+        }
+    }
+
+    /// A redactor that lets everything through, for `security.redact_secrets: false`.
+    pub fn disabled() -> Self {
+        Self {
+            known: Vec::new(),
+            automaton: OnceLock::new(),
+            enabled: false,
+        }
+    }
+
+    /// Whether anything is masked at all.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The text with every secret masked; borrowed when there was none.
+    ///
+    /// Applying it again changes nothing.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.enabled {
+            return Cow::Borrowed(text);
+        }
+        let mut result = Cow::Borrowed(text);
+        for _ in 0..MOST_ROUNDS {
+            match self.round(&result) {
+                Some(changed) if changed != *result => result = Cow::Owned(changed),
+                _ => break,
+            }
+        }
+        result
+    }
+
+    fn round(&self, text: &str) -> Option<String> {
+        let mut spans = Vec::new();
+        if let Some(automaton) = self.automaton() {
+            // Overlapping, so that of two values that share characters neither survives in part.
+            spans.extend(automaton.find_overlapping_iter(text).map(|found| Span {
+                start: found.start(),
+                end: found.end(),
+                mask: Mask::Full,
+            }));
+        }
+        shape::find(text, &mut spans);
+        if spans.is_empty() {
+            return None;
+        }
+        Some(replace(text, unite(spans)))
+    }
+
+    fn automaton(&self) -> Option<&AhoCorasick> {
+        if self.known.is_empty() {
+            return None;
+        }
+        self.automaton
+            .get_or_init(|| {
+                // Building fails only for more than 2^31 bytes of patterns; the shapes still work.
+                AhoCorasick::new(self.known.iter().map(SecretString::expose)).ok()
+            })
+            .as_ref()
+    }
+}
+
+impl Default for Redactor {
+    /// Shapes only, no known values.
+    fn default() -> Self {
+        Self::new(std::iter::empty::<SecretString>())
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Redactor")
+            .field("enabled", &self.enabled)
+            .field("known", &self.known.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Joins spans that share a byte. A span that merely touches the next stays apart.
+fn unite(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| (span.start, span.end));
+    let mut united: Vec<Span> = Vec::with_capacity(spans.len());
+    for span in spans {
+        match united.last_mut() {
+            Some(last) if span.start < last.end => {
+                last.end = last.end.max(span.end);
+                last.mask = last.mask.stricter(span.mask);
+            }
+            _ => united.push(span),
+        }
+    }
+    united
+}
+
+fn replace(text: &str, spans: Vec<Span>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for span in spans {
+        // Spans begin and end beside ASCII or at the ends of a valid string, so both exist.
+        let (Some(before), Some(secret)) =
+            (text.get(done..span.start), text.get(span.start..span.end))
+        else {
+            continue;
+        };
+        out.push_str(before);
+        match span.mask {
+            Mask::Log => out.push_str(&log_mask(secret)),
+            Mask::Full => out.push_str(FULL),
+        }
+        done = span.end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
+}
+
+fn in_json(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for c in value.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn in_url(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            const HEX: &[u8; 16] = b"0123456789ABCDEF";
+            out.push('%');
+            for nibble in [byte >> 4, byte & 15] {
+                out.push(HEX.get(usize::from(nibble)).map_or('0', |&b| b.into()));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "redactor_tests.rs"]
+mod tests;

@@ -1,0 +1,67 @@
+//! Credentials in URLs: `scheme://user:password@host` and `scheme://token@host`.
+
+use super::Span;
+use super::bytes::{run, run_back};
+use super::named::span_of;
+
+/// Schemes whose passwords people write without escaping them, slashes included.
+const DATABASES: &[&str] = &[
+    "postgres",
+    "postgresql",
+    "mysql",
+    "mariadb",
+    "mongodb",
+    "redis",
+    "rediss",
+    "amqp",
+    "amqps",
+    "mssql",
+    "clickhouse",
+    "cockroachdb",
+];
+
+/// The secret part of what stands before the `@`, around the `://` at `start..end`.
+pub(super) fn userinfo(text: &str, start: usize, end: usize) -> Option<Span> {
+    let bytes = text.as_bytes();
+    let url_end = run(bytes, end, |byte| {
+        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\')
+    });
+    let authority_end = run(bytes, end, |byte| !matches!(byte, b'/' | b'?' | b'#')).min(url_end);
+    let authority = text.get(end..authority_end)?;
+    let at = match authority.rfind('@') {
+        Some(offset) => end + offset,
+        None => end + unescaped_at(text, start, end, url_end)?,
+    };
+    let info = text.get(end..at)?;
+    match info.split_once(':') {
+        Some((user, _)) => span_of(text, end + user.len() + 1, at),
+        None if looks_random(info) => span_of(text, end, at),
+        None => None,
+    }
+}
+
+/// Where a database URL without `@` in its first part has it after all: in a password with `/`.
+fn unescaped_at(text: &str, start: usize, end: usize, url_end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let scheme_start = run_back(bytes, start, 24, |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+    });
+    let scheme = text.get(scheme_start..start)?.to_ascii_lowercase();
+    let base = scheme.split('+').next().unwrap_or_default();
+    if !DATABASES.contains(&base) {
+        return None;
+    }
+    let rest = text.get(end..url_end)?;
+    let (_, after_colon) = rest.split_once(':')?;
+    let port_or_password = after_colon.split(['/', '?', '#']).next()?;
+    if port_or_password.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    rest.rfind('@')
+}
+
+/// Whether a lone user part is a token rather than a name such as `git`.
+fn looks_random(user: &str) -> bool {
+    let digits = user.bytes().any(|byte| byte.is_ascii_digit());
+    user.len() >= 20 || (user.len() >= 12 && digits)
+}
