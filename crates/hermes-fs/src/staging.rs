@@ -76,8 +76,9 @@ impl Staging {
         Ok(())
     }
 
-    /// Removes what crashed builders left in `parent`; says how many. What is being built stays.
-    pub fn sweep(parent: &Path) -> Result<usize> {
+    /// Removes what crashed builders of `.<name_prefix>….tmp-<pid>` left in `parent`; says how many.
+    /// What is being built stays.
+    pub fn sweep(parent: &Path, name_prefix: &str) -> Result<u32> {
         let entries = match read_dir(parent) {
             Ok(entries) => entries,
             Err(error) if error.is_not_found() => return Ok(0),
@@ -85,8 +86,11 @@ impl Staging {
         };
         let mut removed = 0;
         for entry in entries {
-            let pid = entry.name.to_str().and_then(maker);
-            let (Kind::Dir, Some(pid)) = (entry.kind, pid) else {
+            let name = entry.name.to_str().unwrap_or_default();
+            let wanted = name
+                .strip_prefix('.')
+                .is_some_and(|name| name.starts_with(name_prefix));
+            let (true, Kind::Dir, Some(pid)) = (wanted, entry.kind, maker(name)) else {
                 continue;
             };
             let _lock = match Claim::on(&entry.path) {

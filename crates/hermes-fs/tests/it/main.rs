@@ -142,11 +142,26 @@ fn the_sweep_takes_what_crashed_builders_left_and_nothing_else() {
     }
     symlink("coder", dir.path().join(".link.tmp-1")).unwrap();
 
-    assert_eq!(Staging::sweep(dir.path()).unwrap(), 1);
+    assert_eq!(Staging::sweep(dir.path(), "other").unwrap(), 0);
+    assert_eq!(Staging::sweep(dir.path(), "").unwrap(), 1);
     assert!(!left.exists());
     assert!(live.path().is_dir());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 6);
-    assert_eq!(Staging::sweep(&dir.path().join("none")).unwrap(), 0);
+    assert_eq!(Staging::sweep(&dir.path().join("none"), "").unwrap(), 0);
+}
+
+#[test]
+fn entries_change_places_in_one_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    std::fs::create_dir(&a).unwrap();
+    std::fs::write(&b, "file").unwrap();
+    hermes_fs::exchange(&a, &b).unwrap();
+    assert!(b.is_dir());
+    assert_eq!(std::fs::read(&a).unwrap(), b"file");
+    let error = hermes_fs::exchange(&a, &dir.path().join("none")).unwrap_err();
+    assert!(error.is_not_found());
+    assert!(a.exists());
 }
 
 #[test]
