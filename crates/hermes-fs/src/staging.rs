@@ -43,6 +43,8 @@ impl Staging {
                 Ok(()) => {}
                 // A left-over of a crashed process that had our pid; the sweep takes it.
                 Err(Error::AlreadyExists { .. }) => continue,
+                // A sweep took it before it was ours.
+                Err(error) if error.is_not_found() && parent.is_dir() => continue,
                 Err(error) => return Err(error),
             }
             match Claim::on(&path) {
