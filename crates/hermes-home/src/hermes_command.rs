@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use hermes_config::Environment;
 
 use crate::location::follow;
-use crate::select::{command_of, flag_in};
+use crate::select::{command_index, command_of, flag_in};
 use crate::{Location, SystemFacts};
 
 /// Subcommands that serve others and hold a profile's files open.
@@ -69,16 +69,9 @@ impl HermesCommand {
 
     /// The subcommand and the word behind it, options and profile selectors left out.
     fn words(&self) -> Vec<&str> {
-        let Some(command) = command_of(&self.args) else {
-            return Vec::new();
-        };
-        let after = self
-            .args
-            .iter()
-            .position(|arg| arg == command)
-            .and_then(|index| self.args.get(index + 1..))
-            .and_then(command_of);
-        std::iter::once(command).chain(after).collect()
+        let after = command_index(&self.args).and_then(|index| self.args.get(index + 1..));
+        let words = [command_of(&self.args), after.and_then(command_of)];
+        words.into_iter().flatten().collect()
     }
 
     /// The home the process was started for, by flag or `HERMES_HOME`. The sticky profile is left

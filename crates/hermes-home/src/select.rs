@@ -161,13 +161,18 @@ pub(crate) fn flag_in(args: &[OsString]) -> Option<ProfileName> {
 
 /// The first argument that is neither an option nor the value of one.
 pub fn command_of(args: &[OsString]) -> Option<&str> {
+    args.get(command_index(args)?)?.to_str()
+}
+
+/// Where that argument stands.
+pub(crate) fn command_index(args: &[OsString]) -> Option<usize> {
     let mut rest = Scan::over(args);
-    while let Some((_, arg)) = rest.next() {
+    while let Some((index, arg)) = rest.next() {
         if arg == "--" {
             return None;
         }
         if arg.as_encoded_bytes().first() != Some(&b'-') {
-            return arg.to_str();
+            return Some(index);
         }
         if arg == "-p" || arg == "--profile" {
             rest.skip_value();

@@ -11,7 +11,9 @@ use hermes_home::profiles::{
 use hermes_home::{ENV_SEED, Error, NameError, SOUL_SEED};
 use pretty_assertions::assert_eq;
 
-use crate::place::{Place, create_in, fresh, mode, name, names_in, read, set_mode, tree, write};
+use crate::place::{
+    Place, create_in, fresh, is_private, mode, name, names_in, read, set_mode, tree, write,
+};
 
 fn clone_of(place: &Place, source: &str, depth: CloneDepth) -> Content {
     Content::Clone {
@@ -121,7 +123,7 @@ fn options_combine() {
         ..CreateFlags::default()
     };
     assert_eq!(
-        content(no_skills.clone()).unwrap(),
+        content(no_skills).unwrap(),
         Content::Fresh {
             bundled_skills: false
         }
@@ -275,11 +277,7 @@ fn a_full_clone_leaves_out_history_runtime_and_installation() {
     );
     assert_eq!(load_meta(&copy).gateway_port, None);
     for (path, found) in tree(&copy) {
-        assert!(
-            path.is_symlink() || found & 0o077 == 0,
-            "{}",
-            path.display()
-        );
+        assert!(path.is_symlink() || is_private(found), "{}", path.display());
     }
 }
 
@@ -354,7 +352,6 @@ fn of_ten_threads_that_create_one_profile_one_wins() {
             .collect();
         racers
             .into_iter()
-            .filter(|_| true)
             .map(|racer| racer.join().unwrap())
             .filter(|result| match result {
                 Ok(_) => true,

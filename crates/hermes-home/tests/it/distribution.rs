@@ -11,7 +11,7 @@ use hermes_home::{Error, Location, Result};
 use hermes_proc::{ChildEnv, EnvClass};
 use pretty_assertions::assert_eq;
 
-use crate::place::{Place, mode, name, names_in, read, tree, write};
+use crate::place::{Place, is_private, mode, name, names_in, read, tree, write};
 
 const MANIFEST: &str = "\
 # by the author
@@ -93,7 +93,7 @@ fn a_directory_becomes_a_profile() {
     assert_eq!(read(&home.join("scripts/run.sh")), "echo");
     for (path, found) in tree(home) {
         let shared = path.file_name() == Some(OsStr::new("distribution.yaml"));
-        assert!(shared || found & 0o077 == 0, "{}", path.display());
+        assert!(shared || is_private(found), "{}", path.display());
     }
     assert!(!read(&home.join(".env")).contains("STOLEN"));
     for absent in [

@@ -133,6 +133,11 @@ pub(crate) fn mode(path: &Path) -> u32 {
         & 0o7777
 }
 
+/// Whether group and others have no access.
+pub(crate) fn is_private(mode: u32) -> bool {
+    mode & 0o700 == mode
+}
+
 pub(crate) fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
 }
