@@ -106,6 +106,15 @@ pub fn rename_exclusive(from: &Path, to: &Path) -> Result<()> {
     to.parent().map_or(Ok(()), sync_dir)
 }
 
+/// Lets two existing entries of one file system change places, in one step.
+pub fn exchange(one: &Path, other: &Path) -> Result<()> {
+    fault::point();
+    rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)
+        .map_err(|errno| Error::io("replace", other)(errno.into()))?;
+    fault::point();
+    other.parent().map_or(Ok(()), sync_dir)
+}
+
 /// Creates a symbolic link at `link` that says `target`.
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn symlink(target: &Path, link: &Path) -> Result<()> {

@@ -1,51 +1,63 @@
 //! Directories that appear all at once: built under a hidden name, published by one rename.
+//!
+//! Whoever builds holds a `flock` on the directory under construction. The kernel lets go of it
+//! however the builder ends, so a left-over is told from work in progress without trusting pids,
+//! also across containers that share a volume.
 
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::process::{Pid, test_kill_process};
+use crate::{
+    Error, Kind, Result, create_dir, read_dir, remove_tree, rename_exclusive, symlink_metadata,
+};
 
-use crate::{Error, Kind, Result, create_dir, read_dir, remove_tree, rename_exclusive};
-
-/// A pid says nothing across containers that share a volume, so a left-over must also be this old.
-const STALE_AFTER: Duration = Duration::from_hours(1);
+/// Between the name and the pid of its maker in the name of a directory under construction.
+const INFIX: &str = ".tmp-";
 
 /// A directory under construction. Dropped without [`Staging::publish`], it is removed; left behind
 /// by a crash, it is hidden, carries the pid of its maker, and nobody takes it for the real thing.
 #[derive(Debug)]
 pub struct Staging {
     path: Option<PathBuf>,
+    /// Keeps the lock; `None` on file systems that cannot lock a directory.
+    _lock: Option<File>,
 }
 
 impl Staging {
-    /// Starts building `<parent>/.<name>.tmp-<pid>` with mode 0700, wiping a left-over.
+    /// Starts building `<parent>/.<name>.tmp-<pid>` with mode 0700. A second one at the same time
+    /// in the same process gets a number behind the pid.
     pub fn begin(parent: &Path, name: &str) -> Result<Self> {
-        let path = parent.join(format!(".{name}.tmp-{}", std::process::id()));
-        // A left-over of a crashed process that had our pid.
-        remove_tree(&path)?;
-        create_dir(&path, 0o700)?;
-        Ok(Self { path: Some(path) })
-    }
-
-    /// Removes what killed makers of `.<name_prefix>….tmp-<pid>` left in `parent`: only
-    /// directories whose process is gone and that nobody has touched for an hour. Says how many.
-    pub fn sweep(parent: &Path, name_prefix: &str) -> Result<u32> {
-        let prefix = format!(".{name_prefix}");
-        let mut swept = 0;
-        for entry in read_dir(parent)? {
-            let name = entry.name.to_string_lossy();
-            let pid = name
-                .rsplit_once(".tmp-")
-                .and_then(|(_, pid)| pid.parse().ok());
-            if let (true, Kind::Dir, Some(pid)) = (name.starts_with(&prefix), entry.kind, pid)
-                && is_gone(pid)
-                && is_old(&entry.path)
-            {
-                remove_tree(&entry.path)?;
-                swept += 1;
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+            let suffix = if serial == 0 {
+                String::new()
+            } else {
+                format!("-{serial}")
+            };
+            let pid = std::process::id();
+            let path = parent.join(format!(".{name}{INFIX}{pid}{suffix}"));
+            match create_dir(&path, 0o700) {
+                Ok(()) => {}
+                // A left-over of a crashed process that had our pid; the sweep takes it.
+                Err(Error::AlreadyExists { .. }) => continue,
+                // A sweep took it before it was ours.
+                Err(error) if error.is_not_found() && parent.is_dir() => continue,
+                Err(error) => return Err(error),
+            }
+            match Claim::on(&path) {
+                Claim::Held(lock) => {
+                    return Ok(Self {
+                        path: Some(path),
+                        _lock: lock,
+                    });
+                }
+                // A sweep came between the two steps and is removing it.
+                Claim::Lost => {}
             }
         }
-        Ok(swept)
     }
 
     /// Where to build.
@@ -70,26 +82,102 @@ impl Staging {
         }
         Ok(())
     }
+
+    /// Removes what crashed builders of `.<name_prefix>….tmp-<pid>` left in `parent`; says how many.
+    /// What is being built stays.
+    pub fn sweep(parent: &Path, name_prefix: &str) -> Result<u32> {
+        let entries = match read_dir(parent) {
+            Ok(entries) => entries,
+            Err(error) if error.is_not_found() => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let mut removed = 0;
+        for entry in entries {
+            let name = entry.name.to_str().unwrap_or_default();
+            let wanted = name
+                .strip_prefix('.')
+                .is_some_and(|name| name.starts_with(name_prefix));
+            let (true, Kind::Dir, Some(pid)) = (wanted, entry.kind, maker(name)) else {
+                continue;
+            };
+            let _lock = match Claim::on(&entry.path) {
+                // Kept while we remove, so that nobody builds in what goes away.
+                Claim::Held(Some(lock)) => Some(lock),
+                // No locks here: a maker that runs is the only sign of life there is.
+                Claim::Held(None) if !Path::new("/proc").join(pid.to_string()).exists() => None,
+                Claim::Held(None) | Claim::Lost => continue,
+            };
+            remove_tree(&entry.path)?;
+            removed += 1;
+        }
+        Ok(removed)
+    }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
         if let Some(path) = self.path.take() {
-            // The reason we are here is being reported; a left-over is hidden and wiped next time.
+            // The reason we are here is being reported; a left-over is hidden and swept later.
             let removed: std::result::Result<(), Error> = remove_tree(&path);
             drop(removed);
         }
     }
 }
 
-fn is_gone(pid: i32) -> bool {
-    Pid::from_raw(pid).is_none_or(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+/// The outcome of locking a directory under construction.
+enum Claim {
+    /// It is ours and still has its name; without a file where directories cannot be locked.
+    Held(Option<File>),
+    /// Someone else has it, or it is gone.
+    Lost,
 }
 
-fn is_old(path: &Path) -> bool {
-    crate::symlink_metadata(path)
-        .ok()
-        .and_then(|meta| meta.modified().ok())
-        .and_then(|modified| modified.elapsed().ok())
-        .is_some_and(|age| age >= STALE_AFTER)
+impl Claim {
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+    fn on(path: &Path) -> Self {
+        let Ok(directory) = File::open(path) else {
+            return Self::Lost;
+        };
+        match directory.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Self::Lost,
+            Err(TryLockError::Error(_)) => return Self::Held(None),
+        }
+        // Locked, but perhaps after someone removed or renamed it.
+        match (directory.metadata(), symlink_metadata(path)) {
+            (Ok(ours), Ok(named)) if ours.ino() == named.ino() && ours.dev() == named.dev() => {
+                Self::Held(Some(directory))
+            }
+            _ => Self::Lost,
+        }
+    }
+}
+
+/// The pid in the name of a directory under construction; `None` for any other name.
+fn maker(name: &str) -> Option<u32> {
+    let (_, tail) = name.strip_prefix('.')?.rsplit_once(INFIX)?;
+    let (pid, serial) = tail.split_once('-').unwrap_or((tail, "0"));
+    serial.parse::<u32>().ok()?;
+    pid.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::maker;
+
+    #[test]
+    fn only_our_own_names_have_a_maker() {
+        assert_eq!(maker(".coder.tmp-12"), Some(12));
+        assert_eq!(maker(".a.tmp-1.tmp-12-3"), Some(12));
+        for other in [
+            "coder.tmp-12",
+            ".coder",
+            ".coder.tmp-",
+            ".c.tmp-x",
+            ".c.tmp-1-x",
+            ".",
+        ] {
+            assert_eq!(maker(other), None, "{other}");
+        }
+    }
 }

@@ -1,4 +1,36 @@
-//! Placeholder.
+//! Homes and profiles: where state lives, which profile a command is about, and making, copying,
+//! renaming and deleting them.
+//!
+//! Returns data; words for people beyond error messages are the command line's business. Nothing
+//! here appears half made: profiles are built under a hidden name and published by one rename.
 
+mod alias;
 pub mod archive;
 pub mod backup;
+mod container;
+mod ensure;
+mod error;
+mod gateway_probe;
+mod hermes_command;
+mod location;
+mod managed;
+mod name;
+pub mod profiles;
+mod select;
+mod skills;
+mod soul;
+mod system;
+
+pub use alias::{Alias, AliasError, AliasMove, AliasName, AliasRules, Aliases};
+pub use container::is_container;
+pub use ensure::{EnsureError, HomePolicy, ensure_home};
+pub use error::{Error, Result, StepError};
+pub use gateway_probe::{GatewayProbe, probe_gateway};
+pub use location::{HomeKind, Location, LocationError};
+pub use managed::Managed;
+pub use name::{NameError, ProfileName};
+pub use profiles::Sticky;
+pub use select::{SelectError, Selection, Source, command_of, select};
+pub use skills::count_skills;
+pub use soul::{ENV_SEED, SOUL_SEED};
+pub use system::SystemFacts;

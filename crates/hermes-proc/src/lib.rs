@@ -1,1 +1,22 @@
-//! Placeholder.
+//! Other processes: who they are, how they are signalled, how they are started.
+//!
+//! The only crate that spawns. It never trusts a pid alone, never hands the parent's environment
+//! on unread, and never formats the value of a variable.
+
+mod child;
+mod child_env;
+mod error;
+mod identity;
+mod linux;
+mod lookup;
+mod signal;
+
+pub use child::{Captured, ChildSpec};
+pub use child_env::{ChildEnv, EnvClass};
+pub use error::{Error, Result};
+pub use identity::{
+    ProcessIdentity, ancestors_of_self, command_line, environment_of, identity_of,
+    is_same_live_process, is_zombie, pids_of_user, start_time_of,
+};
+pub use lookup::find_on_path;
+pub use signal::{ProcessHandle, Stopped};

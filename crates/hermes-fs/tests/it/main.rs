@@ -121,36 +121,6 @@ fn staging_publishes_once_and_cleans_up() {
 }
 
 #[test]
-fn only_old_staging_of_dead_makers_is_swept() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut child = std::process::Command::new("true").spawn().unwrap();
-    let dead = child.id();
-    child.wait().unwrap();
-    let make = |name: &str, old: bool| {
-        let path = dir.path().join(name);
-        std::fs::create_dir(&path).unwrap();
-        if old {
-            let then = std::time::SystemTime::now() - Duration::from_hours(2);
-            std::fs::File::open(&path)
-                .unwrap()
-                .set_modified(then)
-                .unwrap();
-        }
-        path
-    };
-    let stale = make(&format!(".import-0.tmp-{dead}"), true);
-    let kept = [
-        make(&format!(".import-1.tmp-{dead}"), false),
-        make(&format!(".import-2.tmp-{}", std::process::id()), true),
-        make(&format!(".other.tmp-{dead}"), true),
-        make("import-visible", true),
-    ];
-    assert_eq!(Staging::sweep(dir.path(), "import-").unwrap(), 1);
-    assert!(!stale.exists());
-    assert!(kept.iter().all(|path| path.exists()));
-}
-
-#[test]
 fn open_regular_refuses_links_and_fifos() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("f");
@@ -169,6 +139,50 @@ fn open_regular_refuses_links_and_fifos() {
             .success()
     );
     assert!(hermes_fs::open_regular(&fifo).is_err());
+}
+
+#[test]
+fn builders_of_the_same_name_in_one_process_do_not_meet() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Staging::begin(dir.path(), "coder").unwrap();
+    let second = Staging::begin(dir.path(), "coder").unwrap();
+    assert_ne!(first.path(), second.path());
+}
+
+#[test]
+fn the_sweep_takes_what_crashed_builders_left_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = Staging::begin(dir.path(), "live").unwrap();
+    // The pid is one that runs: only the lock says that nobody builds here any more.
+    let left = dir
+        .path()
+        .join(format!(".coder.tmp-{}", std::process::id()));
+    std::fs::create_dir_all(left.join("sub")).unwrap();
+    for other in [".coder.tmp", ".git", "coder", ".coder.deleted-1"] {
+        std::fs::create_dir(dir.path().join(other)).unwrap();
+    }
+    symlink("coder", dir.path().join(".link.tmp-1")).unwrap();
+
+    assert_eq!(Staging::sweep(dir.path(), "other").unwrap(), 0);
+    assert_eq!(Staging::sweep(dir.path(), "").unwrap(), 1);
+    assert!(!left.exists());
+    assert!(live.path().is_dir());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 6);
+    assert_eq!(Staging::sweep(&dir.path().join("none"), "").unwrap(), 0);
+}
+
+#[test]
+fn entries_change_places_in_one_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    std::fs::create_dir(&a).unwrap();
+    std::fs::write(&b, "file").unwrap();
+    hermes_fs::exchange(&a, &b).unwrap();
+    assert!(b.is_dir());
+    assert_eq!(std::fs::read(&a).unwrap(), b"file");
+    let error = hermes_fs::exchange(&a, &dir.path().join("none")).unwrap_err();
+    assert!(error.is_not_found());
+    assert!(a.exists());
 }
 
 #[test]

@@ -5,11 +5,22 @@
     reason = "tests look at files directly"
 )]
 
+mod alias;
 mod archive;
 mod backup;
+mod crash;
+mod create;
 mod database;
+mod delete;
+mod distribution;
+mod ensure;
+mod gateway_probe;
 // The hook that kills exists in debug builds only.
 #[cfg(debug_assertions)]
 mod killed;
+mod list;
+mod location;
+mod place;
 mod restore;
+mod select;
 mod tree;

@@ -1,0 +1,169 @@
+//! What can go wrong with a profile.
+
+use std::path::PathBuf;
+
+use hermes_config::yaml::EditError;
+
+use crate::{AliasError, NameError, ProfileName};
+
+/// Result of a profile operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The reason of a step the caller supplied.
+pub type StepError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A profile operation that did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// There is no such profile.
+    #[error("Profile '{name}' does not exist")]
+    Missing {
+        /// The profile.
+        name: ProfileName,
+    },
+    /// There is one already.
+    #[error("Profile '{name}' already exists at {}", path.display())]
+    Exists {
+        /// The profile.
+        name: ProfileName,
+        /// Its home.
+        path: PathBuf,
+    },
+    /// The home to copy from is not there.
+    #[error("there is nothing to clone: {} is not a directory", path.display())]
+    MissingSource {
+        /// The home.
+        path: PathBuf,
+    },
+    /// An operation that the root profile does not have.
+    #[error("the default profile cannot be {action}")]
+    DefaultProfile {
+        /// Participle: "deleted", "renamed".
+        action: &'static str,
+    },
+    /// Options that exclude each other.
+    #[error("--no-skills cannot be combined with a clone: cloning copies the skills of the source")]
+    SkillsOfClone,
+    /// The directory of a deleted profile is still there.
+    #[error("'{name}' is gone, but {} could not be removed: {source}", left.display())]
+    LeftBehind {
+        /// The profile.
+        name: ProfileName,
+        /// What is left.
+        left: PathBuf,
+        /// Why.
+        source: hermes_fs::Error,
+    },
+    /// A YAML file of the profile cannot be understood or changed.
+    #[error("{}: {source}", path.display())]
+    Yaml {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: EditError,
+    },
+    /// A source that is neither a git URL nor a directory.
+    #[error("'{shown}' is neither a git URL nor a directory")]
+    UnknownSource {
+        /// The source, made harmless.
+        shown: String,
+    },
+    /// A source without a usable `distribution.yaml`.
+    #[error("{origin} is not a profile distribution: {reason}")]
+    NotADistribution {
+        /// The source or profile.
+        origin: String,
+        /// What is missing or wrong.
+        reason: String,
+    },
+    /// A distribution made for another version.
+    #[error("this distribution needs Hermes {required}, this is {current}")]
+    Version {
+        /// The requirement.
+        required: String,
+        /// Our version.
+        current: String,
+    },
+    /// A profile without `distribution.yaml`.
+    #[error("Profile '{name}' was not installed from a distribution")]
+    NotInstalled {
+        /// The profile.
+        name: ProfileName,
+    },
+    /// `git` is not installed.
+    #[error("git is needed to install from '{shown}' and was not found")]
+    NoGit {
+        /// The source.
+        shown: String,
+    },
+    /// `git` failed.
+    #[error("git could not fetch '{shown}': {message}")]
+    Git {
+        /// The source.
+        shown: String,
+        /// The last line git wrote.
+        message: String,
+    },
+    /// A step the caller supplied (copying a database, migrating settings) failed.
+    #[error("could not {action} {}: {source}", path.display())]
+    Step {
+        /// Verb phrase that completes "could not … PATH".
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: StepError,
+    },
+    /// An alias.
+    #[error(transparent)]
+    Alias(#[from] AliasError),
+    /// A process that could not be stopped.
+    #[error(transparent)]
+    Process(#[from] hermes_proc::Error),
+    /// The system refused.
+    #[error(transparent)]
+    File(#[from] hermes_fs::Error),
+}
+
+impl Error {
+    /// What the user can do next, where we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Name(error) => error.hint(),
+            Self::Missing { name } => Some(format!(
+                "see which there are with: hermes profile list, or create it with: hermes profile create {name}"
+            )),
+            Self::Exists { name, .. } => Some(format!(
+                "pick another name, or look at it with: hermes profile show {name}"
+            )),
+            Self::MissingSource { .. } => {
+                Some("name an existing profile with --clone-from".to_owned())
+            }
+            Self::DefaultProfile { action } => (*action == "deleted")
+                .then(|| "to remove everything, use: hermes uninstall".to_owned()),
+            Self::SkillsOfClone => Some("leave out --no-skills or the clone option".to_owned()),
+            Self::LeftBehind { left, .. } => Some(format!("remove it by hand: {}", left.display())),
+            Self::Yaml { path, .. } => Some(format!("correct {} and try again", path.display())),
+            Self::UnknownSource { .. } => Some(
+                "give a URL such as https://github.com/user/repo or a directory with a distribution.yaml"
+                    .to_owned(),
+            ),
+            Self::NotADistribution { .. } => {
+                Some("a distribution has a distribution.yaml with a name at its top".to_owned())
+            }
+            Self::Version { .. } => Some("update Hermes, or ask for an older distribution".to_owned()),
+            Self::NotInstalled { .. } => {
+                Some("only profiles made by 'hermes profile install' can be updated".to_owned())
+            }
+            Self::NoGit { .. } => Some("install git, or give a directory".to_owned()),
+            Self::Git { .. } => Some("check the address and your access to it".to_owned()),
+            Self::Step { .. } => None,
+            Self::Alias(error) => error.hint(),
+            Self::Process(error) => error.hint(),
+            Self::File(error) => error.hint(),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Whether a gateway runs for a home, found out without leaving a trace.
+//!
+//! Never writes, creates or deletes: a probe that did would race with a gateway that is starting.
+
+use std::path::Path;
+
+use hermes_fs::FileLock;
+use hermes_proc::{identity_of, is_zombie, start_time_of};
+use serde_json::Value;
+
+use crate::hermes_command::{command_of_process, is_process_of_home};
+
+/// Records are a few hundred bytes; the state file lists platforms and stays below this too.
+const RECORD_LIMIT: u64 = 1024 * 1024;
+
+/// States in which the last gateway said goodbye.
+const ENDED_STATES: &[&str] = &["stopped", "startup_failed"];
+
+/// What is known of a home's gateway.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GatewayProbe {
+    /// Whether one runs.
+    pub running: bool,
+    /// Its pid, if it runs.
+    pub pid: Option<u32>,
+}
+
+/// Looks at lock, pid and state files of a home and at the process they name.
+pub fn probe_gateway(home: &Path) -> GatewayProbe {
+    let pid = live_pid(home);
+    GatewayProbe {
+        running: pid.is_some(),
+        pid,
+    }
+}
+
+fn live_pid(home: &Path) -> Option<u32> {
+    let lock = home.join("gateway.lock");
+    match FileLock::is_held(&lock) {
+        Ok(true) => {
+            let record = Record::load(&home.join("gateway.pid")).or_else(|| Record::load(&lock));
+            let pid = record.and_then(|record| record.live_pid());
+            if pid.is_some_and(|pid| command_of_process(pid).is_some_and(|c| c.hosts_gateway())) {
+                return pid;
+            }
+        }
+        // Nobody holds it: there is no gateway, whatever the other files say.
+        Ok(false) if hermes_fs::exists_no_follow(&lock) => return None,
+        // No lock file: a status command of the reference deletes the file under a running
+        // gateway. Unreadable: the state file may still be.
+        Ok(false) | Err(_) => {}
+    }
+    pid_by_state(home)
+}
+
+fn pid_by_state(home: &Path) -> Option<u32> {
+    let state = load_json(&home.join("gateway_state.json"))?;
+    let name = state.get("gateway_state").and_then(Value::as_str)?;
+    if ENDED_STATES.contains(&name) {
+        return None;
+    }
+    let pid = Record::from_value(&state)?.live_pid()?;
+    let command = command_of_process(pid)?;
+    (command.hosts_gateway() && is_process_of_home(pid, &command, home)).then_some(pid)
+}
+
+/// A pid as gateways write it down.
+struct Record {
+    pid: u32,
+    start_time: Option<u64>,
+}
+
+impl Record {
+    fn load(path: &Path) -> Option<Self> {
+        Self::from_value(&load_json(path)?)
+    }
+
+    /// An object with `pid` and `start_time`, or a bare integer.
+    fn from_value(value: &Value) -> Option<Self> {
+        let pid = value.get("pid").unwrap_or(value).as_u64()?;
+        Some(Self {
+            pid: u32::try_from(pid).ok().filter(|pid| *pid > 0)?,
+            start_time: value.get("start_time").and_then(Value::as_u64),
+        })
+    }
+
+    /// The pid, if a live process has it that started when the record says.
+    fn live_pid(&self) -> Option<u32> {
+        let started = start_time_of(self.pid)?;
+        let same = self.start_time.is_none_or(|recorded| recorded == started);
+        (same && !is_zombie(self.pid) && identity_of(self.pid).is_some()).then_some(self.pid)
+    }
+}
+
+fn load_json(path: &Path) -> Option<Value> {
+    // Missing, unreadable or torn: to a probe all three mean that nothing is known.
+    let bytes = hermes_fs::read_optional(path, RECORD_LIMIT)
+        .ok()
+        .flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}

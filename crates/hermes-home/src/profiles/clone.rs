@@ -1,0 +1,149 @@
+//! Copying a home into one under construction.
+//!
+//! Links are copied as links and never followed; a database is never copied as a file while someone
+//! may be writing to it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use hermes_fs::{Entry, Kind, Verdict};
+
+use crate::location::follow;
+use crate::profiles::meta::remove_gateway_port;
+use crate::profiles::{DatabaseCopier, DatabaseCopy};
+use crate::{Error, Location, Result};
+
+/// Files a clone of the settings takes.
+const SETTINGS: &[&str] = &[
+    "config.yaml",
+    ".env",
+    "SOUL.md",
+    "memories/MEMORY.md",
+    "memories/USER.md",
+];
+
+/// History of the source.
+const HISTORY: &[&str] = &["sessions", "backups", "state-snapshots", "checkpoints"];
+
+/// What the default profile's home holds for the whole installation.
+const INSTALLATION: &[&str] = &[
+    "hermes-agent",
+    ".worktrees",
+    "profiles",
+    "bin",
+    "node_modules",
+    "active_profile",
+];
+
+/// What a running process of the source keeps about itself, and messages to it.
+const RUNTIME: &[&str] = &[
+    "gateway.pid",
+    "gateway.lock",
+    "gateway_state.json",
+    "gateway_state.json.lock",
+    "gateway-starts.log",
+    "processes.json",
+    ".gateway-takeover.json",
+    ".gateway-planned-stop.json",
+    ".drain_request.json",
+    ".clean_shutdown",
+    ".restart_notify.json",
+];
+
+/// Endings of files that can be made again or mean nothing elsewhere.
+const DISPOSABLE: &[&str] = &["pyc", "pyo", "sock", "tmp"];
+
+/// Copies settings, secrets, persona, skills and curated memory.
+pub(crate) fn settings(source: &Path, staged: &Path) -> Result<()> {
+    for name in SETTINGS {
+        let from = source.join(name);
+        // Following links here: a settings file kept elsewhere is copied by content.
+        if from.is_file() {
+            hermes_fs::copy_file(&from, &staged.join(name), 0o600)?;
+        }
+    }
+    let skills = source.join("skills");
+    if skills.is_dir() {
+        let mut all = |_: &Path, _: &Entry| Verdict::Copy;
+        hermes_fs::copy_tree(&skills, &staged.join("skills"), &mut all)?;
+    }
+    Ok(())
+}
+
+/// Copies everything that is not history, installation or runtime.
+pub(crate) fn everything(
+    source: &Path,
+    staged: &Path,
+    location: &Location,
+    copy_database: DatabaseCopier<'_>,
+) -> Result<()> {
+    let is_root = follow(source) == follow(&location.root);
+    let mut databases: Vec<PathBuf> = Vec::new();
+    let mut filter = |relative: &Path, entry: &Entry| {
+        if is_left_out(relative, entry, is_root) || is_database_companion(entry) {
+            return Verdict::Skip;
+        }
+        if is_database(entry) {
+            databases.push(relative.to_owned());
+            return Verdict::Skip;
+        }
+        Verdict::Copy
+    };
+    hermes_fs::copy_tree(source, staged, &mut filter)?;
+    for relative in databases {
+        let (from, to) = (source.join(&relative), staged.join(&relative));
+        match copy_database(&from, &to) {
+            Ok(DatabaseCopy::Copied) => hermes_fs::set_mode(&to, 0o600)?,
+            Ok(DatabaseCopy::NotADatabase) => {
+                hermes_fs::copy_file(&from, &to, 0o600)?;
+            }
+            Err(source) => {
+                return Err(Error::Step {
+                    action: "copy the database",
+                    path: from,
+                    source,
+                });
+            }
+        }
+    }
+    let env = staged.join(".env");
+    if hermes_fs::symlink_metadata(&env).is_ok_and(|meta| meta.is_file()) {
+        hermes_fs::set_mode(&env, 0o600)?;
+    }
+    if hermes_fs::symlink_metadata(&staged.join("profile.yaml")).is_ok_and(|meta| meta.is_file()) {
+        remove_gateway_port(staged)?;
+    }
+    Ok(())
+}
+
+fn is_left_out(relative: &Path, entry: &Entry, is_root: bool) -> bool {
+    // Names that are not Unicode match none of ours.
+    let name = entry.name.to_str().unwrap_or_default();
+    let at_top = relative.parent() == Some(Path::new(""));
+    let by_ending = Path::new(name)
+        .extension()
+        .and_then(OsStr::to_str)
+        .is_some_and(|ending| DISPOSABLE.contains(&ending));
+    name == "__pycache__"
+        || (by_ending && entry.kind != Kind::Dir)
+        || (at_top
+            && (HISTORY.contains(&name)
+                || name.starts_with("state.db")
+                || RUNTIME.contains(&name)
+                || name.starts_with(".update_")
+                || name.starts_with(".update.tmp-")
+                || (is_root && INSTALLATION.contains(&name))))
+}
+
+/// The write-ahead log and its index belong to the database file and go with its copy.
+fn is_database_companion(entry: &Entry) -> bool {
+    let name = entry.name.to_str().unwrap_or_default();
+    ["-wal", "-shm", "-journal"].iter().any(|suffix| {
+        name.strip_suffix(suffix)
+            .is_some_and(|base| Path::new(base).extension() == Some(OsStr::new("db")))
+    })
+}
+
+fn is_database(entry: &Entry) -> bool {
+    entry.kind == Kind::File && entry.path.extension() == Some(OsStr::new("db"))
+}

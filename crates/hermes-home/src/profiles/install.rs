@@ -1,0 +1,296 @@
+//! Installing a profile from a distribution: fetched and looked at first, then built like any new
+//! profile.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use hermes_fs::{Entry, Kind, Staging, Verdict};
+use hermes_proc::ChildEnv;
+
+use crate::profiles::create::{create_directories, seed};
+use crate::profiles::distribution::MANIFEST;
+use crate::profiles::source::{Fetched, fetch};
+use crate::profiles::stop::utc_now;
+use crate::profiles::update::{ConfigChoice, replace_owned};
+use crate::profiles::{Manifest, sweep};
+use crate::{ENV_SEED, Error, HomePolicy, Location, ProfileName, Result, SOUL_SEED};
+
+/// Entries that are the user's, whatever a distribution ships under these names.
+const USER_OWNED: &[&str] = &[
+    ".env",
+    "auth.json",
+    "auth.lock",
+    "profile.yaml",
+    "active_profile",
+    "processes.json",
+    "channel_directory.json",
+    "errors.log",
+    "memories",
+    "sessions",
+    "logs",
+    "plans",
+    "workspace",
+    "home",
+    "local",
+    "pairing",
+    "platforms",
+    "image_cache",
+    "audio_cache",
+    "document_cache",
+    "browser_screenshots",
+    "cache",
+    "checkpoints",
+    "sandboxes",
+    "backups",
+    "state-snapshots",
+    "kanban",
+    "hermes-agent",
+    ".worktrees",
+    "profiles",
+    "bin",
+    "node",
+    "node_modules",
+    "lazy-packages",
+    ".git",
+    ".managed",
+    ".container-mode",
+    ".hermes_history",
+    ".clean_shutdown",
+    ".restart_notify.json",
+    ".drain_request.json",
+];
+
+/// Template for `.env` as authors ship it, and as users find it.
+const ENV_TEMPLATE: &str = ".env.template";
+const ENV_EXAMPLE: &str = ".env.EXAMPLE";
+
+/// What fetching needs from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct InstallTools<'a> {
+    /// Environment for git.
+    pub env: &'a ChildEnv,
+    /// The value of `PATH`.
+    pub path: Option<&'a OsStr>,
+    /// The version distributions may ask for.
+    pub version: &'a str,
+}
+
+/// A fetched distribution and what installing it would do.
+#[derive(Debug)]
+pub struct InstallPlan {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// The profile it would become.
+    pub profile: Location,
+    /// Its name.
+    pub name: ProfileName,
+    /// Whether there is such a profile already.
+    pub exists: bool,
+    /// Number of skills it brings.
+    pub skill_count: usize,
+    /// Whether it brings scheduled jobs.
+    pub has_cron: bool,
+    pub(crate) fetched: Fetched,
+}
+
+/// Fetches a distribution and checks it. Leaves nothing behind but the plan, which cleans up when
+/// dropped.
+pub fn plan_install(
+    location: &Location,
+    source: &str,
+    name: Option<&str>,
+    tools: InstallTools<'_>,
+) -> Result<InstallPlan> {
+    let fetched = fetch(location, source, tools.env, tools.path)?;
+    let manifest = Manifest::load(&fetched.directory, &crate::name::shown(source.trim()))?;
+    if let Some(required) = &manifest.hermes_requires {
+        check_version(required, tools.version)?;
+    }
+    let name = ProfileName::parse_new(name.unwrap_or(&manifest.distribution.name))?;
+    let profile = location.for_profile(&name);
+    Ok(InstallPlan {
+        exists: hermes_fs::exists_no_follow(&profile.home),
+        skill_count: crate::count_skills(&fetched.directory),
+        has_cron: hermes_fs::read_dir(&fetched.directory.join("cron"))
+            .is_ok_and(|entries| !entries.is_empty()),
+        manifest,
+        profile,
+        name,
+        fetched,
+    })
+}
+
+/// Installs a plan. An existing profile is refused, or with `force` gets the distribution's files,
+/// settings included, and keeps everything that is the user's.
+pub fn apply_install(
+    location: &Location,
+    plan: &InstallPlan,
+    force: bool,
+    policy: &HomePolicy,
+) -> Result<Location> {
+    let taken = || Error::Exists {
+        name: plan.name.clone(),
+        path: plan.profile.home.clone(),
+    };
+    if plan.profile.home.is_dir() && force {
+        replace_owned(&plan.profile.home, plan, ConfigChoice::Replace, policy)?;
+        return Ok(plan.profile.clone());
+    }
+    if hermes_fs::exists_no_follow(&plan.profile.home) {
+        return Err(taken());
+    }
+    sweep(location);
+    let profiles = location.profiles_dir();
+    hermes_fs::create_dir_all(&profiles, 0o700)?;
+    let staging = Staging::begin(&profiles, plan.name.as_str())?;
+    copy_owned(plan, staging.path(), ConfigChoice::Replace)?;
+    create_directories(staging.path())?;
+    seed(&staging.path().join("SOUL.md"), SOUL_SEED)?;
+    seed(&staging.path().join(".env"), ENV_SEED)?;
+    policy.hand_over_tree(staging.path())?;
+    match staging.publish(&plan.profile.home) {
+        Err(hermes_fs::Error::AlreadyExists { .. }) => Err(taken()),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(plan.profile.clone()),
+    }
+}
+
+/// Copies what belongs to the distribution into an empty directory, the manifest included.
+pub(crate) fn copy_owned(plan: &InstallPlan, to: &Path, config: ConfigChoice) -> Result<()> {
+    let from = &plan.fetched.directory;
+    let mut filter = |relative: &Path, entry: &Entry| {
+        let at_top = relative.parent() == Some(Path::new(""));
+        let name = entry.name.to_str().unwrap_or_default();
+        let left_out = at_top
+            && (is_user_owned(name)
+                || name == MANIFEST
+                || name == ENV_TEMPLATE
+                || (name == "config.yaml" && config == ConfigChoice::Keep));
+        // Links were refused when the distribution was fetched; a directory may change since.
+        if left_out || entry.kind == Kind::Symlink {
+            Verdict::Skip
+        } else {
+            Verdict::Copy
+        }
+    };
+    hermes_fs::copy_tree(from, to, &mut filter)?;
+    let config_file = to.join("config.yaml");
+    if config_file.is_file() {
+        hermes_fs::set_mode(&config_file, 0o600)?;
+    }
+    let example = to.join(ENV_EXAMPLE);
+    let template = from.join(ENV_TEMPLATE);
+    if hermes_fs::symlink_metadata(&template).is_ok_and(|meta| meta.is_file()) {
+        hermes_fs::remove_file_if_present(&example)?;
+        hermes_fs::copy_file(&template, &example, 0o600)?;
+    } else if let Some(text) = plan.manifest.env_example() {
+        seed(&example, &text)?;
+    }
+    let text = plan
+        .manifest
+        .installed_text(&plan.name, &plan.fetched.provenance, &utc_now())
+        .map_err(|source| Error::Yaml {
+            path: from.join(MANIFEST),
+            source,
+        })?;
+    hermes_fs::write_atomic(&to.join(MANIFEST), text.as_bytes(), 0o644)?;
+    Ok(())
+}
+
+fn is_user_owned(name: &str) -> bool {
+    // An unreadable name is given as empty: nothing of an author's is called so.
+    name.is_empty()
+        || USER_OWNED.contains(&name)
+        || name.contains(".db")
+        || name.starts_with("gateway")
+        || name.starts_with(".gateway")
+        || name.starts_with(".update")
+}
+
+/// One comparison such as `>=0.12.0`; a bare version means "at least".
+fn check_version(required: &str, current: &str) -> Result<()> {
+    const OPERATORS: &[&str] = &[">=", "<=", "==", "!=", ">", "<"];
+    let required = required.trim();
+    let (operator, wanted) = OPERATORS
+        .iter()
+        .find_map(|operator| Some((*operator, required.strip_prefix(operator)?)))
+        .unwrap_or((">=", required));
+    let holds =
+        version(wanted)
+            .zip(version(current))
+            .is_some_and(|(wanted, ours)| match operator {
+                ">=" => ours >= wanted,
+                "<=" => ours <= wanted,
+                "==" => ours == wanted,
+                "!=" => ours != wanted,
+                ">" => ours > wanted,
+                _ => ours < wanted,
+            });
+    if holds {
+        Ok(())
+    } else {
+        Err(Error::Version {
+            required: crate::name::shown(required),
+            current: current.to_owned(),
+        })
+    }
+}
+
+/// Major, minor and patch; labels behind `-` or `+` do not count.
+fn version(text: &str) -> Option<[u64; 3]> {
+    let text = text.trim().trim_start_matches('v');
+    let text = text.split(['-', '+']).next()?;
+    let mut parts = text.split('.');
+    let mut version = [0; 3];
+    for slot in &mut version {
+        *slot = parts.next().unwrap_or("0").trim().parse().ok()?;
+    }
+    Some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_requirements() {
+        for good in [
+            ">=0.12.0",
+            "0.12",
+            "==0.19.0",
+            "<1",
+            "!=0.18.0",
+            "> v0.12.0-rc1",
+        ] {
+            assert!(check_version(good, "0.19.0").is_ok(), "{good}");
+        }
+        for bad in [">=0.20", "==0.12.0", "<0.19.0", ">0.19.0", "banana", ">="] {
+            assert!(check_version(bad, "0.19.0").is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_the_users_stays_the_users() {
+        for name in [
+            ".env",
+            "memories",
+            "state.db",
+            "kanban.db-wal",
+            "gateway.lock",
+            ".gateway-takeover.json",
+        ] {
+            assert!(is_user_owned(name), "{name}");
+        }
+        for name in [
+            "SOUL.md",
+            "skills",
+            "cron",
+            "mcp.json",
+            "config.yaml",
+            "scripts",
+            "README.md",
+        ] {
+            assert!(!is_user_owned(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The profiles of an installation.
+
+mod active;
+mod clone;
+mod create;
+mod delete;
+mod distribution;
+mod install;
+mod meta;
+mod rename;
+mod source;
+mod stop;
+mod summary;
+mod sweep;
+mod update;
+
+pub use active::{Sticky, current_profile, sticky_profile, use_profile};
+pub use create::{
+    CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, DatabaseCopier, DatabaseCopy,
+    create,
+};
+pub use delete::{DeletePlan, DeleteReport, apply_delete, plan_delete};
+pub use distribution::{Distribution, Manifest, VariableNeed, distribution_of, manifest_of};
+pub use install::{InstallPlan, InstallTools, apply_install, plan_install};
+pub use meta::{ProfileMeta, describe, load_meta};
+pub use rename::{RenameReport, rename};
+pub use stop::{StoppedProcess, stop_gateway};
+pub use summary::{ProfileList, ProfileSummary, list, show};
+pub use sweep::sweep;
+pub use update::{ConfigChoice, UpdateReport, update};
+
+use crate::{Error, Location, ProfileName, Result};
+
+/// The location of a profile that must exist.
+pub fn existing(location: &Location, name: &ProfileName) -> Result<Location> {
+    let profile = location.for_profile(name);
+    if name.is_default() || profile.home.is_dir() {
+        Ok(profile)
+    } else {
+        Err(Error::Missing { name: name.clone() })
+    }
+}

@@ -1,0 +1,65 @@
+//! Giving a profile another name.
+
+use std::path::Path;
+
+use crate::profiles::active::point_to;
+use crate::profiles::stop::{backends_of, stop_all};
+use crate::profiles::{StoppedProcess, existing, sticky_profile, stop_gateway};
+use crate::{AliasMove, AliasRules, Aliases, Error, Location, ProfileName, Result, Sticky};
+
+/// What a rename did.
+#[derive(Debug)]
+pub struct RenameReport {
+    /// The profile under its new name.
+    pub location: Location,
+    /// The gateway, if one ran. It is not started again here.
+    pub gateway: Option<StoppedProcess>,
+    /// Other processes that served the profile under its old name.
+    pub processes: Vec<StoppedProcess>,
+    /// What became of the wrapper commands.
+    pub aliases: Vec<AliasMove>,
+    /// Whether the sticky profile was changed along.
+    pub sticky_moved: bool,
+}
+
+/// Renames a profile. `hermes` is the program that wrapper commands run.
+pub fn rename(
+    location: &Location,
+    old: &ProfileName,
+    new: &ProfileName,
+    hermes: &Path,
+    rules: AliasRules<'_>,
+) -> Result<RenameReport> {
+    if old.is_default() || new.is_default() {
+        return Err(Error::DefaultProfile { action: "renamed" });
+    }
+    let from = existing(location, old)?.home;
+    let target = location.for_profile(new);
+    let taken = || Error::Exists {
+        name: new.clone(),
+        path: target.home.clone(),
+    };
+    // Before anything is stopped; the rename itself decides.
+    if hermes_fs::exists_no_follow(&target.home) {
+        return Err(taken());
+    }
+    let gateway = stop_gateway(&from)?;
+    let processes = stop_all(&backends_of(&from))?;
+    match hermes_fs::rename_exclusive(&from, &target.home) {
+        Ok(()) => {}
+        Err(hermes_fs::Error::AlreadyExists { .. }) => return Err(taken()),
+        Err(error) => return Err(error.into()),
+    }
+    let sticky_moved = sticky_profile(location) == Sticky::Named(old.clone());
+    if sticky_moved {
+        point_to(location, new)?;
+    }
+    let aliases = Aliases::of(location).follow_rename(old, new, hermes, rules);
+    Ok(RenameReport {
+        location: target,
+        gateway,
+        processes,
+        aliases,
+        sticky_moved,
+    })
+}

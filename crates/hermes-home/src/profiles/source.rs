@@ -1,0 +1,200 @@
+//! Fetching a distribution: a directory as it is, or a git repository into a hidden directory.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hermes_fs::{Kind, Staging};
+use hermes_proc::{ChildEnv, ChildSpec, find_on_path};
+
+use crate::name::shown;
+use crate::{Error, Location, Result};
+
+/// A shallow clone over a slow line.
+const CLONE_LIMIT: Duration = Duration::from_mins(10);
+/// Git's own words, for the message.
+const OUTPUT_LIMIT: usize = 64 * 1024;
+/// Nothing that runs a program of the repository's choosing.
+const PROTOCOLS: &str = "file:git:http:https:ssh";
+
+/// A distribution on this machine.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    /// Its directory.
+    pub(crate) directory: PathBuf,
+    /// What to remember as its source, so that it can be fetched again.
+    pub(crate) provenance: String,
+    /// Keeps a clone until it has been copied.
+    _clone: Option<Staging>,
+}
+
+/// Fetches `source`. `env` is the environment for git, `path` the value of `PATH`.
+pub(crate) fn fetch(
+    location: &Location,
+    source: &str,
+    env: &ChildEnv,
+    path: Option<&OsStr>,
+) -> Result<Fetched> {
+    let source = source.trim();
+    let fetched = if is_git_url(source) {
+        clone(location, source, env, path)?
+    } else {
+        let directory = PathBuf::from(expand_tilde(source, &location.user_home));
+        if source.is_empty() || !directory.is_dir() {
+            return Err(Error::UnknownSource {
+                shown: shown(source),
+            });
+        }
+        let directory = hermes_fs::canonicalize(&directory)?;
+        Fetched {
+            provenance: directory.to_string_lossy().into_owned(),
+            directory,
+            _clone: None,
+        }
+    };
+    refuse_links(&fetched.directory, &shown(source))?;
+    Ok(fetched)
+}
+
+fn is_git_url(source: &str) -> bool {
+    const SCHEMES: &[&str] = &["git@", "ssh://", "git://", "http://", "https://", "file://"];
+    SCHEMES.iter().any(|scheme| source.starts_with(scheme))
+        || Path::new(source).extension() == Some(OsStr::new("git"))
+        || is_github_shorthand(source)
+}
+
+/// `github.com/user/repo`.
+fn is_github_shorthand(source: &str) -> bool {
+    let parts: Vec<&str> = source.trim_end_matches('/').split('/').collect();
+    matches!(parts.as_slice(), ["github.com", user, repo] if !user.is_empty() && !repo.is_empty())
+}
+
+fn clone(
+    location: &Location,
+    source: &str,
+    env: &ChildEnv,
+    path: Option<&OsStr>,
+) -> Result<Fetched> {
+    let Some(git) = find_on_path(OsStr::new("git"), path) else {
+        return Err(Error::NoGit {
+            shown: without_password(source),
+        });
+    };
+    let profiles = location.profiles_dir();
+    hermes_fs::create_dir_all(&profiles, 0o700)?;
+    let staging = Staging::begin(&profiles, "fetch")?;
+    let directory = staging.path().join("clone");
+    let url = if is_github_shorthand(source) {
+        format!("https://{}", source.trim_end_matches('/'))
+    } else {
+        source.to_owned()
+    };
+    let mut args: Vec<OsString> = ["clone", "--quiet", "--depth", "1", "--"]
+        .map(OsString::from)
+        .to_vec();
+    args.extend([OsString::from(url), directory.clone().into()]);
+    let spec = ChildSpec {
+        program: git,
+        args,
+        cwd: Some(staging.path().to_owned()),
+        env: env
+            .clone()
+            .with("GIT_TERMINAL_PROMPT", "0")
+            .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
+            .with("LC_ALL", "C"),
+    };
+    let captured = spec.run_captured(CLONE_LIMIT, OUTPUT_LIMIT)?;
+    if !captured.status.success() {
+        let text = String::from_utf8_lossy(&captured.stderr);
+        let last = text.lines().rev().find(|line| !line.trim().is_empty());
+        return Err(Error::Git {
+            shown: without_password(source),
+            message: shown_line(last.unwrap_or("it gave no reason")),
+        });
+    }
+    hermes_fs::remove_tree(&directory.join(".git"))?;
+    Ok(Fetched {
+        directory,
+        provenance: source.to_owned(),
+        _clone: Some(staging),
+    })
+}
+
+/// A link could make us copy a file from elsewhere on this machine into the profile.
+fn refuse_links(directory: &Path, origin: &str) -> Result<()> {
+    for entry in hermes_fs::read_dir(directory)? {
+        match entry.kind {
+            Kind::Dir => refuse_links(&entry.path, origin)?,
+            Kind::Symlink => {
+                return Err(Error::NotADistribution {
+                    origin: origin.to_owned(),
+                    reason: format!(
+                        "it contains the symbolic link '{}'",
+                        shown(&entry.name.to_string_lossy())
+                    ),
+                });
+            }
+            Kind::File | Kind::Special => {}
+        }
+    }
+    Ok(())
+}
+
+fn expand_tilde(source: &str, user_home: &Path) -> OsString {
+    match source.strip_prefix("~/") {
+        Some(rest) => user_home.join(rest).into(),
+        None => source.into(),
+    }
+}
+
+/// The source for a message: `https://user:token@host/…` loses what stands before the `@`.
+fn without_password(source: &str) -> String {
+    let masked = source.split_once("://").and_then(|(scheme, rest)| {
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (_, host) = authority.rsplit_once('@')?;
+        Some(format!("{scheme}://…@{host}/{path}"))
+    });
+    shown(&masked.unwrap_or_else(|| source.to_owned()))
+}
+
+fn shown_line(line: &str) -> String {
+    line.trim()
+        .chars()
+        .filter(|char| !char.is_control())
+        .take(300)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_urls_are_told_from_directories() {
+        for url in [
+            "https://github.com/u/r",
+            "git@github.com:u/r",
+            "ssh://h/r",
+            "github.com/u/r/",
+            "/srv/repo.git",
+            "file:///srv/repo",
+        ] {
+            assert!(is_git_url(url), "{url}");
+        }
+        for other in ["/srv/repo", "./x", "github.com/u", "ext::sh -c x", "-x", ""] {
+            assert!(!is_git_url(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_token_in_an_address_is_not_shown() {
+        assert_eq!(
+            without_password("https://u:tok@h.example/r"),
+            "https://…@h.example/r"
+        );
+        assert_eq!(
+            without_password("https://h.example/r"),
+            "https://h.example/r"
+        );
+    }
+}

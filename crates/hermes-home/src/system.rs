@@ -1,0 +1,56 @@
+//! What the system says about the user and the place a process runs in, gathered in one value so
+//! that tests can say otherwise.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A password file of a large site.
+const PASSWD_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// Facts about this process that are neither arguments nor variables.
+#[derive(Debug, Clone)]
+pub struct SystemFacts {
+    /// Effective user.
+    pub uid: u32,
+    /// Directory the process was started in; `None` if it has been removed.
+    pub start_dir: Option<PathBuf>,
+    /// The password file.
+    pub passwd: PathBuf,
+    /// Where absolute system paths (`/.dockerenv`, `/proc/1/cgroup`) are looked up.
+    pub file_system_root: PathBuf,
+}
+
+impl SystemFacts {
+    /// The facts of this process.
+    pub fn of_process() -> Self {
+        Self {
+            uid: rustix::process::geteuid().as_raw(),
+            // A start directory that is gone matters only to relative paths, which say so then.
+            start_dir: std::env::current_dir().ok(),
+            passwd: PathBuf::from("/etc/passwd"),
+            file_system_root: PathBuf::from("/"),
+        }
+    }
+
+    /// Home directory of the effective user according to the password file.
+    pub(crate) fn home_by_uid(&self) -> Option<PathBuf> {
+        self.passwd_home(|_, uid| uid == self.uid.to_string().as_bytes())
+    }
+
+    /// Home directory of a named user according to the password file.
+    pub(crate) fn home_by_name(&self, user: &str) -> Option<PathBuf> {
+        self.passwd_home(|name, _| name == user.as_bytes())
+    }
+
+    fn passwd_home(&self, wanted: impl Fn(&[u8], &[u8]) -> bool) -> Option<PathBuf> {
+        let bytes = hermes_fs::read_capped(&self.passwd, PASSWD_LIMIT).ok()?;
+        bytes.split(|byte| *byte == b'\n').find_map(|line| {
+            let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
+            let [name, _, uid, _, _, home, ..] = fields.as_slice() else {
+                return None;
+            };
+            let home = Path::new(std::ffi::OsStr::from_bytes(home));
+            (wanted(name, uid) && home.is_absolute()).then(|| home.to_owned())
+        })
+    }
+}

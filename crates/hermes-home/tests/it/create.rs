@@ -1,0 +1,366 @@
+//! Creating profiles.
+
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::Barrier;
+
+use hermes_home::profiles::{
+    self, CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, DatabaseCopy, load_meta,
+};
+use hermes_home::{ENV_SEED, Error, NameError, SOUL_SEED};
+use pretty_assertions::assert_eq;
+
+use crate::place::{
+    Place, create_in, fresh, is_private, mode, name, names_in, read, set_mode, tree, write,
+};
+
+fn clone_of(place: &Place, source: &str, depth: CloneDepth) -> Content {
+    Content::Clone {
+        source: place.location().profile_home(&name(source)),
+        depth,
+    }
+}
+
+#[test]
+fn a_fresh_profile_is_complete_and_private() {
+    let place = Place::new();
+    let profile = place.create("UPPER").unwrap();
+    assert_eq!(profile.home, place.profile("upper"));
+    assert_eq!(
+        names_in(&profile.home),
+        [
+            ".env",
+            "SOUL.md",
+            "cron",
+            "home",
+            "logs",
+            "memories",
+            "plans",
+            "profile.yaml",
+            "sessions",
+            "skills",
+            "skins",
+            "workspace"
+        ]
+    );
+    for (path, found) in tree(&place.root()) {
+        let wanted = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(found, wanted, "{}", path.display());
+    }
+    assert_eq!(read(&profile.home.join("SOUL.md")), SOUL_SEED);
+    assert_eq!(read(&profile.home.join(".env")), ENV_SEED);
+    assert_eq!(ENV_SEED.lines().filter(|l| l.starts_with('#')).count(), 3);
+    let meta = load_meta(&profile.home);
+    assert_eq!(meta.description, "writes \"code\": well");
+    assert!(!meta.description_auto);
+    assert_eq!(place.on_disk(), ["upper"]);
+}
+
+#[test]
+fn a_second_creation_is_refused_and_changes_nothing() {
+    let place = Place::new();
+    place.create("coder").unwrap();
+    write(&place.profile("coder").join("mine"), "x");
+    let before = tree(&place.root());
+    let error = place.create("Coder").unwrap_err();
+    assert!(matches!(error, Error::Exists { .. }), "{error}");
+    assert_eq!(tree(&place.root()), before);
+    // Anything of that name is in the way, even a link to nowhere.
+    symlink("nowhere", place.profile("taken")).unwrap();
+    assert!(matches!(place.create("taken"), Err(Error::Exists { .. })));
+}
+
+#[test]
+fn bad_names_leave_nothing_on_disk() {
+    let place = Place::new();
+    let long = "a".repeat(65);
+    for bad in [
+        "Bad Name",
+        "../x",
+        "hermes",
+        "Default",
+        long.as_str(),
+        "",
+        "\u{1b}[31m",
+    ] {
+        let error = place.create(bad).unwrap_err();
+        assert!(matches!(error, Error::Name(_)), "{bad}: {error}");
+        assert!(error.hint().is_some());
+    }
+    assert!(matches!(
+        place.create("sudo"),
+        Err(Error::Name(NameError::Reserved { .. }))
+    ));
+    assert!(!place.root().exists());
+}
+
+#[test]
+fn without_bundled_skills_a_marker_says_so() {
+    let place = Place::new();
+    let content = Content::Fresh {
+        bundled_skills: false,
+    };
+    place.create_with("bare", content).unwrap();
+    assert_eq!(
+        mode(&place.profile("bare").join(".no-bundled-skills")),
+        0o644
+    );
+    place.create("full").unwrap();
+    assert!(!place.profile("full").join(".no-bundled-skills").exists());
+}
+
+#[test]
+fn options_combine() {
+    let place = Place::new();
+    place.create("coder").unwrap();
+    let location = place.location();
+    let current = place.root();
+    let content = |flags: CreateFlags| Content::from_flags(&flags, &location, &current);
+    assert_eq!(content(CreateFlags::default()).unwrap(), fresh());
+    let no_skills = CreateFlags {
+        no_skills: true,
+        ..CreateFlags::default()
+    };
+    assert_eq!(
+        content(no_skills).unwrap(),
+        Content::Fresh {
+            bundled_skills: false
+        }
+    );
+    let clone = CreateFlags {
+        clone: true,
+        ..CreateFlags::default()
+    };
+    assert_eq!(
+        content(clone.clone()).unwrap(),
+        clone_of(&place, "default", CloneDepth::Settings)
+    );
+    let from = CreateFlags {
+        clone_from: Some(name("coder")),
+        ..CreateFlags::default()
+    };
+    assert_eq!(
+        content(from.clone()).unwrap(),
+        clone_of(&place, "coder", CloneDepth::Settings)
+    );
+    let all = CreateFlags {
+        clone_all: true,
+        ..from.clone()
+    };
+    assert_eq!(
+        content(all).unwrap(),
+        clone_of(&place, "coder", CloneDepth::Everything)
+    );
+    for flags in [clone, from] {
+        let both = CreateFlags {
+            no_skills: true,
+            ..flags
+        };
+        assert!(matches!(content(both), Err(Error::SkillsOfClone)));
+    }
+    let missing = CreateFlags {
+        clone_from: Some(name("gone")),
+        ..CreateFlags::default()
+    };
+    assert!(matches!(content(missing), Err(Error::Missing { .. })));
+}
+
+/// A source with a bit of everything.
+fn furnish(home: &Path) {
+    for (path, text) in [
+        ("config.yaml", "model: m\n"),
+        (".env", "A=1\n"),
+        ("SOUL.md", "soul"),
+        ("memories/MEMORY.md", "memory"),
+        ("memories/other.md", "other"),
+        ("skills/group/one/SKILL.md", "skill"),
+        ("skills/group/one/__pycache__/x.pyc", "x"),
+        ("sessions/s.json", "{}"),
+        ("auth.json", "{}"),
+        ("cron/jobs.json", "[]"),
+        ("state.db", "SQLite s"),
+        ("state.db-wal", "w"),
+        ("memory_store.db", "SQLite m"),
+        ("memory_store.db-wal", "w"),
+        ("deep/er/notes.db", "SQLite n"),
+        ("old.db", "not one"),
+        ("backups/b.zip", "b"),
+        ("state-snapshots/1/x", "x"),
+        ("checkpoints/c", "c"),
+        ("deep/backups/kept", "k"),
+        ("deep/x.tmp", "t"),
+        ("gateway.pid", "1"),
+        ("gateway.lock", "1"),
+        ("gateway_state.json", "{}"),
+        ("processes.json", "{}"),
+        (".gateway-takeover.json", "{}"),
+        (".gateway-planned-stop.json", "{}"),
+        (".drain_request.json", "{}"),
+        (".clean_shutdown", ""),
+        (".update_check", ""),
+        ("active_profile", "coder\n"),
+        ("bin/tool", "t"),
+        (
+            "profile.yaml",
+            "# mine\ngateway_port: 9653\ndescription: d\n",
+        ),
+    ] {
+        write(&home.join(path), text);
+    }
+    set_mode(&home.join(".env"), 0o644);
+    symlink("../../outside", home.join("skills/link")).unwrap();
+}
+
+#[test]
+fn a_clone_of_the_settings_takes_what_makes_the_agent_and_no_history() {
+    let place = Place::new();
+    furnish(&place.root());
+    place
+        .create_with("copy", clone_of(&place, "default", CloneDepth::Settings))
+        .unwrap();
+    let copy = place.profile("copy");
+    assert_eq!(read(&copy.join("config.yaml")), "model: m\n");
+    assert_eq!(read(&copy.join("SOUL.md")), "soul");
+    assert_eq!(read(&copy.join(".env")), "A=1\n");
+    assert_eq!(mode(&copy.join(".env")), 0o600);
+    assert_eq!(names_in(&copy.join("memories")), ["MEMORY.md"]);
+    assert_eq!(read(&copy.join("skills/group/one/SKILL.md")), "skill");
+    // A link stays a link, dangling or not.
+    assert_eq!(
+        std::fs::read_link(copy.join("skills/link")).unwrap(),
+        Path::new("../../outside")
+    );
+    for absent in ["auth.json", "cron/jobs.json", "sessions/s.json", "state.db"] {
+        assert!(!copy.join(absent).exists(), "{absent}");
+    }
+    // The port of the source stays the source's; only the description is new.
+    assert_eq!(load_meta(&copy).gateway_port, None);
+}
+
+#[test]
+fn a_full_clone_leaves_out_history_runtime_and_installation() {
+    let place = Place::new();
+    furnish(&place.root());
+    let _socket = UnixListener::bind(place.root().join("live")).unwrap();
+    place
+        .create_with("copy", clone_of(&place, "default", CloneDepth::Everything))
+        .unwrap();
+    let copy = place.profile("copy");
+    assert_eq!(
+        names_in(&copy),
+        [
+            ".env",
+            "SOUL.md",
+            "auth.json",
+            "config.yaml",
+            "cron",
+            "deep",
+            "memories",
+            "memory_store.db",
+            "old.db",
+            "profile.yaml",
+            "skills"
+        ]
+    );
+    assert_eq!(names_in(&copy.join("deep")), ["backups", "er"]);
+    assert_eq!(names_in(&copy.join("skills/group/one")), ["SKILL.md"]);
+    // Databases went through the copier, ordinary files did not.
+    assert_eq!(read(&copy.join("memory_store.db")), "copied SQLite m");
+    assert_eq!(read(&copy.join("deep/er/notes.db")), "copied SQLite n");
+    assert_eq!(read(&copy.join("old.db")), "not one");
+    assert_eq!(mode(&copy.join("memory_store.db")), 0o600);
+    assert_eq!(mode(&copy.join(".env")), 0o600);
+    assert_eq!(
+        read(&copy.join("profile.yaml")).lines().next(),
+        Some("# mine")
+    );
+    assert_eq!(load_meta(&copy).gateway_port, None);
+    for (path, found) in tree(&copy) {
+        assert!(path.is_symlink() || is_private(found), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_named_source_keeps_what_only_the_root_must_not_pass_on() {
+    let place = Place::new();
+    furnish(&place.profile("src"));
+    place
+        .create_with("copy", clone_of(&place, "src", CloneDepth::Everything))
+        .unwrap();
+    assert_eq!(read(&place.profile("copy").join("bin/tool")), "t");
+}
+
+#[test]
+fn a_failed_step_leaves_nothing() {
+    let place = Place::new();
+    furnish(&place.profile("src"));
+    let request = CreateRequest {
+        name: name("copy"),
+        content: clone_of(&place, "src", CloneDepth::Everything),
+        description: None,
+    };
+    for broken_copier in [true, false] {
+        let steps = CreateSteps {
+            copy_database: &|_, _| {
+                if broken_copier {
+                    Err("locked".into())
+                } else {
+                    Ok(DatabaseCopy::NotADatabase)
+                }
+            },
+            prepare: &|_| Err("no migration".into()),
+        };
+        let error =
+            profiles::create(&place.location(), &request, &place.policy(), &steps).unwrap_err();
+        assert!(matches!(error, Error::Step { .. }), "{error}");
+        assert_eq!(place.on_disk(), ["src"]);
+    }
+    let missing = Content::Clone {
+        source: place.path("gone"),
+        depth: CloneDepth::Settings,
+    };
+    let error = place.create_with("copy", missing).unwrap_err();
+    assert!(matches!(error, Error::MissingSource { .. }), "{error}");
+    assert_eq!(place.on_disk(), ["src"]);
+}
+
+#[test]
+fn broken_metadata_of_the_source_is_named() {
+    let place = Place::new();
+    write(&place.profile("src").join("profile.yaml"), "a: [\n");
+    let error = place
+        .create_with("copy", clone_of(&place, "src", CloneDepth::Everything))
+        .unwrap_err();
+    assert!(matches!(error, Error::Yaml { .. }), "{error}");
+    assert_eq!(place.on_disk(), ["src"]);
+}
+
+#[test]
+fn of_ten_threads_that_create_one_profile_one_wins() {
+    let place = Place::new();
+    let location = place.location();
+    let barrier = Barrier::new(10);
+    let won = std::thread::scope(|scope| {
+        let racers: Vec<_> = (0..10)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    create_in(&location, &name("coder"), fresh())
+                })
+            })
+            .collect();
+        racers
+            .into_iter()
+            .map(|racer| racer.join().unwrap())
+            .filter(|result| match result {
+                Ok(_) => true,
+                Err(Error::Exists { .. }) => false,
+                Err(other) => panic!("{other}"),
+            })
+            .count()
+    });
+    assert_eq!(won, 1);
+    assert_eq!(place.on_disk(), ["coder"]);
+    assert!(place.profile("coder").join("workspace").is_dir());
+}

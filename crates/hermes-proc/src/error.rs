@@ -1,0 +1,94 @@
+//! What can go wrong with another process.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Result of a process operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A process operation that did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program is not there or may not be executed.
+    #[error("could not start {}: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The directory in which the child should run is missing.
+    #[error("could not start {} in {}: no such directory", program.display(), cwd.display())]
+    MissingDirectory {
+        /// The program.
+        program: PathBuf,
+        /// The directory.
+        cwd: PathBuf,
+    },
+    /// A child was still running at its deadline and has been killed.
+    #[error("{} did not finish within {} s and was stopped", program.display(), limit.as_secs_f32())]
+    Deadline {
+        /// The program.
+        program: PathBuf,
+        /// The deadline.
+        limit: Duration,
+    },
+    /// Waiting for a child or reading its output failed.
+    #[error("lost track of {}: {source}", program.display())]
+    Wait {
+        /// The program.
+        program: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A live process could not be opened or signalled.
+    #[error("could not {action} process {pid}: {source}")]
+    Signal {
+        /// Verb that completes "could not … process N".
+        action: &'static str,
+        /// The process.
+        pid: u32,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A process survived SIGKILL for longer than we wait.
+    #[error("process {pid} is still there after SIGKILL")]
+    Unkillable {
+        /// The process.
+        pid: u32,
+    },
+}
+
+impl Error {
+    /// Whether the program was not found.
+    pub fn is_program_missing(&self) -> bool {
+        matches!(self, Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// What the user can do next, where we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Start { program, source } => match source.kind() {
+                io::ErrorKind::NotFound => Some(format!(
+                    "install {} or put its directory on PATH",
+                    program.display()
+                )),
+                io::ErrorKind::PermissionDenied => {
+                    Some(format!("check that {} is executable", program.display()))
+                }
+                _ => None,
+            },
+            Self::MissingDirectory { cwd, .. } => Some(format!("create {}", cwd.display())),
+            Self::Deadline { .. } => {
+                Some("check the network and the program's own logs, then try again".to_owned())
+            }
+            Self::Signal { source, pid, .. } => (source.kind() == io::ErrorKind::PermissionDenied)
+                .then(|| format!("process {pid} belongs to another user; stop it as that user")),
+            Self::Unkillable { .. } => {
+                Some("it waits for a device or a network disk; try again later".to_owned())
+            }
+            Self::Wait { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Which process a pid means: the pid, the moment it started, and the boot in which that was.
+//!
+//! Pids are given out again. A record written yesterday is only about a running process if start
+//! time and boot agree; nothing here compares pids alone.
+
+use std::ffi::OsString;
+
+use crate::linux;
+
+/// A process that cannot be mistaken for a later one with the same pid.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ProcessIdentity {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot: field 22 of `/proc/<pid>/stat`.
+    pub start_time: u64,
+    /// The boot in which `start_time` counts.
+    pub boot_id: String,
+}
+
+/// The identity of a process that exists now, zombies included.
+pub fn identity_of(pid: u32) -> Option<ProcessIdentity> {
+    Some(ProcessIdentity {
+        pid,
+        start_time: linux::stat(pid)?.start_time,
+        boot_id: linux::boot_id()?,
+    })
+}
+
+/// When the process with this pid started, if there is one.
+pub fn start_time_of(pid: u32) -> Option<u64> {
+    linux::stat(pid).map(|stat| stat.start_time)
+}
+
+/// Whether exactly this process exists and has not ended. A zombie has ended.
+pub fn is_same_live_process(identity: &ProcessIdentity) -> bool {
+    linux::boot_id().as_deref() == Some(identity.boot_id.as_str())
+        && linux::stat(identity.pid)
+            .is_some_and(|stat| stat.start_time == identity.start_time && !stat.has_ended())
+}
+
+/// Whether the process has ended and only waits for its parent to notice.
+pub fn is_zombie(pid: u32) -> bool {
+    linux::stat(pid).is_some_and(linux::Stat::has_ended)
+}
+
+/// The argument vector of a process. `None` if it is gone or shows none (zombies, kernel threads).
+pub fn command_line(pid: u32) -> Option<Vec<OsString>> {
+    linux::command_line(pid).filter(|arguments| !arguments.is_empty())
+}
+
+/// The environment a process was started with. `None` if it is gone or belongs to someone else.
+pub fn environment_of(pid: u32) -> Option<Vec<(OsString, OsString)>> {
+    linux::environment(pid)
+}
+
+/// All processes of a user, by effective uid, in ascending order.
+pub fn pids_of_user(uid: u32) -> Vec<u32> {
+    linux::pids_of_user(uid)
+}
+
+/// The parent of this process, its parent, and so on up to the first process.
+pub fn ancestors_of_self() -> Vec<u32> {
+    let mut ancestors = Vec::new();
+    let mut pid = std::process::id();
+    while let Some(stat) = linux::stat(pid) {
+        // Zero is the parent of the first process and of those whose parent another namespace
+        // hides. The second test cannot loop for ever on a table that changes under us.
+        if stat.parent == 0 || ancestors.contains(&stat.parent) {
+            break;
+        }
+        ancestors.push(stat.parent);
+        pid = stat.parent;
+    }
+    ancestors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_ourselves() {
+        let me = identity_of(std::process::id()).unwrap();
+        assert!(is_same_live_process(&me));
+        assert!(!is_zombie(me.pid));
+    }
+
+    #[test]
+    fn another_start_or_another_boot_is_another_process() {
+        let me = identity_of(std::process::id()).unwrap();
+        let later = ProcessIdentity {
+            start_time: me.start_time + 1,
+            ..me.clone()
+        };
+        let before_reboot = ProcessIdentity {
+            boot_id: "00000000-0000-0000-0000-000000000000".to_owned(),
+            ..me
+        };
+        assert!(!is_same_live_process(&later));
+        assert!(!is_same_live_process(&before_reboot));
+    }
+
+    #[test]
+    fn nobody_has_this_pid() {
+        assert_eq!(identity_of(u32::MAX), None);
+        assert_eq!(identity_of(0), None);
+        assert_eq!(command_line(u32::MAX), None);
+    }
+
+    #[test]
+    fn the_first_ancestor_is_our_parent() {
+        assert_eq!(
+            ancestors_of_self().first().copied(),
+            Some(std::os::unix::process::parent_id())
+        );
+    }
+
+    #[test]
+    fn our_own_command_line_and_user_are_visible() {
+        let me = std::process::id();
+        let shown = command_line(me).unwrap();
+        assert_eq!(shown.first(), std::env::args_os().next().as_ref());
+        assert!(pids_of_user(rustix::process::geteuid().as_raw()).contains(&me));
+    }
+}

@@ -1,0 +1,139 @@
+//! What Linux tells about processes, from `/proc`.
+//!
+//! The only file that knows this operating system; another one gets a sibling with the same
+//! functions. Everything may vanish while it is read, so every answer is optional.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// More than the kernel lets arguments and environment have by default.
+const ARGUMENTS_LIMIT: u64 = 8 * 1024 * 1024;
+/// One line of numbers.
+const STAT_LIMIT: u64 = 64 * 1024;
+
+/// The parts of `/proc/<pid>/stat` that matter here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// State letter: `R`, `S`, `Z`, …
+    pub(crate) state: u8,
+    /// Parent's pid.
+    pub(crate) parent: u32,
+    /// Clock ticks from boot to start.
+    pub(crate) start_time: u64,
+}
+
+impl Stat {
+    /// Zombie (`Z`) or about to vanish (`X`).
+    pub(crate) fn has_ended(self) -> bool {
+        matches!(self.state, b'Z' | b'X' | b'x')
+    }
+}
+
+pub(crate) fn stat(pid: u32) -> Option<Stat> {
+    parse_stat(&read(pid, "stat", STAT_LIMIT)?)
+}
+
+pub(crate) fn boot_id() -> Option<String> {
+    let text =
+        hermes_fs::read_text_capped(Path::new("/proc/sys/kernel/random/boot_id"), 128).ok()?;
+    Some(text.trim().to_owned())
+}
+
+pub(crate) fn command_line(pid: u32) -> Option<Vec<OsString>> {
+    let bytes = read(pid, "cmdline", ARGUMENTS_LIMIT)?;
+    Some(split_at_nul(&bytes).map(OsStr::to_owned).collect())
+}
+
+pub(crate) fn environment(pid: u32) -> Option<Vec<(OsString, OsString)>> {
+    let bytes = read(pid, "environ", ARGUMENTS_LIMIT)?;
+    let pairs = split_at_nul(&bytes).filter_map(|entry| {
+        let mut halves = entry.as_bytes().splitn(2, |byte| *byte == b'=');
+        let name = OsString::from_vec(halves.next()?.to_owned());
+        let value = OsString::from_vec(halves.next()?.to_owned());
+        Some((name, value))
+    });
+    Some(pairs.collect())
+}
+
+pub(crate) fn pids_of_user(uid: u32) -> Vec<u32> {
+    // A machine without `/proc` shows no processes; callers treat that as "none found".
+    let entries = hermes_fs::read_dir(Path::new("/proc")).unwrap_or_default();
+    let mut pids: Vec<u32> = entries
+        .iter()
+        .filter_map(|entry| entry.name.to_str()?.parse().ok())
+        .filter(|pid| {
+            hermes_fs::symlink_metadata(&directory(*pid)).is_ok_and(|meta| meta.uid() == uid)
+        })
+        .collect();
+    pids.sort_unstable();
+    pids
+}
+
+fn directory(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
+}
+
+fn read(pid: u32, file: &str, limit: u64) -> Option<Vec<u8>> {
+    // Gone, hidden or foreign: to callers all three mean that nothing is known.
+    hermes_fs::read_capped(&directory(pid).join(file), limit).ok()
+}
+
+fn split_at_nul(bytes: &[u8]) -> impl Iterator<Item = &OsStr> {
+    let bytes = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+    let parts = (!bytes.is_empty()).then(|| bytes.split(|byte| *byte == 0));
+    parts.into_iter().flatten().map(OsStr::from_bytes)
+}
+
+/// The process name stands in parentheses and may hold anything, spaces and parentheses included:
+/// fields count from the last closing one.
+fn parse_stat(line: &[u8]) -> Option<Stat> {
+    let close = line.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(line.get(close + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    let parent = fields.next()?.parse().ok()?;
+    // State is field 3 and the parent field 4, so field 22 is the eighteenth after it.
+    let start_time = fields.nth(17)?.parse().ok()?;
+    Some(Stat {
+        state,
+        parent,
+        start_time,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str) -> String {
+        format!("42 ({name}) S 7 42 42 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 1 2 3\n")
+    }
+
+    #[test]
+    fn odd_process_names_do_not_shift_the_fields() {
+        let expected = Some(Stat {
+            state: b'S',
+            parent: 7,
+            start_time: 987_654,
+        });
+        for name in ["bash", "a b", ") R 1 2 3", "((", "x)\n(y"] {
+            assert_eq!(parse_stat(line(name).as_bytes()), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_short_or_foreign_line_is_no_answer() {
+        assert_eq!(parse_stat(b""), None);
+        assert_eq!(parse_stat(b"42 (x) S 7"), None);
+        assert_eq!(parse_stat(b"42 (x) \xff\xfe"), None);
+    }
+
+    #[test]
+    fn arguments_keep_empty_ones_and_lose_the_last_nul_only() {
+        let shown: Vec<_> = split_at_nul(b"a\0\0b\0").collect();
+        assert_eq!(shown, ["a", "", "b"]);
+        assert_eq!(split_at_nul(b"").count(), 0);
+    }
+}

@@ -1,0 +1,121 @@
+//! Signals that reach the process they are meant for, or nobody.
+//!
+//! A pidfd pins one process: opened first and compared with the identity afterwards, it can be
+//! signalled and awaited without the pid ever being looked up again.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::{Error, ProcessIdentity, Result, is_same_live_process};
+
+/// How long the kernel gets to clear away a process after SIGKILL.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// One live process, held by a descriptor.
+#[derive(Debug)]
+pub struct ProcessHandle {
+    descriptor: OwnedFd,
+    pid: u32,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// On SIGTERM, within the time it was given.
+    Gracefully,
+    /// By SIGKILL.
+    Killed,
+}
+
+impl ProcessHandle {
+    /// Opens the process if it is still the one meant; `None` if that one has ended.
+    pub fn open(identity: &ProcessIdentity) -> Result<Option<Self>> {
+        let Some(pid) = i32::try_from(identity.pid).ok().and_then(Pid::from_raw) else {
+            return Ok(None);
+        };
+        let descriptor = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(descriptor) => descriptor,
+            // The second: a thread has this number now, so the process is gone.
+            Err(Errno::SRCH | Errno::INVAL) => return Ok(None),
+            Err(errno) => return Err(signal_error("open", identity.pid, errno)),
+        };
+        // After opening: from here on the descriptor cannot change its meaning.
+        Ok(is_same_live_process(identity).then_some(Self {
+            descriptor,
+            pid: identity.pid,
+        }))
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Asks the process to end (SIGTERM). One that has ended already is no error.
+    pub fn terminate(&self) -> Result<()> {
+        self.send(Signal::TERM)
+    }
+
+    /// Ends the process (SIGKILL). One that has ended already is no error.
+    pub fn kill(&self) -> Result<()> {
+        self.send(Signal::KILL)
+    }
+
+    /// Waits until the process has ended; `false` if it still runs at the deadline.
+    pub fn wait_for_exit(&self, limit: Duration) -> Result<bool> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = timespec(left);
+            let mut watched = [PollFd::new(&self.descriptor, PollFlags::IN)];
+            match poll(&mut watched, Some(&timeout)) {
+                Ok(0) if left.is_zero() => return Ok(false),
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(true),
+                Err(errno) => return Err(signal_error("wait for", self.pid, errno)),
+            }
+        }
+    }
+
+    /// SIGTERM, then `grace`, then SIGKILL. Returns when the process has ended.
+    pub fn stop(&self, grace: Duration) -> Result<Stopped> {
+        self.terminate()?;
+        if self.wait_for_exit(grace)? {
+            return Ok(Stopped::Gracefully);
+        }
+        self.kill()?;
+        if self.wait_for_exit(KILL_WAIT)? {
+            Ok(Stopped::Killed)
+        } else {
+            Err(Error::Unkillable { pid: self.pid })
+        }
+    }
+
+    fn send(&self, signal: Signal) -> Result<()> {
+        match pidfd_send_signal(self.descriptor.as_fd(), signal) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(errno) => Err(signal_error("signal", self.pid, errno)),
+        }
+    }
+}
+
+/// A timeout for `poll`; more than the type can hold means a very long one.
+pub(crate) fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}
+
+fn signal_error(action: &'static str, pid: u32, errno: Errno) -> Error {
+    Error::Signal {
+        action,
+        pid,
+        source: io::Error::from(errno),
+    }
+}
