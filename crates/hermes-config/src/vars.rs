@@ -144,10 +144,16 @@ vars! {
     VISUAL;
     /// Any value: no colour.
     NO_COLOR;
+    /// Address of the Docker daemon, as for the docker program.
+    DOCKER_HOST;
     /// Set in Kubernetes pods: counts as a container.
     KUBERNETES_SERVICE_HOST;
     /// Zone of the system, as in every Unix program.
     TZ;
+    /// Kind of the terminal; `dumb` means no colour.
+    TERM;
+    /// Debug builds only: the process ends itself at its n-th write, to test crash safety.
+    HERMES_TEST_KILL_AT_WRITE;
     /// Width of the terminal in columns, where it cannot be asked for.
     COLUMNS;
 }

@@ -83,7 +83,7 @@ impl HomePolicy {
     }
 
     /// [`Self::hand_over`] for a tree; links are handed over, not followed.
-    pub(crate) fn hand_over_tree(&self, path: &Path) -> hermes_fs::Result<()> {
+    pub fn hand_over_tree(&self, path: &Path) -> hermes_fs::Result<()> {
         if self.owner.is_none() {
             return Ok(());
         }

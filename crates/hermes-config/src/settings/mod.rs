@@ -18,4 +18,6 @@ pub use migrate::{MigrationReport, migrate, version_of};
 pub use origin::{Candidate, Layer};
 pub use problem::Problem;
 pub use value_text::{is_secret_path, masked, plain_text};
-pub use write::{ConfigError, SetOutcome, SetRequest, Target, edit_text_file, set, unset};
+pub use write::{
+    ConfigError, SetOutcome, SetRequest, Target, edit_text_file, remove_root_key, set, unset,
+};

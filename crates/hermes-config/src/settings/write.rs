@@ -191,6 +191,13 @@ pub fn unset(sources: &Sources, key: &str) -> Result<(Target, PathBuf), ConfigEr
     Ok((Target::Settings, file))
 }
 
+/// Removes a key at the root of `config.yaml` that is spelled like a variable.
+pub fn remove_root_key(sources: &Sources, name: &str) -> Result<(), ConfigError> {
+    edit_text_file(&sources.config_path(), "config.yaml", |text| {
+        Ok(yaml::remove(text, &[name.to_owned()])?)
+    })
+}
+
 /// Changes a YAML settings file under its lock: read, parse, change, parse, replace.
 ///
 /// A file that cannot be understood is left as it is; one copy of it is kept aside.

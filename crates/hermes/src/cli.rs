@@ -1,0 +1,147 @@
+//! The argument tree, and the way from raw arguments to a command with its surroundings.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use hermes_config::Environment;
+use hermes_home::{ProfileName, SystemFacts, select};
+
+use crate::commands;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::Printer;
+
+/// Hosts AI agents: a home, a terminal, a gateway and a task board for each.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hermes",
+    version = commands::version::SHORT,
+    max_term_width = 80,
+    arg_required_else_help = true,
+    propagate_version = false,
+    disable_help_subcommand = true,
+    after_help = "Settings: hermes config --help. Profiles: hermes profile --help.",
+)]
+pub(crate) struct Cli {
+    /// Act for this profile instead of the active one
+    // Taken out of the arguments before they get here; what is left is not a profile name.
+    #[arg(short, long, global = true, value_name = "NAME", value_parser = ProfileName::parse)]
+    profile: Option<ProfileName>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Look at and change settings
+    Config(commands::config::Args),
+    /// Manage profiles: agents with a home of their own
+    Profile(commands::profile::Args),
+    /// Show what is configured and what runs
+    Status(commands::status::Args),
+    /// Check the installation and say how to mend it
+    Doctor(commands::doctor::Args),
+    /// Show and follow log files
+    Logs(commands::logs::Args),
+    /// Print a summary of the set-up for a report
+    Dump(commands::dump::Args),
+    /// Back up the whole home into one file
+    Backup(commands::backup::Args),
+    /// Restore a backup
+    Import(commands::import::Args),
+    /// Print a completion script for a shell
+    Completion(commands::completion::Args),
+    /// Show the version and where the program is
+    Version,
+    /// Steps that scripts and services call
+    #[command(hide = true)]
+    Internal(commands::internal::Args),
+}
+
+/// A command and its surroundings.
+pub(crate) struct Invocation {
+    pub(crate) command: Command,
+    pub(crate) context: Context,
+}
+
+/// What the arguments amount to.
+pub(crate) enum Interpreted {
+    /// Run this.
+    Run(Box<Invocation>),
+    /// Nothing to run: help, version or a usage error.
+    Said {
+        text: String,
+        code: u8,
+        to_stderr: bool,
+    },
+}
+
+/// Selects the profile, then parses what is left of the arguments.
+pub(crate) fn interpret(
+    env: &Environment,
+    printer: &Printer,
+    args: Vec<OsString>,
+) -> Result<Interpreted> {
+    // Help and version need no home, and must work whatever state it is in.
+    if let [only] = args.as_slice()
+        && (only == "--version" || only == "-V")
+    {
+        let text = format!("hermes {}\n", commands::version::SHORT);
+        return Ok(Interpreted::Said {
+            text,
+            code: 0,
+            to_stderr: false,
+        });
+    }
+    let asks_for_help = args
+        .iter()
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg == "--help" || arg == "-h");
+    let system = SystemFacts::of_process();
+    let selection = match select(&args, env, &system) {
+        Ok(selection) => Some(selection),
+        Err(_) if asks_for_help => None,
+        Err(error) => return Err(error.into()),
+    };
+    let rest = selection
+        .as_ref()
+        .map_or(args.as_slice(), |selection| selection.args.as_slice());
+    let full = std::iter::once(OsString::from("hermes")).chain(rest.iter().cloned());
+    let parsed = command()
+        .try_get_matches_from(full)
+        .and_then(|m| Cli::from_arg_matches(&m));
+    match (parsed, selection) {
+        (Ok(cli), Some(selection)) => Ok(Interpreted::Run(Box::new(Invocation {
+            command: cli.command,
+            context: Context::new(env, system, &selection, printer),
+        }))),
+        (Ok(_), None) => Ok(Interpreted::Said {
+            text: String::new(),
+            code: 2,
+            to_stderr: true,
+        }),
+        (Err(error), _) => {
+            let to_stderr = error.use_stderr();
+            let code = u8::from(to_stderr) * 2;
+            Ok(Interpreted::Said {
+                text: error.render().to_string(),
+                code,
+                to_stderr,
+            })
+        }
+    }
+}
+
+/// The tree, for parsing, completions and the reference page.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Names of the commands, which no alias may take.
+pub(crate) fn command_names() -> Vec<String> {
+    command()
+        .get_subcommands()
+        .map(|c| c.get_name().to_owned())
+        .collect()
+}

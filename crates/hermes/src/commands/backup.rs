@@ -1,0 +1,200 @@
+//! `hermes backup`: everything into one zip, or the essentials into a snapshot.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use hermes_config::vars;
+use hermes_home::backup::{
+    BackupReport, BackupRequest, Progress, QuickRequest, create_full, create_quick,
+};
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::human_size;
+
+/// Largest file taken unless a variable says otherwise.
+const DEFAULT_MAX_MB: u64 = 2048;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// File or directory to write to (default: your home directory)
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Only a snapshot of the essentials, kept inside the home
+    #[arg(short, long)]
+    quick: bool,
+    /// A word for the name of the snapshot
+    #[arg(short, long, value_name = "LABEL", requires = "quick")]
+    label: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    if args.quick {
+        return quick(args, context);
+    }
+    let output = output_path(args, context);
+    let request = BackupRequest {
+        root: &context.location.root,
+        output: &output,
+        max_file_bytes: max_file_bytes(context)?,
+    };
+    let mut progress = ProgressLine::new(context);
+    let report = create_full(&request, &mut |step| progress.show(step));
+    progress.clear();
+    let report = report?;
+    say(context, &report)?;
+    if report.is_complete() {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Err(CommandError::silent())
+    }
+}
+
+fn say(context: &Context, report: &BackupReport) -> Result<()> {
+    let printer = &context.printer;
+    for large in &report.too_large {
+        printer.warn(
+            format!(
+                "left out {}: {} is over the limit",
+                large.path.display(),
+                human_size(large.size)
+            ),
+            Some("HERMES_BACKUP_MAX_FILE_MB raises the limit; 0 means none"),
+        )?;
+    }
+    for failed in &report.failed {
+        printer.warn(
+            format!(
+                "could not back up {}: {}",
+                failed.path.display(),
+                failed.reason
+            ),
+            None,
+        )?;
+    }
+    let what = format!(
+        "{} ({} files, {} before packing, {} now)",
+        report.path.display(),
+        report.files,
+        human_size(report.bytes),
+        human_size(report.size)
+    );
+    if report.is_complete() {
+        printer.line(format!("✓ Backup written to {what}"))?;
+        printer.line(format!(
+            "  Restore it with: hermes import {}",
+            report.path.display()
+        ))?;
+    } else {
+        printer.note(format!(
+            "Backup incomplete: {} of the files above are missing from {what}",
+            report.failed.len()
+        ))?;
+    }
+    Ok(())
+}
+
+fn quick(args: &Args, context: &Context) -> Result<ExitCode> {
+    if args.output.is_some() {
+        return Err(CommandError::usage(
+            "--quick keeps its snapshot in the home; leave out -o",
+        ));
+    }
+    let request = QuickRequest {
+        home: &context.location.home,
+        label: args.label.as_deref(),
+        now: jiff::Timestamp::now(),
+    };
+    let report = create_quick(&request)?;
+    let printer = &context.printer;
+    for failed in &report.failed {
+        printer.warn(
+            format!(
+                "could not keep {}: {}",
+                failed.path.display(),
+                failed.reason
+            ),
+            None,
+        )?;
+    }
+    printer.line(format!(
+        "✓ Snapshot {} ({} files, {}) in {}",
+        report.id,
+        report.files,
+        human_size(report.bytes),
+        context.display(&report.path)
+    ))?;
+    if report.failed.is_empty() {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Err(CommandError::silent())
+    }
+}
+
+fn output_path(args: &Args, context: &Context) -> PathBuf {
+    let stamp = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S");
+    let name = format!("hermes-backup-{stamp}.zip");
+    match &args.output {
+        None => context.location.user_home.join(name),
+        Some(given) if given.is_dir() => given.join(name),
+        Some(given) if given.extension().is_some_and(|e| e == "zip") => given.clone(),
+        Some(given) => {
+            let mut file = given.clone().into_os_string();
+            file.push(".zip");
+            PathBuf::from(file)
+        }
+    }
+}
+
+fn max_file_bytes(context: &Context) -> Result<Option<u64>> {
+    let var = &vars::HERMES_BACKUP_MAX_FILE_MB;
+    let megabytes = match context.env.text(var) {
+        None => DEFAULT_MAX_MB,
+        Some(text) => text.parse().map_err(|_| {
+            CommandError::user(format!(
+                "{} is '{text}', which is no number of megabytes",
+                var.name
+            ))
+        })?,
+    };
+    Ok((megabytes > 0).then(|| megabytes.saturating_mul(1024 * 1024)))
+}
+
+/// One line on a terminal that says how far we are.
+pub(super) struct ProgressLine<'a> {
+    context: &'a Context,
+    visible: bool,
+    last: u64,
+}
+
+impl<'a> ProgressLine<'a> {
+    pub(super) fn new(context: &'a Context) -> Self {
+        Self {
+            context,
+            visible: std::io::stderr().is_terminal(),
+            last: u64::MAX,
+        }
+    }
+
+    pub(super) fn show(&mut self, step: Progress) {
+        let percent = (step.bytes_done * 100)
+            .checked_div(step.bytes_total)
+            .unwrap_or(100);
+        if self.visible && percent != self.last {
+            self.last = percent;
+            let text = format!(
+                "\r\x1b[K{percent:>3} %  {} of {} files",
+                step.files_done, step.files_total
+            );
+            // A terminal that has gone is found out when the result is printed.
+            drop(self.context.printer.err(&text));
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        if self.visible {
+            drop(self.context.printer.err("\r\x1b[K"));
+        }
+    }
+}

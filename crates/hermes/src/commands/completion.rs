@@ -1,0 +1,34 @@
+//! `hermes completion`: the command tree for a shell.
+
+use std::process::ExitCode;
+
+use clap_complete::Shell;
+
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Shell to write the script for
+    #[arg(value_enum)]
+    shell: Supported,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Supported {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let shell = match args.shell {
+        Supported::Bash => Shell::Bash,
+        Supported::Zsh => Shell::Zsh,
+        Supported::Fish => Shell::Fish,
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut crate::cli::command(), "hermes", &mut script);
+    context.printer.out(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}

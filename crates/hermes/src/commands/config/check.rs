@@ -1,0 +1,93 @@
+//! `hermes config check`: what is set, what is missing, what nobody reads.
+
+use std::process::ExitCode;
+
+use hermes_config::dotenv::known_names;
+use hermes_config::schema::CONFIG_VERSION;
+use hermes_config::settings::{Problem, version_of};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// List the variables that are not set, too
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let config = context.config();
+    let version = version_of(config.user_file().document());
+    let usable = context.config_is_usable();
+    let (set, unset): (Vec<_>, Vec<_>) =
+        known_names().partition(|known| config.secret(known.name).is_some());
+    let unknown = config
+        .problems()
+        .iter()
+        .filter(|p| matches!(p, Problem::UnknownKey { .. }))
+        .count();
+    if args.json {
+        let problems: Vec<_> = config
+            .problems()
+            .iter()
+            .map(|p| json!({"message": p.to_string(), "key": p.key(), "hint": p.hint()}))
+            .collect();
+        context.printer.json(&json!({
+            "file": config.user_file().path.display().to_string(),
+            "parses": usable,
+            "version": version,
+            "current_version": CONFIG_VERSION,
+            "unknown_keys": unknown,
+            "problems": problems,
+            "variables_set": set.iter().map(|known| known.name).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let printer = &context.printer;
+        printer.line("Configuration")?;
+        printer.line(format!("  {}", version_line(version, usable)))?;
+        printer.line("  Required: none")?;
+        printer.line(format!(
+            "  Optional: {} of {} set",
+            set.len(),
+            set.len() + unset.len()
+        ))?;
+        for known in &set {
+            printer.line(format!("    ✓ {}", known.name))?;
+        }
+        for known in unset.iter().filter(|_| args.all) {
+            printer.line(format!("    ○ {}", known.name))?;
+        }
+        for problem in config.problems() {
+            printer.line(format!("  ⚠ {problem}"))?;
+            if let Some(hint) = problem.hint() {
+                printer.line(format!("    → {hint}"))?;
+            }
+        }
+        printer.line(format!("  Unknown keys: {unknown}"))?;
+    }
+    if usable {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Err(CommandError::silent())
+    }
+}
+
+fn version_line(version: i64, usable: bool) -> String {
+    if !usable {
+        return "Config version: unknown, the file does not parse".to_owned();
+    }
+    match version.cmp(&CONFIG_VERSION) {
+        std::cmp::Ordering::Less => {
+            format!("Config version: {version} → {CONFIG_VERSION} (update available)")
+        }
+        std::cmp::Ordering::Equal => format!("Config version: {version} ✓"),
+        std::cmp::Ordering::Greater => {
+            format!("Config version: {version}, newer than {CONFIG_VERSION}; used as it is")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `hermes config migrate`: to the current schema version, with copies of what was there.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use hermes_config::settings::{MigrationReport, migrate};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::confirm;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only say what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    context.refuse_if_managed("config.yaml")?;
+    let plan = migrate(&context.sources(), true)?;
+    if plan.is_newer() {
+        context.printer.warn(
+            format!(
+                "config.yaml has schema version {}, newer than {}; it is used as it is",
+                plan.from, plan.to
+            ),
+            None,
+        )?;
+    }
+    let current = plan.from >= plan.to;
+    if current || args.dry_run {
+        return report(args, context, &plan, "would change").map(|()| ExitCode::SUCCESS);
+    }
+    let ask = !args.yes && !plan.changes.is_empty() && std::io::stdin().is_terminal();
+    if ask {
+        print_changes(context, &plan)?;
+        if confirm(&context.printer, "Make these changes?")? != Some(true) {
+            return Err(CommandError::user("Cancelled."));
+        }
+    }
+    let done = migrate(&context.sources(), false)?;
+    let _logging = context.start_logging();
+    tracing::info!(from = done.from, to = done.to, "settings migrated");
+    report(args, context, &done, "changed")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_changes(context: &Context, report: &MigrationReport) -> Result<()> {
+    for change in &report.changes {
+        context.printer.line(format!("  - {change}"))?;
+    }
+    Ok(())
+}
+
+fn report(args: &Args, context: &Context, report: &MigrationReport, verb: &str) -> Result<()> {
+    let printer = &context.printer;
+    if args.json {
+        let backups: Vec<String> = report
+            .backups
+            .iter()
+            .map(|b| b.display().to_string())
+            .collect();
+        return printer.json(&json!({
+            "from": report.from,
+            "to": report.to.max(report.from),
+            "dry_run": args.dry_run,
+            "changes": report.changes,
+            "backups": backups,
+        }));
+    }
+    if report.from >= report.to {
+        printer.line(format!("Config version: {} ✓", report.from))?;
+        return Ok(());
+    }
+    printer.line(format!(
+        "Config version: {} → {} ({verb})",
+        report.from, report.to
+    ))?;
+    print_changes(context, report)?;
+    for backup in &report.backups {
+        printer.line(format!("  backup: {}", context.display(backup)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! `hermes config set`: one value, everything else byte for byte.
+
+use std::process::ExitCode;
+
+use hermes_config::settings::{SetOutcome, SetRequest, Target, is_secret_path, plain_text, set};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Dotted key, such as terminal.timeout, or the name of a variable
+    key: String,
+    /// The value; write a list as [a, b] and a mapping as {a: 1}, in quotes
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+    /// Save what does not fit, and say nothing about unknown keys
+    #[arg(long)]
+    force: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    context.refuse_if_managed("config.yaml")?;
+    context.ensure_home()?;
+    let request = SetRequest {
+        key: &args.key,
+        value: &args.value,
+        force: args.force,
+    };
+    let outcome = set(&context.sources(), &request)?;
+    let _logging = context.start_logging();
+    tracing::info!(key = outcome.key, "setting changed");
+    if args.json {
+        context.printer.json(&record(&outcome))?;
+    } else {
+        context.printer.line(sentence(&outcome, context))?;
+    }
+    if !outcome.dropped_positions.is_empty() {
+        let positions: Vec<String> = outcome
+            .dropped_positions
+            .iter()
+            .map(usize::to_string)
+            .collect();
+        context.printer.warn(
+            format!(
+                "{}: dropped characters outside ASCII at {}",
+                outcome.key,
+                positions.join(", ")
+            ),
+            Some("keys copied from a document often carry such characters"),
+        )?;
+    }
+    if let Some(suggestion) = &outcome.unknown {
+        let hint = suggestion
+            .as_ref()
+            .map(|key| format!("did you mean {key}?"));
+        context.printer.warn(
+            format!("{} is no setting that anything reads", outcome.key),
+            hint.as_deref(),
+        )?;
+    }
+    if let Some(variable) = &outcome.mirrored {
+        context
+            .printer
+            .note(format!("note: {variable} in .env was kept in step"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Values of variables are never shown, those of secret settings masked.
+fn shown(outcome: &SetOutcome) -> Option<Value> {
+    if outcome.target == Target::DotEnv {
+        return None;
+    }
+    let path: Vec<&str> = outcome.key.split('.').collect();
+    Some(match &outcome.value {
+        Value::String(text) if is_secret_path(&path) => json!(hermes_secret::display_mask(text)),
+        other => hermes_config::settings::masked(other),
+    })
+}
+
+fn sentence(outcome: &SetOutcome, context: &Context) -> String {
+    let file = context.display(&outcome.path);
+    match shown(outcome) {
+        Some(value) => {
+            let value = plain_text(&value).replace('\n', " ");
+            format!("✓ Set {} = {value} in {file}", outcome.key)
+        }
+        None => format!("✓ Set {} in {file}", outcome.key),
+    }
+}
+
+fn record(outcome: &SetOutcome) -> Value {
+    json!({
+        "key": outcome.key,
+        "value": shown(outcome),
+        "file": outcome.path.display().to_string(),
+        "unknown": outcome.unknown.is_some(),
+        "suggestion": outcome.unknown.clone().flatten(),
+    })
+}

@@ -1,0 +1,27 @@
+//! `hermes config unset`: back to the default.
+
+use std::process::ExitCode;
+
+use hermes_config::settings::unset;
+
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Dotted key, or the name of a variable
+    key: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    context.refuse_if_managed("config.yaml")?;
+    let (_, path) = unset(&context.sources(), &args.key)?;
+    let _logging = context.start_logging();
+    tracing::info!(key = args.key, "setting removed");
+    context.printer.line(format!(
+        "✓ Removed {} from {}",
+        args.key,
+        context.display(&path)
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,56 @@
+//! `hermes internal log`: for scripts that should log where everything else does.
+
+use std::io::BufRead;
+use std::process::ExitCode;
+
+use hermes_telemetry::{Level, LogWriter, Mode};
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name of the logger
+    #[arg(long, default_value = "cli")]
+    logger: String,
+    /// Level of the lines
+    #[arg(long, default_value = "INFO")]
+    level: String,
+    /// Session the lines belong to
+    #[arg(long)]
+    session: Option<String>,
+    /// Also write the log of this kind of process
+    #[arg(long, value_enum)]
+    mode: Option<LogMode>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LogMode {
+    Gateway,
+    Dashboard,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let level: Level = args.level.parse()?;
+    let mut settings = context.log_settings();
+    settings.mode = match args.mode {
+        None => Mode::Cli,
+        Some(LogMode::Gateway) => Mode::Gateway,
+        Some(LogMode::Dashboard) => Mode::Dashboard,
+    };
+    let writer = LogWriter::new(settings);
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|error| {
+            CommandError::user(format!("could not read standard input: {error}"))
+        })?;
+        writer.append(level, &args.logger, args.session.as_deref(), &line);
+    }
+    if writer.failed() > 0 {
+        return Err(CommandError::environment(format!(
+            "{} lines could not be written to {}",
+            writer.failed(),
+            context.display(&context.location.home.join("logs"))
+        )));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,36 @@
+//! `hermes internal`: steps that scripts, services and our own tests call.
+
+mod log;
+
+use std::process::ExitCode;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::reference_docs;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Step {
+    /// Append lines of standard input to the profile's logs
+    Log(log::Args),
+    /// Print a page of the reference documentation
+    ReferencePage {
+        /// Which page
+        page: reference_docs::Page,
+    },
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.step {
+        Step::Log(args) => log::run(args, context),
+        Step::ReferencePage { page } => {
+            context.printer.out(&reference_docs::render(*page))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

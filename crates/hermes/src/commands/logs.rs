@@ -1,0 +1,158 @@
+//! `hermes logs`: the end of a log, filtered, and what comes after it.
+
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use hermes_telemetry::reader::{LogName, LogReader, Query, list, parse_age};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::{Table, human_age, human_size};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// agent, errors, gateway, gui, boot, gateways/PROFILE, or list
+    #[arg(default_value = "agent")]
+    name: String,
+    /// How many lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    lines: usize,
+    /// Go on printing what is added
+    #[arg(short, long)]
+    follow: bool,
+    /// Least level: DEBUG, INFO, WARNING, ERROR or CRITICAL
+    #[arg(long, value_name = "L")]
+    level: Option<String>,
+    /// Only lines of this session
+    #[arg(long, value_name = "S")]
+    session: Option<String>,
+    /// Only lines younger than this: 45s, 30m, 1h, 2d
+    #[arg(long, value_name = "AGE")]
+    since: Option<String>,
+    /// Only lines of this part: gateway, agent, tools, cli or cron
+    #[arg(long, value_name = "C")]
+    component: Option<String>,
+    /// With list: print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    if args.name == "list" {
+        return list_logs(args, context);
+    }
+    let name: LogName = args.name.parse()?;
+    let query = query(args)?;
+    let dir = context.location.home.join("logs");
+    let reader = LogReader::new(dir, name, &context.zone(), jiff::Timestamp::now());
+    let header = format!(
+        "--- {}{} (last {}) ---",
+        context.display(&reader.path()),
+        filters(args),
+        query.lines
+    );
+    if args.follow {
+        return follow(context, &reader, &query, &header);
+    }
+    let lines = reader.read(&query)?;
+    context.printer.line(header)?;
+    for line in lines {
+        context.printer.line(line)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn query(args: &Args) -> Result<Query> {
+    Ok(Query {
+        lines: args.lines,
+        level: args.level.as_deref().map(str::parse).transpose()?,
+        session: args.session.clone(),
+        since: args.since.as_deref().map(parse_age).transpose()?,
+        component: args.component.as_deref().map(str::parse).transpose()?,
+    })
+}
+
+fn filters(args: &Args) -> String {
+    let parts: Vec<String> = [
+        ("level>=", &args.level),
+        ("session=", &args.session),
+        ("component=", &args.component),
+        ("since=", &args.since),
+    ]
+    .into_iter()
+    .filter_map(|(label, value)| Some(format!("{label}{}", value.as_ref()?)))
+    .collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", parts.join(", "))
+    }
+}
+
+fn follow(context: &Context, reader: &LogReader, query: &Query, header: &str) -> Result<ExitCode> {
+    let (lines, mut follower) = reader.follow(query)?;
+    context.printer.line(header)?;
+    for line in lines {
+        context.printer.line(line)?;
+    }
+    // Ctrl-C ends the process as it does for `tail`; there is nothing to put in order.
+    let never = AtomicBool::new(false);
+    let mut failure = None;
+    follower.run(&never, &mut |line| match context.printer.line(line) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failure = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    match failure {
+        Some(error) => Err(CommandError::from(error)),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn list_logs(args: &Args, context: &Context) -> Result<ExitCode> {
+    let dir = context.location.home.join("logs");
+    let files = list(&dir)?;
+    if args.json {
+        let rows: Vec<_> = files
+            .iter()
+            .map(|file| {
+                json!({
+                    "name": file.name.to_string(),
+                    "path": file.path.display().to_string(),
+                    "bytes": file.bytes,
+                    "age_seconds": age(file.modified),
+                })
+            })
+            .collect();
+        context.printer.json(&json!({ "logs": rows }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if files.is_empty() {
+        context.printer.note(format!(
+            "There are no logs in {} yet.",
+            context.display(&dir)
+        ))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&["Log", "Size", "Written"]);
+    for file in files {
+        table.row(vec![
+            file.name.to_string(),
+            human_size(file.bytes),
+            human_age(age(file.modified)),
+        ]);
+    }
+    context.printer.out(&table.render())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn age(modified: SystemTime) -> u64 {
+    SystemTime::now()
+        .duration_since(modified)
+        .map_or(0, |age| age.as_secs())
+}

@@ -1,0 +1,37 @@
+//! One file per command: its arguments, and what it does with them.
+
+pub(crate) mod backup;
+pub(crate) mod completion;
+pub(crate) mod config;
+mod databases;
+pub(crate) mod doctor;
+pub(crate) mod dump;
+pub(crate) mod import;
+pub(crate) mod internal;
+pub(crate) mod logs;
+pub(crate) mod profile;
+pub(crate) mod status;
+pub(crate) mod version;
+
+use std::process::ExitCode;
+
+use crate::cli::Command;
+use crate::context::Context;
+use crate::error::Result;
+
+/// Runs a command.
+pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
+    match command {
+        Command::Config(args) => config::run(&args, context),
+        Command::Profile(args) => profile::run(&args, context),
+        Command::Status(args) => status::run(&args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
+        Command::Logs(args) => logs::run(&args, context),
+        Command::Dump(args) => dump::run(&args, context),
+        Command::Backup(args) => backup::run(&args, context),
+        Command::Import(args) => import::run(&args, context),
+        Command::Completion(args) => completion::run(&args, context),
+        Command::Version => version::run(context),
+        Command::Internal(args) => internal::run(&args, context),
+    }
+}

@@ -1,0 +1,69 @@
+//! `hermes profile alias`.
+
+use std::process::ExitCode;
+
+use hermes_home::profiles::existing;
+use hermes_home::{Aliases, ProfileName};
+
+use super::alias_step;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The profile
+    name: String,
+    /// Name of the command (default: the profile's name)
+    #[arg(long = "name", value_name = "ALIAS", allow_hyphen_values = true)]
+    alias: Option<String>,
+    /// Remove the command instead
+    #[arg(long)]
+    remove: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let name = ProfileName::parse(&args.name)?;
+    existing(&context.location, &name)?;
+    if args.remove {
+        return remove(args, context, &name);
+    }
+    let alias = alias_step::write(
+        context,
+        args.alias.as_deref().unwrap_or(name.as_str()),
+        &name,
+    )?;
+    context.printer.line(format!(
+        "✓ {} → hermes -p {name}  ({})",
+        alias.name,
+        context.display(&alias.path)
+    ))?;
+    alias_step::say_how_to_find(context)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes the named alias, or all of the profile.
+fn remove(args: &Args, context: &Context, profile: &ProfileName) -> Result<ExitCode> {
+    let aliases = Aliases::of(&context.location);
+    let wanted: Vec<String> = match &args.alias {
+        Some(alias) => vec![alias.clone()],
+        None => {
+            let own = aliases
+                .scan()
+                .into_iter()
+                .filter(|alias| alias.profile == *profile);
+            own.map(|alias| alias.name).collect()
+        }
+    };
+    if wanted.is_empty() {
+        return Err(CommandError::user(format!(
+            "Profile '{profile}' has no alias"
+        )));
+    }
+    for alias in wanted {
+        let path = aliases.remove(&alias)?;
+        context
+            .printer
+            .line(format!("✓ Removed {}", context.display(&path)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,72 @@
+//! `hermes profile export`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use hermes_home::ProfileName;
+use hermes_home::archive::{ExportRequest, export_profile};
+use hermes_home::profiles::existing;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::human_size;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The profile
+    name: String,
+    /// File to write (default: NAME.tar.gz in this directory)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let name = ProfileName::parse(&args.name)?;
+    let home = existing(&context.location, &name)?.home;
+    let start = context.system.start_dir.as_ref();
+    let output = match (&args.output, start) {
+        (Some(output), _) => with_suffix(output),
+        (None, Some(start)) => start.join(format!("{name}.tar.gz")),
+        (None, None) => {
+            return Err(CommandError::user("the current directory no longer exists")
+                .hint("say where to write with -o"));
+        }
+    };
+    let request = ExportRequest {
+        home: &home,
+        name: name.as_str(),
+        is_default: name.is_default(),
+        output: &output,
+    };
+    let report = export_profile(&request)?;
+    let printer = &context.printer;
+    printer.line(format!("✓ Exported '{name}' to {}", report.path.display()))?;
+    printer.line(format!(
+        "  {} files, {}",
+        report.files,
+        human_size(report.bytes)
+    ))?;
+    if !report.blanked.is_empty() {
+        printer.warn(
+            format!("left out the literal secrets {}", report.blanked.join(", ")),
+            Some("keep them in .env and write ${NAME} in config.yaml"),
+        )?;
+    }
+    for left_out in &report.left_out {
+        printer.warn(
+            format!("left out {}: {}", left_out.path.display(), left_out.reason),
+            None,
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The reference always ends the name in `.tar.gz`.
+fn with_suffix(output: &std::path::Path) -> PathBuf {
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name
+        .strip_suffix(".tar.gz")
+        .or_else(|| name.strip_suffix(".tgz"))
+        .unwrap_or(&name);
+    output.with_file_name(format!("{stem}.tar.gz"))
+}

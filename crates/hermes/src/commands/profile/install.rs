@@ -1,0 +1,82 @@
+//! `hermes profile install`: a profile from a distribution.
+
+use std::process::ExitCode;
+
+use hermes_config::vars;
+use hermes_home::profiles::{InstallTools, apply_install, plan_install};
+use hermes_proc::{ChildEnv, EnvClass};
+
+use super::alias_step;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::confirm;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Git URL, or a directory with a distribution.yaml
+    source: String,
+    /// Name of the profile (default: the distribution's)
+    #[arg(long)]
+    name: Option<String>,
+    /// Also make a command of its own
+    #[arg(long)]
+    alias: bool,
+    /// Install over an existing profile of that name
+    #[arg(long)]
+    force: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let env = ChildEnv::for_class(EnvClass::Helper, context.env.iter());
+    let plan = plan_install(
+        &context.location,
+        &args.source,
+        args.name.as_deref(),
+        tools(context, &env),
+    )?;
+    let printer = &context.printer;
+    let manifest = &plan.manifest;
+    printer.note(format!("Distribution: {}", manifest.distribution.name))?;
+    if let Some(version) = &manifest.distribution.version {
+        printer.note(format!("Version:      {version}"))?;
+    }
+    printer.note(format!("Profile:      {}", plan.name))?;
+    printer.note(format!("Skills:       {}", plan.skill_count))?;
+    if plan.has_cron {
+        printer.note("It brings scheduled jobs.")?;
+    }
+    let missing: Vec<&str> = manifest
+        .variables
+        .iter()
+        .filter(|v| v.required)
+        .map(|v| v.name.as_str())
+        .collect();
+    if !args.yes && confirm(printer, "Install it?")? != Some(true) {
+        return Err(CommandError::user("Cancelled.").hint("--yes installs without asking"));
+    }
+    let profile = apply_install(&context.location, &plan, args.force, &context.home_policy())?;
+    printer.line(format!(
+        "✓ Installed '{}' at {}",
+        plan.name,
+        context.display(&profile.home)
+    ))?;
+    if args.alias {
+        alias_step::write_or_warn(context, &plan.name)?;
+    }
+    if !missing.is_empty() {
+        printer.note(format!("note: it needs {} in its .env", missing.join(", ")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What fetching a distribution needs.
+pub(super) fn tools<'a>(context: &'a Context, env: &'a ChildEnv) -> InstallTools<'a> {
+    InstallTools {
+        env,
+        path: context.env.os(&vars::PATH),
+        version: crate::commands::version::COMPATIBLE,
+    }
+}

@@ -1,0 +1,52 @@
+//! `hermes profile rename`.
+
+use std::process::ExitCode;
+
+use hermes_home::ProfileName;
+use hermes_home::profiles::rename;
+
+use super::alias_step;
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The profile
+    old: String,
+    /// Its new name
+    #[arg(allow_hyphen_values = true)]
+    new: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let old = ProfileName::parse(&args.old)?;
+    let new = ProfileName::parse_new(&args.new)?;
+    let program = alias_step::program()?;
+    let report = alias_step::with_rules(context, |rules| {
+        rename(&context.location, &old, &new, &program, rules)
+    })?;
+    let printer = &context.printer;
+    if let Some(gateway) = &report.gateway {
+        printer.line(format!(
+            "✓ Stopped its gateway (PID {}); start it again when ready",
+            gateway.pid
+        ))?;
+    }
+    for process in &report.processes {
+        printer.line(format!("✓ Stopped process {}", process.pid))?;
+    }
+    for moved in &report.aliases {
+        match &moved.new {
+            Ok(alias) => printer.line(format!("✓ Command {} → hermes -p {new}", alias.name))?,
+            Err(error) => printer.warn(
+                format!("the command {} could not follow: {error}", moved.old),
+                error.hint().as_deref(),
+            )?,
+        }
+    }
+    printer.line(format!(
+        "✓ Renamed '{old}' to '{new}' ({})",
+        context.display(&report.location.home)
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

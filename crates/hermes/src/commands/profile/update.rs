@@ -1,0 +1,52 @@
+//! `hermes profile update`: the newest version of a profile's distribution.
+
+use std::process::ExitCode;
+
+use hermes_home::ProfileName;
+use hermes_home::profiles::{ConfigChoice, update};
+use hermes_proc::{ChildEnv, EnvClass};
+
+use super::install::tools;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::confirm;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The profile
+    name: String,
+    /// Replace config.yaml too
+    #[arg(long)]
+    force_config: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let name = ProfileName::parse(&args.name)?;
+    let choice = if args.force_config {
+        ConfigChoice::Replace
+    } else {
+        ConfigChoice::Keep
+    };
+    let question = format!("Replace persona, skills and jobs of '{name}' by the distribution's?");
+    if !args.yes && confirm(&context.printer, &question)? != Some(true) {
+        return Err(CommandError::user("Cancelled.").hint("--yes updates without asking"));
+    }
+    let env = ChildEnv::for_class(EnvClass::Helper, context.env.iter());
+    let report = update(
+        &context.location,
+        &name,
+        choice,
+        tools(context, &env),
+        &context.home_policy(),
+    )?;
+    let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "?".to_owned());
+    context.printer.line(format!(
+        "✓ Updated '{name}' from {} to {}",
+        version(&report.before.version),
+        version(&report.after.version)
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

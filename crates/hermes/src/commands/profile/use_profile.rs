@@ -1,0 +1,30 @@
+//! `hermes profile use`.
+
+use std::process::ExitCode;
+
+use hermes_home::ProfileName;
+use hermes_home::profiles::use_profile;
+
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The profile; "default" for the one at the root
+    name: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let name = ProfileName::parse(&args.name)?;
+    use_profile(&context.location, &name)?;
+    let said = if name.is_default() {
+        format!(
+            "Switched to: default ({})",
+            context.display(&context.location.root)
+        )
+    } else {
+        format!("Switched to: {name}")
+    };
+    context.printer.line(said)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,167 @@
+//! What every command gets: environment, place, and the settings, read when first asked for.
+
+use std::cell::OnceCell;
+
+use hermes_config::settings::FileState;
+use hermes_config::{Config, Environment, Sources, vars};
+use hermes_home::profiles::current_profile;
+use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
+use hermes_secret::Redactor;
+use hermes_telemetry::{Level, LogSettings, Zone};
+
+use crate::error::{CommandError, Result};
+use crate::ui::Printer;
+
+/// The surroundings of one run of the program.
+pub(crate) struct Context {
+    pub(crate) env: Environment,
+    pub(crate) system: SystemFacts,
+    pub(crate) location: Location,
+    /// The profile commands are about when nothing else is said; `None` for a custom home.
+    pub(crate) current: Option<ProfileName>,
+    pub(crate) printer: Printer,
+    config: OnceCell<Config>,
+}
+
+impl Context {
+    pub(crate) fn new(
+        env: &Environment,
+        system: SystemFacts,
+        selection: &Selection,
+        printer: &Printer,
+    ) -> Self {
+        Self {
+            // Children and lookups of ours see the home that was chosen.
+            env: env.with(&vars::HERMES_HOME, selection.location.home.as_os_str()),
+            system,
+            location: selection.location.clone(),
+            current: current_profile(selection),
+            printer: printer.clone(),
+            config: OnceCell::new(),
+        }
+    }
+
+    /// The same surroundings with settings not read yet.
+    pub(crate) fn anew(&self) -> Self {
+        Self {
+            env: self.env.clone(),
+            system: self.system.clone(),
+            location: self.location.clone(),
+            current: self.current.clone(),
+            printer: self.printer.clone(),
+            config: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn sources(&self) -> Sources {
+        Sources::new(&self.env, &self.location.home)
+    }
+
+    /// The settings in effect. Reads files once and changes none.
+    pub(crate) fn config(&self) -> &Config {
+        self.config
+            .get_or_init(|| Config::load_read_only(&self.sources()))
+    }
+
+    /// Says once on standard error that `config.yaml` cannot be used, for commands that go on.
+    pub(crate) fn warn_if_broken(&self) -> std::io::Result<()> {
+        for problem in self.config().problems() {
+            if let hermes_config::settings::Problem::Broken { .. } = problem {
+                self.printer.note(format!("⚠️  hermes config: {problem}"))?;
+                if let Some(hint) = problem.hint() {
+                    self.printer.note(format!("hint: {hint}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `config.yaml` exists and parses.
+    pub(crate) fn config_is_usable(&self) -> bool {
+        !matches!(self.config().user_file().state, FileState::Broken(_))
+    }
+
+    /// How directories and files of the home are made.
+    pub(crate) fn home_policy(&self) -> HomePolicy {
+        HomePolicy::resolve(&self.env, &self.system, &self.location.home)
+    }
+
+    /// Refuses where a package manager owns the settings.
+    pub(crate) fn refuse_if_managed(&self, what: &str) -> Result<()> {
+        match self.home_policy().managed {
+            Some(managed) => Err(CommandError::user(format!(
+                "{what} belongs to {} on this machine and is not changed here",
+                managed.name()
+            ))
+            .hint(managed.settings_advice())),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the home, for commands that are about to write into it.
+    pub(crate) fn ensure_home(&self) -> Result<()> {
+        Ok(hermes_home::ensure_home(
+            &self.location,
+            &self.home_policy(),
+            &self.system,
+        )?)
+    }
+
+    /// A path as people write it.
+    pub(crate) fn display(&self, path: &std::path::Path) -> String {
+        self.location.display(path)
+    }
+
+    /// Starts logging into the profile's files, for commands that change something. The files are
+    /// opened at the first record.
+    pub(crate) fn start_logging(&self) -> hermes_telemetry::Guard {
+        hermes_telemetry::init(self.log_settings())
+    }
+
+    /// Where and how this profile logs.
+    pub(crate) fn log_settings(&self) -> LogSettings {
+        let config = self.config();
+        let mut settings = LogSettings::new(self.location.home.join("logs"), self.redactor());
+        settings.level = config.text("logging.level").parse().unwrap_or(Level::Info);
+        if let Some(megabytes) = config.number("logging.max_size_mb").filter(|mb| *mb > 0.0) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive, and cut to whole bytes on purpose"
+            )]
+            let bytes = (megabytes * 1024.0 * 1024.0) as u64;
+            settings.max_bytes = bytes;
+        }
+        let backups = config
+            .int("logging.backup_count")
+            .and_then(|n| u32::try_from(n).ok());
+        settings.backups = backups.unwrap_or(settings.backups);
+        settings.zone = self.zone();
+        settings
+    }
+
+    /// The zone for timestamps.
+    pub(crate) fn zone(&self) -> Zone {
+        match self.config().text("timezone") {
+            "" => Zone::System,
+            name => match jiff::tz::TimeZone::get(name) {
+                Ok(zone) => Zone::Explicit(zone),
+                // `doctor` tells about a zone that does not exist; logs go on in the machine's.
+                Err(_) => Zone::System,
+            },
+        }
+    }
+
+    /// Masks the secrets of this profile, unless the user has switched that off.
+    pub(crate) fn redactor(&self) -> Redactor {
+        let config = self.config();
+        if !config.flag("security.redact_secrets") {
+            return Redactor::disabled();
+        }
+        let names = config.dotenv().names().map(str::to_owned);
+        let known = hermes_config::dotenv::known_names().filter(|name| name.secret);
+        let names = names.chain(known.map(|name| name.name.to_owned()));
+        let values = names.filter_map(|name| config.secret(&name));
+        Redactor::new(values.map(|value| value.expose().to_owned()))
+    }
+}

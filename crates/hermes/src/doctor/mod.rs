@@ -1,0 +1,34 @@
+//! Checks of the installation as rows of data, and the repairs some of them offer.
+//!
+//! Checks never change anything, not even a missing directory: `apply_fixes` is the only way from a
+//! row to an effect.
+
+mod command;
+mod config_files;
+mod databases;
+mod directories;
+mod facts;
+mod fix;
+mod profiles;
+mod row;
+mod runtime;
+mod tools;
+
+pub(crate) use facts::{configured_platforms, cron_jobs, install_method, terminal_backend};
+pub(crate) use fix::apply_fixes;
+pub(crate) use row::Row;
+
+use crate::context::Context;
+
+/// All checks, in the order they are shown.
+pub(crate) fn examine(context: &Context) -> Vec<Row> {
+    let mut rows = Vec::new();
+    runtime::check(context, &mut rows);
+    config_files::check(context, &mut rows);
+    directories::check(context, &mut rows);
+    databases::check(context, &mut rows);
+    command::check(context, &mut rows);
+    tools::check(context, &mut rows);
+    profiles::check(context, &mut rows);
+    rows
+}

@@ -1,0 +1,34 @@
+//! Questions. Without a terminal there is nobody to ask, and no answer is a no.
+
+use std::io::{BufRead, IsTerminal, Read};
+
+use super::Printer;
+
+/// Longest answer read.
+const MAX_ANSWER: u64 = 4096;
+
+/// Prints a question and reads a line; `None` at the end of input.
+///
+/// Reads from a pipe too: scripts answer that way. `/dev/null` gives `None`.
+pub(crate) fn ask_line(printer: &Printer, question: &str) -> std::io::Result<Option<String>> {
+    printer.err(question)?;
+    let mut answer = String::new();
+    let stdin = std::io::stdin().lock();
+    let read = std::io::BufReader::new(stdin.take(MAX_ANSWER)).read_line(&mut answer)?;
+    if read == 0 {
+        printer.note("")?;
+        return Ok(None);
+    }
+    Ok(Some(answer.trim().to_owned()))
+}
+
+/// A yes or no question; `None` if there is no terminal to ask on.
+pub(crate) fn confirm(printer: &Printer, question: &str) -> std::io::Result<Option<bool>> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let answer = ask_line(printer, &format!("{question} [y/N] "))?;
+    Ok(Some(answer.is_some_and(|a| {
+        ["y", "yes"].iter().any(|yes| a.eq_ignore_ascii_case(yes))
+    })))
+}
