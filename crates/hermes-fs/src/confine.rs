@@ -1,5 +1,7 @@
 //! Paths from outside (archives, arguments of tools) that must stay below a root.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::{Error, Result, symlink_metadata};
@@ -13,10 +15,15 @@ pub struct UnsafePath(pub String);
 ///
 /// Refused: absolute paths, drive letters, `..`, backslashes, NUL and an empty path.
 pub fn confined_relative(raw: &str) -> std::result::Result<PathBuf, UnsafePath> {
-    let refuse = || UnsafePath(raw.escape_debug().to_string());
-    let drive = raw.as_bytes().get(1) == Some(&b':')
-        && raw.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
-    if drive || raw.contains(['\\', '\0']) {
+    confined_relative_os(OsStr::new(raw))
+}
+
+/// As [`confined_relative`], for names that need not be UTF-8.
+pub fn confined_relative_os(raw: &OsStr) -> std::result::Result<PathBuf, UnsafePath> {
+    let refuse = || UnsafePath(raw.to_string_lossy().escape_debug().to_string());
+    let bytes = raw.as_bytes();
+    let drive = bytes.get(1) == Some(&b':') && bytes.first().is_some_and(u8::is_ascii_alphabetic);
+    if drive || bytes.iter().any(|byte| matches!(byte, b'\\' | 0)) {
         return Err(refuse());
     }
     let mut clean = PathBuf::new();
@@ -65,5 +72,12 @@ mod tests {
         for bad in ["", ".", "/x", "a/../../x", "..", "C:x", "a\\..\\x", "a\0b"] {
             assert!(confined_relative(bad).is_err(), "{bad:?} was accepted");
         }
+    }
+
+    #[test]
+    fn names_that_are_not_utf8_are_judged_the_same_way() {
+        let odd = OsStr::from_bytes(b"a/\xff");
+        assert_eq!(confined_relative_os(odd).unwrap(), PathBuf::from(odd));
+        assert!(confined_relative_os(OsStr::from_bytes(b"../\xff")).is_err());
     }
 }

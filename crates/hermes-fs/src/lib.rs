@@ -18,17 +18,17 @@ mod read;
 mod staging;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
-pub use confine::{UnsafePath, confined_relative, join_without_symlinks};
+pub use confine::{UnsafePath, confined_relative, confined_relative_os, join_without_symlinks};
 pub use copy::{Copied, CopyFilter, Verdict, copy_file, copy_tree};
 pub use entry::{Entry, Kind, read_dir};
 pub use error::{Error, Result};
 pub use lock::{FileLock, LockOptions};
 pub use mutate::{
     chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, remove_tree,
-    rename, rename_exclusive, rename_unsynced, set_mode, symlink, sync_dir,
+    rename, rename_exclusive, rename_unsynced, set_mode, symlink, sync_dir, sync_filesystem,
 };
 pub use read::{
-    canonicalize, exists_no_follow, metadata, open, open_append, read_capped, read_link,
-    read_optional, read_text_capped, symlink_metadata,
+    canonicalize, exists_no_follow, metadata, open, open_append, open_regular, read_capped,
+    read_link, read_optional, read_text_capped, symlink_metadata,
 };
 pub use staging::Staging;

@@ -71,7 +71,8 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Renames, replacing what is there, without waiting for the disk: for files such as rotated logs
-/// whose names need not survive a power cut.
+/// whose names need not survive a power cut, and for long series of moves that end in one
+/// [`sync_filesystem`].
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn rename_unsynced(from: &Path, to: &Path) -> Result<()> {
     fault::point();
@@ -196,4 +197,19 @@ pub fn sync_dir(path: &Path) -> Result<()> {
         Err(source) if source.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
         other => other.map_err(Error::io("sync", path)),
     }
+}
+
+/// Makes everything written so far to the file system of `path` durable: one flush instead of one
+/// per file.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn sync_filesystem(path: &Path) -> Result<()> {
+    let dir = File::open(path).map_err(Error::io("open", path))?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&dir).map_err(|errno| Error::io("sync", path)(errno.into()))?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        rustix::fs::sync();
+        dir.sync_all().map_err(Error::io("sync", path))?;
+    }
+    Ok(())
 }

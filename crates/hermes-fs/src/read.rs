@@ -65,6 +65,26 @@ pub fn open(path: &Path) -> Result<File> {
         .map_err(Error::io("open", path))
 }
 
+/// Opens a regular file for reading, never through a symbolic link in the last place, and gives
+/// what it is along with it. Whoever swapped the file for a link or a FIFO since it was listed gets
+/// an error.
+#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+pub fn open_regular(path: &Path) -> Result<(File, Metadata)> {
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .map_err(Error::io("open", path))?;
+    let meta = file.metadata().map_err(Error::io("look at", path))?;
+    if meta.is_file() {
+        Ok((file, meta))
+    } else {
+        let source = std::io::Error::other("it is not a regular file");
+        Err(Error::io("open", path)(source))
+    }
+}
+
 /// Opens a file for appending, creating it with `mode`; never through a symbolic link.
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn open_append(path: &Path, mode: u32) -> Result<File> {

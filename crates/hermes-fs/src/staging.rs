@@ -62,8 +62,13 @@ impl Staging {
 
     /// Where to build.
     pub fn path(&self) -> &Path {
-        // `path` is `None` only inside `publish`, which consumes the value.
+        // `path` is `None` only inside `publish` and `keep`, which consume the value.
         self.path.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Keeps the directory under its hidden name: from here on a journal says what becomes of it.
+    pub fn keep(mut self) -> PathBuf {
+        self.path.take().unwrap_or_default()
     }
 
     /// Gives the directory its real name, unless that is taken.

@@ -5,6 +5,8 @@
 //! here appears half made: profiles are built under a hidden name and published by one rename.
 
 mod alias;
+pub mod archive;
+pub mod backup;
 mod container;
 mod ensure;
 mod error;

@@ -1,3 +1,5 @@
+//! What the redactor masks, what it leaves alone, and properties over nasty text.
+
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 

@@ -1,1 +1,20 @@
-//! Placeholder.
+//! SQLite, opened in one place.
+//!
+//! Every connection of the product is made here, so that the pragmas, the file mode, the rule
+//! against symbolic links and the words of an error are the same everywhere. Nobody else opens,
+//! reads or copies a database file: closing a plain descriptor of a live database drops SQLite's
+//! POSIX locks of the whole process, and a plain copy loses what is still in the write-ahead log.
+//! The SQL itself belongs to the crates that own the tables.
+
+mod backup;
+mod check;
+mod database;
+mod error;
+mod location;
+
+pub use backup::{BackupOptions, BackupProgress, backup_to};
+pub use check::{Integrity, integrity_check, quick_check};
+pub use database::{Access, Database, OpenOptions, Synchronous};
+pub use error::{Error, Result};
+pub use location::{is_sidecar_name, sidecars, wal_size};
+pub use rusqlite;

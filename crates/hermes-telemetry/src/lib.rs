@@ -1,1 +1,27 @@
-//! Placeholder.
+//! Logging: files that several processes share, rotate and redact, the `tracing` subscriber that
+//! feeds them, and the reader behind `hermes logs`.
+//!
+//! Three promises hold everywhere in this crate. Nothing is written before a line is logged, so a
+//! command that logs nothing leaves no trace. Nothing that goes wrong here reaches the user or
+//! stops the work; it is counted. And no line reaches a file before the redactor has seen it.
+
+mod best_effort;
+mod error;
+mod head;
+mod level;
+mod line;
+mod logger_name;
+mod queue;
+pub mod reader;
+mod rotating;
+mod settings;
+mod subscriber;
+mod writer;
+
+pub use best_effort::{best_effort, best_effort_failures};
+pub use error::ArgumentError;
+pub use level::Level;
+pub use logger_name::{Component, logger_name};
+pub use settings::{Delivery, LogSettings, Mode, Zone};
+pub use subscriber::{Guard, LogLayer, init, layer};
+pub use writer::{LogStats, LogWriter};

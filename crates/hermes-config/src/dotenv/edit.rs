@@ -142,10 +142,10 @@ fn assigns(line: &Line, name: &str) -> bool {
 }
 
 fn end_last_line(env: &mut DotEnv) {
-    if let Some(last) = env.lines.last_mut() {
-        if !last.raw.ends_with('\n') {
-            last.raw.push('\n');
-        }
+    if let Some(last) = env.lines.last_mut()
+        && !last.raw.ends_with('\n')
+    {
+        last.raw.push('\n');
     }
 }
 

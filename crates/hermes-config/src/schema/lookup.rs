@@ -50,7 +50,11 @@ pub fn classify<S: AsRef<str>>(path: &[S]) -> Known {
         return Known::Group;
     };
     let first = first.as_ref();
-    if first.starts_with('_') {
+    // `_config_version` and its like are ours; `SOME_NAME: value` fills in for a variable.
+    let variable = first
+        .bytes()
+        .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    if first.starts_with('_') || variable {
         return Known::Free;
     }
     let Some(section) = SECTIONS.iter().find(|section| section.name == first) else {

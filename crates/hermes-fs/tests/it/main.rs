@@ -165,6 +165,27 @@ fn entries_change_places_in_one_step() {
 }
 
 #[test]
+fn open_regular_refuses_links_and_fifos() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f");
+    std::fs::write(&file, "123").unwrap();
+    let link = dir.path().join("l");
+    symlink("f", &link).unwrap();
+    let (_, meta) = hermes_fs::open_regular(&file).unwrap();
+    assert_eq!(meta.len(), 3);
+    assert!(hermes_fs::open_regular(&link).is_err());
+    let fifo = dir.path().join("p");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(hermes_fs::open_regular(&fifo).is_err());
+}
+
+#[test]
 fn trees_are_copied_without_special_files_and_removed_when_unwritable() {
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");

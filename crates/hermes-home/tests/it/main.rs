@@ -1,4 +1,4 @@
-//! `hermes-home` against a real file system.
+//! `hermes-home` against real files and processes.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -6,8 +6,10 @@
 )]
 
 mod alias;
-mod crash;
+mod archive;
+mod backup;
 mod create;
+mod database;
 mod delete;
 mod distribution;
 mod ensure;
@@ -16,3 +18,10 @@ mod list;
 mod location;
 mod place;
 mod select;
+// The hook that kills exists in debug builds only.
+#[cfg(debug_assertions)]
+mod crash;
+#[cfg(debug_assertions)]
+mod killed;
+mod restore;
+mod tree;

@@ -1,0 +1,354 @@
+//! The settings in effect.
+
+use std::path::{Path, PathBuf};
+
+use hermes_secret::SecretString;
+use serde_json::Value;
+
+use super::file::{FileState, SettingsFile, keep_corrupt_copy};
+use super::normalise::source_paths;
+use super::origin::{Candidate, Layer};
+use super::overlay::{FileOverlay, put, value_at};
+use super::problem::Problem;
+use crate::dotenv::{DotEnv, is_denied_name};
+use crate::environment::Environment;
+use crate::schema;
+use crate::vars;
+
+/// Where an administrator's settings are unless a variable says otherwise.
+const MANAGED_DIR: &str = "/etc/hermes";
+
+/// Where settings are read from.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// The process environment.
+    pub env: Environment,
+    /// Home of the profile.
+    pub home: PathBuf,
+    /// Directory of the administrator's file, if there is one.
+    pub managed_dir: Option<PathBuf>,
+}
+
+impl Sources {
+    /// The sources of a profile.
+    pub fn new(env: &Environment, home: &Path) -> Self {
+        let managed_dir = match env.text(&vars::HERMES_MANAGED_DIR) {
+            Some(dir) => Some(PathBuf::from(dir)),
+            None => Some(PathBuf::from(MANAGED_DIR)),
+        };
+        Self {
+            env: env.clone(),
+            home: home.to_owned(),
+            managed_dir: managed_dir.filter(|dir| dir.is_dir()),
+        }
+    }
+
+    /// The profile's `config.yaml`.
+    pub fn config_path(&self) -> PathBuf {
+        self.home.join("config.yaml")
+    }
+
+    /// The profile's `.env`.
+    pub fn dotenv_path(&self) -> PathBuf {
+        self.home.join(".env")
+    }
+
+    /// The administrator's file.
+    pub fn managed_path(&self) -> Option<PathBuf> {
+        self.managed_dir.as_ref().map(|dir| dir.join("config.yaml"))
+    }
+}
+
+/// Settings in effect for one profile. Loading never fails: what cannot be used is a [`Problem`],
+/// and defaults stand in.
+#[derive(Debug, Clone)]
+pub struct Config {
+    sources: Sources,
+    user: SettingsFile,
+    managed: Option<SettingsFile>,
+    dotenv: DotEnv,
+    merged: Value,
+    problems: Vec<Problem>,
+}
+
+impl Config {
+    /// Reads all layers. A broken file is copied aside once, if the disk allows.
+    pub fn load(sources: &Sources) -> Self {
+        let config = Self::load_read_only(sources);
+        if matches!(config.user.state, FileState::Broken(_)) {
+            // The copy is a service to whoever mends the file; a read-only home goes without.
+            drop(keep_corrupt_copy(&config.user.path));
+        }
+        config
+    }
+
+    /// As [`Config::load`], changing nothing on disk whatever is found.
+    pub fn load_read_only(sources: &Sources) -> Self {
+        let mut problems = Vec::new();
+        let user = SettingsFile::load(&sources.config_path());
+        let managed = sources.managed_path().map(|path| SettingsFile::load(&path));
+        let dotenv = DotEnv::load(&sources.dotenv_path()).unwrap_or_else(|error| {
+            problems.push(Problem::DotEnv {
+                file: sources.dotenv_path(),
+                reason: error.to_string(),
+            });
+            DotEnv::default()
+        });
+        for file in [Some(&user), managed.as_ref()].into_iter().flatten() {
+            if let FileState::Broken(reason) = &file.state {
+                problems.push(Problem::Broken {
+                    file: file.path.clone(),
+                    reason: reason.clone(),
+                });
+            }
+        }
+        let mut merged = schema::defaults();
+        let lookup = |name: &str| sources.env.lookup(name).or_else(|| dotenv.get(name));
+        overlay_variables(&mut merged, &mut problems, &|name| dotenv.get(name));
+        FileOverlay {
+            file: &user,
+            lookup: &lookup,
+            problems: &mut problems,
+        }
+        .apply(&mut merged);
+        overlay_variables(&mut merged, &mut problems, &|name| {
+            sources
+                .env
+                .lookup(name)
+                .filter(|value| !value.trim().is_empty())
+        });
+        if let Some(file) = &managed {
+            FileOverlay {
+                file,
+                lookup: &lookup,
+                problems: &mut problems,
+            }
+            .apply(&mut merged);
+        }
+        Self {
+            sources: sources.clone(),
+            user,
+            managed,
+            dotenv,
+            merged,
+            problems,
+        }
+    }
+
+    /// Where this was read from.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// The profile's own file.
+    pub fn user_file(&self) -> &SettingsFile {
+        &self.user
+    }
+
+    /// The administrator's file.
+    pub fn managed_file(&self) -> Option<&SettingsFile> {
+        self.managed.as_ref()
+    }
+
+    /// The profile's `.env`.
+    pub fn dotenv(&self) -> &DotEnv {
+        &self.dotenv
+    }
+
+    /// What is wrong.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// All settings as one tree, `${…}` expanded. Holds secrets.
+    pub fn tree(&self) -> &Value {
+        &self.merged
+    }
+
+    /// The value at a dotted path.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        let path: Vec<&str> = key.split('.').collect();
+        value_at(&self.merged, &path)
+    }
+
+    /// A text setting; empty if unset.
+    pub fn text(&self, key: &str) -> &str {
+        self.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A boolean setting; false if unset.
+    pub fn flag(&self, key: &str) -> bool {
+        self.get(key).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// A whole number; `None` if unset or null.
+    pub fn int(&self, key: &str) -> Option<i64> {
+        let value = self.get(key)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the schema admits whole floats only"
+        )]
+        value
+            .as_i64()
+            .or_else(|| value.as_f64().map(|float| float as i64))
+    }
+
+    /// A number; `None` if unset or null.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.get(key)?.as_f64()
+    }
+
+    /// A list of texts; other elements are left out.
+    pub fn texts(&self, key: &str) -> Vec<&str> {
+        let items = self.get(key).and_then(Value::as_array);
+        items
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect()
+    }
+
+    /// The name of the model and its provider, if set.
+    pub fn model(&self) -> (Option<&str>, Option<&str>) {
+        let at = |key| {
+            self.get(key)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+        };
+        (
+            at("model.default").or_else(|| at("model")),
+            at("model.provider"),
+        )
+    }
+
+    /// A secret by its variable: process environment, then `.env`, then a root key of that name in
+    /// `config.yaml`.
+    pub fn secret(&self, name: &str) -> Option<SecretString> {
+        let root = || match self.user.document()?.value().get(name)? {
+            Value::String(text) if !is_denied_name(name) => Some(text.clone()),
+            Value::Number(number) if !is_denied_name(name) => Some(number.to_string()),
+            _ => None,
+        };
+        let filled = |text: &&str| !text.is_empty();
+        let found = self.sources.env.lookup(name).filter(filled);
+        let found = found
+            .or_else(|| self.dotenv.get(name).filter(filled))
+            .map(str::to_owned);
+        found.or_else(root).map(SecretString::new)
+    }
+
+    /// Names that the environment and `.env` both set, to different values; the environment wins.
+    pub fn conflicting_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .dotenv
+            .names()
+            .filter(|name| {
+                let env = self
+                    .sources
+                    .env
+                    .lookup(name)
+                    .filter(|value| !value.is_empty());
+                env.is_some_and(|env| Some(env) != self.dotenv.get(name))
+            })
+            .map(str::to_owned)
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Every layer that has a value for a key, the winner first.
+    pub fn candidates(&self, key: &str) -> Vec<Candidate> {
+        let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+        let spec = schema::find(&path);
+        let mut found = Vec::new();
+        if let Some(file) = &self.managed {
+            found.extend(file_candidate(Layer::Managed, file, &path));
+        }
+        let variable = spec.and_then(|key| Some((key.var?.name, key.kind)));
+        if let Some((name, kind)) = variable {
+            let text = self
+                .sources
+                .env
+                .lookup(name)
+                .filter(|text| !text.trim().is_empty());
+            found.extend(
+                text.and_then(|text| kind.from_text(text))
+                    .map(|value| Candidate {
+                        layer: Layer::Environment,
+                        value,
+                        file: None,
+                        line: None,
+                        variable: Some(name.to_owned()),
+                    }),
+            );
+        }
+        found.extend(file_candidate(Layer::File, &self.user, &path));
+        if let Some((name, kind)) = variable {
+            let value = self.dotenv.get(name).and_then(|text| kind.from_text(text));
+            found.extend(value.map(|value| Candidate {
+                layer: Layer::DotEnv,
+                value,
+                file: Some(self.sources.dotenv_path()),
+                line: self.dotenv.line_of(name),
+                variable: Some(name.to_owned()),
+            }));
+        }
+        found.extend(value_at(&schema::defaults(), &path).map(|value| Candidate {
+            layer: Layer::Default,
+            value: value.clone(),
+            file: None,
+            line: None,
+            variable: None,
+        }));
+        found
+    }
+}
+
+fn overlay_variables<'v>(
+    merged: &mut Value,
+    problems: &mut Vec<Problem>,
+    lookup: &dyn Fn(&str) -> Option<&'v str>,
+) {
+    for (path, key) in schema::keys() {
+        let Some((var, text)) = key.var.and_then(|var| Some((var, lookup(var.name)?))) else {
+            continue;
+        };
+        match key.kind.from_text(text) {
+            Some(value) => put(merged, &path.split('.').collect::<Vec<_>>(), value),
+            None => problems.push(Problem::BadVariable {
+                variable: var.name,
+                key: path,
+                expected: key.kind.expected(),
+            }),
+        }
+    }
+}
+
+/// The value a file has for a path, if it fits the schema.
+fn file_candidate(layer: Layer, file: &SettingsFile, path: &[String]) -> Option<Candidate> {
+    let document = file.document()?;
+    source_paths(path).iter().find_map(|source| {
+        let node = document.find(source)?;
+        let value = value_at(document.value(), source)?;
+        // `model` as a mapping is not the value of `model.default`.
+        if source != path && value.is_object() {
+            return None;
+        }
+        let value = match schema::find(path) {
+            Some(key) => key.kind.accept(value).filter(|value| !value.is_null())?,
+            None => value.clone(),
+        };
+        Some(Candidate {
+            layer,
+            value,
+            file: Some(file.path.clone()),
+            line: Some(node.line),
+            variable: None,
+        })
+    })
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

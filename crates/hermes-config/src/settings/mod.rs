@@ -1,0 +1,21 @@
+//! Settings in effect: files, variables and defaults laid over each other, with where each value
+//! came from and what is wrong with the files.
+
+mod config;
+mod expand;
+mod file;
+mod migrate;
+mod normalise;
+mod origin;
+mod overlay;
+mod problem;
+mod value_text;
+mod write;
+
+pub use config::{Config, Sources};
+pub use file::{BrokenFile, FileState, SettingsFile};
+pub use migrate::{MigrationReport, migrate, version_of};
+pub use origin::{Candidate, Layer};
+pub use problem::Problem;
+pub use value_text::{is_secret_path, masked, plain_text};
+pub use write::{ConfigError, SetOutcome, SetRequest, Target, edit_text_file, set, unset};

@@ -1,0 +1,141 @@
+//! What is wrong with the settings, as data: the same rows serve warnings, `config check` and
+//! `doctor`.
+
+use std::path::PathBuf;
+
+use crate::settings::BrokenFile;
+
+/// One thing that is wrong. None of them stops a command that does not need the setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The file as a whole cannot be used; defaults are in effect.
+    Broken {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: BrokenFile,
+    },
+    /// A setting nobody reads.
+    UnknownKey {
+        /// The file.
+        file: PathBuf,
+        /// Its line.
+        line: Option<usize>,
+        /// Dotted path.
+        key: String,
+        /// The nearest setting there is.
+        suggestion: Option<String>,
+    },
+    /// A value of the wrong type; the default is in effect.
+    WrongType {
+        /// The file.
+        file: PathBuf,
+        /// Its line.
+        line: Option<usize>,
+        /// Dotted path.
+        key: String,
+        /// What would fit.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A variable whose text is no value of its setting; it is ignored.
+    BadVariable {
+        /// Its name.
+        variable: &'static str,
+        /// The setting it would override.
+        key: String,
+        /// What would fit.
+        expected: String,
+    },
+    /// `.env` cannot be read; none of it is in effect.
+    DotEnv {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Problem {
+    /// The key the problem is about, if it is about one.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::UnknownKey { key, .. }
+            | Self::WrongType { key, .. }
+            | Self::BadVariable { key, .. } => Some(key),
+            Self::Broken { .. } | Self::DotEnv { .. } => None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Broken { .. } => Some(
+                "fix the file by hand or with `hermes config edit`; it is left as it is".into(),
+            ),
+            Self::UnknownKey {
+                suggestion: Some(key),
+                ..
+            } => Some(format!("did you mean {key}?")),
+            Self::UnknownKey {
+                suggestion: None, ..
+            }
+            | Self::BadVariable { .. } => None,
+            Self::WrongType { key, .. } => Some(format!("hermes config set {key} VALUE")),
+            Self::DotEnv { .. } => Some("save the file as UTF-8".into()),
+        }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = |file: &PathBuf, line: &Option<usize>| match line {
+            Some(line) => format!("{}:{line}", file.display()),
+            None => file.display().to_string(),
+        };
+        match self {
+            Self::Broken {
+                file,
+                reason: BrokenFile::Unreadable(reason),
+            } => {
+                write!(
+                    f,
+                    "{reason}; defaults are in effect instead of {}",
+                    file.display()
+                )
+            }
+            Self::Broken { file, reason } => {
+                write!(
+                    f,
+                    "Failed to parse {}: {reason}; defaults are in effect",
+                    file.display()
+                )
+            }
+            Self::UnknownKey {
+                file, line, key, ..
+            } => {
+                write!(f, "{}: unknown setting {key}", place(file, line))
+            }
+            Self::WrongType {
+                file,
+                line,
+                key,
+                expected,
+                found,
+            } => write!(
+                f,
+                "{}: {key}: expected {expected}, got {found}; the default is in effect",
+                place(file, line)
+            ),
+            Self::BadVariable {
+                variable,
+                key,
+                expected,
+            } => {
+                write!(f, "{variable} is ignored: {key} is {expected}")
+            }
+            Self::DotEnv { file, reason } => write!(f, "{} is ignored: {reason}", file.display()),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Writing a profile to a gzip tar.
+//!
+//! The archive is built in a hidden directory beside the output and renamed at the end, so no
+//! incomplete archive ever carries the output's name. Databases pass through SQLite's online
+//! backup; `config.yaml` goes in with its literal secrets emptied, or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use flate2::write::GzEncoder;
+use hermes_fs::{Entry, Kind};
+use tar::{EntryType, Header};
+
+use super::exclude::is_excluded;
+use super::links::Links;
+use super::{Error, Result};
+use crate::backup::pending_output::PendingOutput;
+
+/// Largest `config.yaml` we look into.
+const MAX_CONFIG: u64 = 16 * 1024 * 1024;
+
+/// What to export and where to.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportRequest<'a> {
+    /// Home of the profile.
+    pub home: &'a Path,
+    /// Name of the profile; becomes the top-level directory.
+    pub name: &'a str,
+    /// Whether this is the default profile, of which only a fixed list is exported.
+    pub is_default: bool,
+    /// The archive to write; an existing one is replaced.
+    pub output: &'a Path,
+}
+
+/// Something of the profile that is not in the archive although it is not excluded by rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Path below the home.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// What an export did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportReport {
+    /// The archive.
+    pub path: PathBuf,
+    /// Files and links in it.
+    pub files: u64,
+    /// Bytes of their content.
+    pub bytes: u64,
+    /// Keys of `config.yaml` whose literal secrets were emptied.
+    pub blanked: Vec<String>,
+    /// What could not be taken along.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Exports a profile.
+pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
+    let home = hermes_fs::canonicalize(request.home)?;
+    let (pending, file) = PendingOutput::begin(request.output)?;
+    let output = pending.target();
+
+    let mut plan = Plan {
+        is_default: request.is_default,
+        own: [output.to_owned(), pending.working_dir().to_owned()],
+        secrets: secret_files(&home),
+        ..Plan::default()
+    };
+    plan.walk(&home, Path::new(""))?;
+
+    let encoder = GzEncoder::new(BufWriter::new(file), flate2::Compression::default());
+    let mut writer = Writer {
+        tar: tar::Builder::new(encoder),
+        top: PathBuf::from(request.name),
+        output,
+        working_dir: pending.working_dir(),
+        report: ExportReport {
+            path: output.to_owned(),
+            left_out: plan.left_out,
+            ..ExportReport::default()
+        },
+    };
+    writer.directory(Path::new(""), &home)?;
+    for item in &plan.items {
+        writer.add(item, &plan.links)?;
+    }
+    let report = writer.finish()?;
+    pending.publish()?;
+    Ok(report)
+}
+
+/// Where the secrets really are, should the well-known names be links into the home.
+fn secret_files(home: &Path) -> Vec<PathBuf> {
+    ["config.yaml", ".env", "auth.json"]
+        .iter()
+        .map(|name| home.join(name))
+        .filter_map(|path| {
+            let real = hermes_fs::canonicalize(&path).ok()?;
+            (real != path).then_some(real)
+        })
+        .collect()
+}
+
+/// One thing to write.
+struct Item {
+    relative: PathBuf,
+    entry: Entry,
+}
+
+/// What will be written, in order.
+#[derive(Default)]
+struct Plan {
+    is_default: bool,
+    /// The output and our working directory, which may lie inside the home.
+    own: [PathBuf; 2],
+    secrets: Vec<PathBuf>,
+    items: Vec<Item>,
+    links: Links,
+    left_out: Vec<LeftOut>,
+}
+
+impl Plan {
+    fn walk(&mut self, dir: &Path, below: &Path) -> Result<()> {
+        let entries = match hermes_fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(error) if below.as_os_str().is_empty() => return Err(error.into()),
+            Err(error) => {
+                self.left_out.push(LeftOut {
+                    path: below.to_owned(),
+                    reason: error.to_string(),
+                });
+                return Ok(());
+            }
+        };
+        for entry in entries {
+            let relative = below.join(&entry.name);
+            if entry.kind == Kind::Special
+                || is_excluded(&relative, self.is_default)
+                || self.own.contains(&entry.path)
+                || self.secrets.contains(&entry.path)
+            {
+                continue;
+            }
+            if let Err(hermes_fs::UnsafePath(name)) =
+                hermes_fs::confined_relative_os(relative.as_os_str())
+            {
+                self.left_out.push(LeftOut {
+                    path: relative,
+                    reason: format!("an import would refuse the name {name}"),
+                });
+                continue;
+            }
+            let (kind, path) = (entry.kind, entry.path.clone());
+            if kind == Kind::Symlink && relative != Path::new("config.yaml") {
+                self.links
+                    .insert(relative.clone(), hermes_fs::read_link(&path)?);
+            }
+            self.items.push(Item {
+                relative: relative.clone(),
+                entry,
+            });
+            if kind == Kind::Dir {
+                self.walk(&path, &relative)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Writer<'a> {
+    tar: tar::Builder<GzEncoder<BufWriter<File>>>,
+    top: PathBuf,
+    output: &'a Path,
+    working_dir: &'a Path,
+    report: ExportReport,
+}
+
+impl Writer<'_> {
+    fn add(&mut self, item: &Item, links: &Links) -> Result<()> {
+        let Item { relative, entry } = item;
+        if relative == Path::new("config.yaml") && entry.kind != Kind::Dir {
+            return self.config(relative, &entry.path);
+        }
+        match entry.kind {
+            Kind::Dir => self.directory(relative, &entry.path),
+            Kind::Symlink => self.link(relative, &entry.path, links),
+            Kind::File if relative.extension().is_some_and(|ext| ext == "db") => {
+                self.database(relative, &entry.path)
+            }
+            Kind::File => match hermes_fs::open_regular(&entry.path) {
+                Ok((file, meta)) => {
+                    self.content(relative, file, meta.len(), meta.mode(), meta.mtime())
+                }
+                Err(error) => self.leave_out(relative, error.to_string()),
+            },
+            Kind::Special => Ok(()),
+        }
+    }
+
+    fn directory(&mut self, relative: &Path, path: &Path) -> Result<()> {
+        let mtime = hermes_fs::symlink_metadata(path)?.mtime();
+        let mut header = header(EntryType::Directory, 0o700, mtime);
+        let name = self.top.join(relative);
+        self.tar
+            .append_data(&mut header, name, io::empty())
+            .map_err(Error::write(self.output))
+    }
+
+    fn link(&mut self, relative: &Path, path: &Path, links: &Links) -> Result<()> {
+        // An archive that holds such a link could not be imported again.
+        if let Some(objection) = links.objection(relative) {
+            return self.leave_out(relative, format!("it is {objection}"));
+        }
+        let mtime = hermes_fs::symlink_metadata(path)?.mtime();
+        let mut header = header(EntryType::Symlink, 0o700, mtime);
+        let target = hermes_fs::read_link(path)?;
+        self.tar
+            .append_link(&mut header, self.top.join(relative), target)
+            .map_err(Error::write(self.output))?;
+        self.report.files += 1;
+        Ok(())
+    }
+
+    fn database(&mut self, relative: &Path, path: &Path) -> Result<()> {
+        let staged = self.working_dir.join("database.db");
+        let options = hermes_store::BackupOptions::default();
+        if let Err(error) = hermes_store::backup_to(path, &staged, &options, &mut |_| {}) {
+            return self.leave_out(relative, error.to_string());
+        }
+        let mtime = hermes_fs::symlink_metadata(path)?.mtime();
+        let (file, meta) = hermes_fs::open_regular(&staged)?;
+        self.content(relative, file, meta.len(), 0o600, mtime)?;
+        Ok(hermes_fs::remove_file(&staged)?)
+    }
+
+    /// The configuration with its literal secrets emptied. A file we cannot read as YAML is not
+    /// exported: nobody knows what is in it.
+    fn config(&mut self, relative: &Path, path: &Path) -> Result<()> {
+        let text = match hermes_fs::read_text_capped(path, MAX_CONFIG) {
+            Ok(text) => text,
+            Err(error) => return self.leave_out(relative, error.to_string()),
+        };
+        match hermes_config::blank_secrets(&text) {
+            Ok((text, keys)) => {
+                self.report.blanked = keys;
+                let mtime = hermes_fs::metadata(path)?.mtime();
+                let size = text.len() as u64;
+                self.content(relative, text.as_bytes(), size, 0o600, mtime)
+            }
+            Err(error) => self.leave_out(
+                relative,
+                format!("it may hold secrets and cannot be read: {error}"),
+            ),
+        }
+    }
+
+    fn content(
+        &mut self,
+        relative: &Path,
+        source: impl Read,
+        size: u64,
+        mode: u32,
+        mtime: i64,
+    ) -> Result<()> {
+        let mut header = header(EntryType::Regular, mode & 0o700, mtime);
+        header.set_size(size);
+        let mut exact = Exact {
+            source,
+            left: size,
+            shrank: false,
+        };
+        self.tar
+            .append_data(&mut header, self.top.join(relative), &mut exact)
+            .map_err(Error::write(self.output))?;
+        self.report.files += 1;
+        self.report.bytes += size;
+        if exact.shrank {
+            return self.leave_out(
+                relative,
+                "it shrank while it was read; its copy ends in zeros".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the arms that end here return a result"
+    )]
+    fn leave_out(&mut self, relative: &Path, reason: String) -> Result<()> {
+        self.report.left_out.push(LeftOut {
+            path: relative.to_owned(),
+            reason,
+        });
+        Ok(())
+    }
+
+    fn finish(self) -> Result<ExportReport> {
+        let write = |source| Error::write(self.output)(source);
+        let encoder = self.tar.into_inner().map_err(write)?;
+        let buffered = encoder.finish().map_err(write)?;
+        let file = buffered
+            .into_inner()
+            .map_err(|error| write(error.into_error()))?;
+        file.sync_all().map_err(write)?;
+        Ok(self.report)
+    }
+}
+
+/// A header without owner: who packed it is nobody's business.
+fn header(kind: EntryType, mode: u32, mtime: i64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_size(0);
+    header.set_mtime(u64::try_from(mtime).unwrap_or(0));
+    header
+}
+
+/// Gives exactly the announced number of bytes: tar wrote the size before, and a log may have
+/// grown or been rotated since.
+struct Exact<R> {
+    source: R,
+    left: u64,
+    shrank: bool,
+}
+
+impl<R: Read> Read for Exact<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let Some(window) = buffer.get_mut(..wanted).filter(|window| !window.is_empty()) else {
+            return Ok(0);
+        };
+        let mut read = if self.shrank {
+            0
+        } else {
+            self.source.read(window)?
+        };
+        if read == 0 {
+            self.shrank = true;
+            window.fill(0);
+            read = wanted;
+        }
+        self.left -= read as u64;
+        Ok(read)
+    }
+}

@@ -1,0 +1,360 @@
+//! Unpacking a profile archive that may be hostile.
+//!
+//! Everything lands in a hidden directory beside the profiles and gets its real name by one rename
+//! at the end. Links are made last, so that no member can be written through one; two members with
+//! one path are refused, because which of them counts would depend on the reader.
+
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+use flate2::read::MultiGzDecoder;
+use hermes_fs::{Staging, fault};
+
+use super::links::Links;
+use super::member::{Extensions, Kind, Member};
+use super::{Error, Result};
+use crate::backup::pending_output::sweep;
+
+/// Hidden directories of imports begin with this.
+const STAGING: &str = "import-";
+/// What the tar format may add to the content of one member: headers, long names, padding.
+const OVERHEAD_PER_MEMBER: u64 = 4 * 1024;
+
+/// How much an archive may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportLimits {
+    /// Members.
+    pub members: u64,
+    /// Bytes of content, as unpacked.
+    pub bytes: u64,
+}
+
+impl Default for ImportLimits {
+    fn default() -> Self {
+        Self {
+            members: 200_000,
+            bytes: 10 * 1024 * 1024 * 1024,
+        }
+    }
+}
+
+/// What to import and where to.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportRequest<'a> {
+    /// The archive.
+    pub archive: &'a Path,
+    /// Directory of all profiles.
+    pub profiles_dir: &'a Path,
+    /// How much it may hold.
+    pub limits: ImportLimits,
+}
+
+/// An unpacked profile without a name yet. Dropped, it vanishes.
+#[derive(Debug)]
+pub struct Unpacked {
+    staging: Staging,
+    profiles_dir: PathBuf,
+    /// The archive's top-level directory: the name the profile was exported under. It comes from
+    /// the archive and has to be checked like any name.
+    pub top: String,
+    /// Files and links.
+    pub files: u64,
+    /// Bytes of their content.
+    pub bytes: u64,
+}
+
+impl Unpacked {
+    /// The unpacked home, for last changes before it is published.
+    pub fn path(&self) -> &Path {
+        self.staging.path()
+    }
+
+    /// Gives the profile its name, which the caller has checked, and says where it is.
+    pub fn publish(self, name: &str) -> Result<PathBuf> {
+        let mut components = Path::new(name).components();
+        if !matches!(
+            (components.next(), components.next()),
+            (Some(Component::Normal(_)), None)
+        ) {
+            return Err(Error::UnsafePath {
+                member: name.escape_debug().to_string(),
+            });
+        }
+        let target = self.profiles_dir.join(name);
+        match self.staging.publish(&target) {
+            Ok(()) => Ok(target),
+            Err(hermes_fs::Error::AlreadyExists { path }) => Err(Error::NameTaken { path }),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Checks and unpacks an archive, ready to be published. On an error nothing is left.
+pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let file = hermes_fs::open(request.archive)?;
+    hermes_fs::create_dir_all(request.profiles_dir, 0o700)?;
+    sweep(request.profiles_dir, STAGING);
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    let staging = Staging::begin(request.profiles_dir, &format!("{STAGING}{serial}"))?;
+
+    let overrun = Rc::new(Cell::new(false));
+    let limits = request.limits;
+    let metered = Metered {
+        source: MultiGzDecoder::new(BufReader::new(file)),
+        left: limits
+            .bytes
+            .saturating_add(limits.members.saturating_mul(OVERHEAD_PER_MEMBER)),
+        overrun: Rc::clone(&overrun),
+    };
+    let mut unpacker = Unpacker {
+        archive: request.archive,
+        root: staging.path().to_owned(),
+        limits,
+        top: None,
+        links: Links::default(),
+        members: 0,
+        files: 0,
+        bytes: 0,
+    };
+    let unpacked = unpacker.unpack(metered);
+    if overrun.get() {
+        return Err(Error::TooLarge {
+            limit: limits.bytes,
+        });
+    }
+    unpacked?;
+    unpacker.make_links()?;
+    let top = unpacker.top.ok_or_else(|| Error::NotAnArchive {
+        path: request.archive.to_owned(),
+        detail: "it is empty".to_owned(),
+    })?;
+    hermes_fs::sync_filesystem(staging.path())?;
+    Ok(Unpacked {
+        staging,
+        profiles_dir: request.profiles_dir.to_owned(),
+        top: top.to_string_lossy().into_owned(),
+        files: unpacker.files,
+        bytes: unpacker.bytes,
+    })
+}
+
+struct Unpacker<'a> {
+    archive: &'a Path,
+    root: PathBuf,
+    limits: ImportLimits,
+    top: Option<OsString>,
+    links: Links,
+    members: u64,
+    files: u64,
+    bytes: u64,
+}
+
+impl Unpacker<'_> {
+    fn unpack<R: Read>(&mut self, source: R) -> Result<()> {
+        let mut archive = tar::Archive::new(source);
+        let mut extensions = Extensions::default();
+        for entry in archive.entries().map_err(self.broken())?.raw(true) {
+            let mut entry = entry.map_err(self.broken())?;
+            if extensions.absorb(&mut entry).map_err(self.broken())? {
+                continue;
+            }
+            let member = std::mem::take(&mut extensions)
+                .member(&entry)
+                .map_err(self.broken())?;
+            self.place(&member, &mut entry)?;
+        }
+        // To the last byte: only then has the checksum been compared.
+        let mut rest = archive.into_inner();
+        io::copy(&mut rest, &mut io::sink())
+            .map(drop)
+            .map_err(self.broken())
+    }
+
+    fn broken(&self) -> impl FnOnce(io::Error) -> Error + use<> {
+        let path = self.archive.to_owned();
+        move |source| Error::NotAnArchive {
+            path,
+            detail: source.to_string(),
+        }
+    }
+
+    /// Checks a member and puts it where it belongs; links only into the list.
+    fn place(&mut self, member: &Member, content: &mut impl Read) -> Result<()> {
+        self.members += 1;
+        if self.members > self.limits.members {
+            return Err(Error::TooManyMembers {
+                limit: self.limits.members,
+            });
+        }
+        let shown = || shown(&member.raw_name);
+        if let Kind::Unsupported(kind) = member.kind {
+            return Err(Error::UnsupportedType {
+                member: shown(),
+                kind: kind.to_owned(),
+            });
+        }
+        // `tar -c ./profile` may put its starting point in first.
+        if member.kind == Kind::Dir && matches!(member.raw_name.to_str(), Some("." | "./")) {
+            return Ok(());
+        }
+        let clean = hermes_fs::confined_relative_os(&member.raw_name)
+            .map_err(|hermes_fs::UnsafePath(member)| Error::UnsafePath { member })?;
+        let below = self.below_top(&clean, member)?;
+        if below.as_os_str().is_empty() {
+            return Ok(());
+        }
+        let target = self.root.join(&below);
+        let duplicate = || Error::Duplicate { member: shown() };
+        match &member.kind {
+            Kind::Dir => make_dirs(&target, duplicate),
+            Kind::Symlink(to) => {
+                if self.links.insert(below, to.clone()) {
+                    Ok(())
+                } else {
+                    Err(duplicate())
+                }
+            }
+            Kind::File => {
+                if let Some(parent) = target.parent() {
+                    make_dirs(parent, duplicate)?;
+                }
+                self.write(member, &target, content)
+            }
+            Kind::Unsupported(_) => Ok(()),
+        }
+    }
+
+    /// The path below the one top-level directory; empty for that directory itself.
+    fn below_top(&mut self, clean: &Path, member: &Member) -> Result<PathBuf> {
+        let mut components = clean.components();
+        let first = components
+            .next()
+            .map_or(OsStr::new(""), Component::as_os_str);
+        let below = components.as_path().to_owned();
+        let top = self.top.get_or_insert_with(|| first.to_owned());
+        if top != first {
+            return Err(Error::NotOneRoot {
+                found: format!("{} and {}", shown(top), shown(first)),
+            });
+        }
+        if below.as_os_str().is_empty() && member.kind != Kind::Dir {
+            return Err(Error::NotOneRoot {
+                found: format!("{}, which is not a directory", shown(first)),
+            });
+        }
+        Ok(below)
+    }
+
+    fn write(&mut self, member: &Member, target: &Path, content: &mut impl Read) -> Result<()> {
+        let mut file = match hermes_fs::create_new(target, 0o600) {
+            Ok(file) => file,
+            Err(hermes_fs::Error::AlreadyExists { .. }) => {
+                return Err(Error::Duplicate {
+                    member: shown(&member.raw_name),
+                });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let read = content.read(&mut buffer).map_err(self.broken())?;
+            let Some(chunk) = buffer.get(..read).filter(|chunk| !chunk.is_empty()) else {
+                break;
+            };
+            self.bytes += read as u64;
+            if self.bytes > self.limits.bytes {
+                return Err(Error::TooLarge {
+                    limit: self.limits.bytes,
+                });
+            }
+            file.write_all(chunk)
+                .map_err(hermes_fs::Error::io("write", target))?;
+        }
+        fault::point();
+        let modified = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(member.mtime));
+        if let Some(modified) = modified {
+            file.set_modified(modified)
+                .map_err(hermes_fs::Error::io("write", target))?;
+        }
+        // A file its owner may not even read is no use to anybody.
+        let mode = match member.mode & 0o700 {
+            0 => 0o600,
+            mode => mode,
+        };
+        hermes_fs::set_mode(target, mode)?;
+        self.files += 1;
+        Ok(())
+    }
+
+    fn make_links(&mut self) -> Result<()> {
+        for (link, target) in self.links.iter() {
+            let shown = || shown(link.as_os_str());
+            if let Some(objection) = self.links.objection(link) {
+                return Err(Error::UnsupportedType {
+                    member: shown(),
+                    kind: objection.to_owned(),
+                });
+            }
+            let parent = link.parent().unwrap_or(Path::new(""));
+            // A link below a link: made through it, it would land somewhere else.
+            let parent = match hermes_fs::join_without_symlinks(&self.root, parent) {
+                Ok(parent) => parent,
+                Err(hermes_fs::Error::SymlinkInPath { .. }) => {
+                    return Err(Error::UnsafePath { member: shown() });
+                }
+                Err(_) => return Err(Error::Duplicate { member: shown() }),
+            };
+            make_dirs(&parent, || Error::Duplicate { member: shown() })?;
+            let path = self.root.join(link);
+            if hermes_fs::exists_no_follow(&path) {
+                return Err(Error::Duplicate { member: shown() });
+            }
+            hermes_fs::symlink(target, &path)?;
+            self.files += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a directory and its parents; `conflict` if a file is in the way.
+fn make_dirs(path: &Path, conflict: impl FnOnce() -> Error) -> Result<()> {
+    match hermes_fs::create_dir_all(path, 0o700) {
+        Err(error) if error.io_kind() == Some(io::ErrorKind::NotADirectory) => Err(conflict()),
+        other => Ok(other?),
+    }
+}
+
+/// A name from the archive, fit for a terminal.
+fn shown(name: &OsStr) -> String {
+    name.to_string_lossy().escape_debug().to_string()
+}
+
+/// Counts what really comes out of the decoder and stops it at the limit: headers may lie, and a
+/// few kilobytes of gzip can hold gigabytes of zeros.
+struct Metered<R> {
+    source: R,
+    left: u64,
+    overrun: Rc<Cell<bool>>,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(read)
+            }
+            None => {
+                self.overrun.set(true);
+                Err(io::Error::other("the limit is reached"))
+            }
+        }
+    }
+}

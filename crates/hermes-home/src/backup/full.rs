@@ -1,0 +1,297 @@
+//! The full backup: one zip of a whole root.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::pending_output::{PendingOutput, locate};
+use super::walk::{Found, Item, Walk};
+use super::{Error, Failed, Progress, Result};
+
+/// Files from this size get the 64-bit header; below it they cannot outgrow the old one, because
+/// no more is read than there was at the start.
+const LARGE_FILE: u64 = 1 << 31;
+/// Compression level: the point after which time doubles and size hardly falls.
+const LEVEL: i64 = 6;
+
+/// What to back up and where to.
+#[derive(Debug, Clone, Copy)]
+pub struct BackupRequest<'a> {
+    /// The root: home of the default profile, with all profiles below it.
+    pub root: &'a Path,
+    /// The zip to write; an existing one is replaced.
+    pub output: &'a Path,
+    /// Larger files are left out and listed; `None` for no cap.
+    pub max_file_bytes: Option<u64>,
+}
+
+/// A file that is over the cap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLarge {
+    /// Path below the root.
+    pub path: PathBuf,
+    /// Its size.
+    pub size: u64,
+}
+
+/// What a backup would hold, counted without reading any content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupPlan {
+    /// Files, databases among them.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Databases.
+    pub databases: u64,
+    /// Files over the cap.
+    pub too_large: Vec<TooLarge>,
+}
+
+/// What a backup holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupReport {
+    /// The zip.
+    pub path: PathBuf,
+    /// Its size.
+    pub size: u64,
+    /// Files in it.
+    pub files: u64,
+    /// Bytes of their content.
+    pub bytes: u64,
+    /// Files over the cap, which the user chose to leave out.
+    pub too_large: Vec<TooLarge>,
+    /// What should be in it and is not.
+    pub failed: Vec<Failed>,
+}
+
+impl BackupReport {
+    /// Whether everything that should be in the zip is in it.
+    pub fn is_complete(&self) -> bool {
+        self.failed.is_empty()
+    }
+}
+
+/// Counts what [`create_full`] would back up.
+pub fn plan_full(request: &BackupRequest<'_>) -> Result<BackupPlan> {
+    let walk = Walk {
+        root: hermes_fs::canonicalize(request.root)?,
+        own: vec![locate(request.output)?],
+        max_file_bytes: request.max_file_bytes,
+    };
+    count(&walk)
+}
+
+fn count(walk: &Walk) -> Result<BackupPlan> {
+    let mut plan = BackupPlan::default();
+    walk.visit(&mut |found| {
+        match found {
+            Found::Database(item) => {
+                plan.files += 1;
+                plan.databases += 1;
+                plan.bytes += item.meta.len();
+            }
+            Found::File(item) => {
+                plan.files += 1;
+                plan.bytes += item.meta.len();
+            }
+            Found::TooLarge(item) => plan.too_large.push(TooLarge {
+                size: item.meta.len(),
+                path: item.relative,
+            }),
+            Found::EmptyDir(_) | Found::Failed(_) => {}
+        }
+        Ok(())
+    })?;
+    Ok(plan)
+}
+
+/// Backs up a root. The caller looks at [`BackupReport::is_complete`].
+pub fn create_full(
+    request: &BackupRequest<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BackupReport> {
+    let (pending, file) = PendingOutput::begin(request.output)?;
+    let output = pending.target().to_owned();
+    let walk = Walk {
+        root: hermes_fs::canonicalize(request.root)?,
+        own: vec![output.clone(), pending.working_dir().to_owned()],
+        max_file_bytes: request.max_file_bytes,
+    };
+    let plan = count(&walk)?;
+
+    let rescue = file.try_clone().map_err(Error::write(&output))?;
+    let mut writer = Writer {
+        zip: ZipWriter::new(BufWriter::with_capacity(256 * 1024, file)),
+        working_dir: pending.working_dir(),
+        buffer: vec![0; 64 * 1024],
+        progress: Progress {
+            files_total: plan.files,
+            bytes_total: plan.bytes,
+            ..Progress::default()
+        },
+        tell: progress,
+        report: BackupReport {
+            path: output.clone(),
+            ..BackupReport::default()
+        },
+    };
+    if let Err(error) = walk.visit(&mut |found| writer.add(found)) {
+        // The zip writer wants to complete its file when dropped and complains aloud if it cannot.
+        // With the disk full it can only after we have given the space back.
+        rescue.set_len(0).map_err(Error::write(&output))?;
+        return Err(error);
+    }
+    let mut report = writer.finish()?;
+    report.size = pending.publish()?;
+    Ok(report)
+}
+
+struct Writer<'a> {
+    zip: ZipWriter<BufWriter<File>>,
+    working_dir: &'a Path,
+    buffer: Vec<u8>,
+    progress: Progress,
+    tell: &'a mut dyn FnMut(Progress),
+    report: BackupReport,
+}
+
+impl Writer<'_> {
+    fn add(&mut self, found: Found) -> Result<()> {
+        match found {
+            Found::File(item) => self.file(&item, &item.path),
+            Found::Database(item) => self.database(&item),
+            Found::EmptyDir(item) => {
+                let options = options(&item, 0);
+                self.zip
+                    .add_directory(&item.name, options)
+                    .map_err(Error::write(&self.report.path))
+            }
+            Found::TooLarge(item) => {
+                self.report.too_large.push(TooLarge {
+                    size: item.meta.len(),
+                    path: item.relative,
+                });
+                Ok(())
+            }
+            Found::Failed(failed) => {
+                self.report.failed.push(failed);
+                Ok(())
+            }
+        }
+    }
+
+    fn database(&mut self, item: &Item) -> Result<()> {
+        let staged = self.working_dir.join("database.db");
+        let options = hermes_store::BackupOptions::default();
+        match hermes_store::backup_to(&item.path, &staged, &options, &mut |_| {}) {
+            Ok(_) => {
+                self.file(item, &staged)?;
+                Ok(hermes_fs::remove_file(&staged)?)
+            }
+            Err(error) => {
+                self.fail(item, error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the content at `path` under the name of `item`.
+    fn file(&mut self, item: &Item, path: &Path) -> Result<()> {
+        let (file, meta) = match hermes_fs::open_regular(path) {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.fail(item, error.to_string());
+                return Ok(());
+            }
+        };
+        let write = |zip: &Path| Error::write::<zip::result::ZipError>(zip);
+        self.zip
+            .start_file(&item.name, options(item, meta.len()))
+            .map_err(write(&self.report.path))?;
+        match self.copy(file.take(meta.len()))? {
+            Ok(bytes) => {
+                self.report.files += 1;
+                self.report.bytes += bytes;
+            }
+            Err(error) => {
+                self.zip.abort_file().map_err(write(&self.report.path))?;
+                let error = hermes_fs::Error::io("read", &item.path)(error);
+                self.fail(item, error.to_string());
+                return Ok(());
+            }
+        }
+        self.progress.files_done += 1;
+        (self.tell)(self.progress);
+        Ok(())
+    }
+
+    /// Copies into the archive. The inner error is the source's, which costs one file; the outer
+    /// one is the archive's, which ends the backup.
+    fn copy(&mut self, mut source: impl Read) -> Result<std::io::Result<u64>> {
+        let mut bytes = 0;
+        loop {
+            let read = match source.read(&mut self.buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Ok(Err(error)),
+            };
+            let Some(chunk) = self.buffer.get(..read).filter(|chunk| !chunk.is_empty()) else {
+                return Ok(Ok(bytes));
+            };
+            self.zip
+                .write_all(chunk)
+                .map_err(Error::write(&self.report.path))?;
+            bytes += read as u64;
+            self.progress.bytes_done += read as u64;
+            (self.tell)(self.progress);
+        }
+    }
+
+    fn fail(&mut self, item: &Item, reason: String) {
+        self.report.failed.push(Failed::new(&item.relative, reason));
+        self.progress.files_done += 1;
+    }
+
+    fn finish(self) -> Result<BackupReport> {
+        let path = &self.report.path;
+        let buffered = self.zip.finish().map_err(Error::write(path))?;
+        let file = buffered
+            .into_inner()
+            .map_err(|error| Error::write(path)(error.into_error()))?;
+        file.sync_all().map_err(Error::write(path))?;
+        Ok(self.report)
+    }
+}
+
+fn options(item: &Item, size: u64) -> SimpleFileOptions {
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .compression_level(Some(LEVEL))
+        .large_file(size >= LARGE_FILE)
+        .unix_permissions(item.meta.mode() & 0o777);
+    match modified(item.meta.mtime()) {
+        Some(time) => options.last_modified_time(time),
+        None => options,
+    }
+}
+
+/// Local time, as zip has it; `None` outside the years it can express.
+fn modified(seconds: i64) -> Option<zip::DateTime> {
+    let local = jiff::Timestamp::from_second(seconds)
+        .ok()?
+        .to_zoned(jiff::tz::TimeZone::system());
+    let part = |number: i8| u8::try_from(number).ok();
+    zip::DateTime::from_date_and_time(
+        u16::try_from(local.year()).ok()?,
+        part(local.month())?,
+        part(local.day())?,
+        part(local.hour())?,
+        part(local.minute())?,
+        part(local.second())?,
+    )
+    .ok()
+}

@@ -1,0 +1,236 @@
+//! The journal of an import: what has been decided and must be carried through.
+//!
+//! Owns the names of an import's own files, the format of the journal, and the moves. See the
+//! module above for the order of things.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use hermes_fs::{FileLock, LockOptions};
+use serde_json::{Value, json};
+
+use super::{Error, Failed, Result};
+
+/// Begins the name of every file of ours in the root.
+const OWN_PREFIX: &str = ".import.";
+const JOURNAL: &str = ".import.journal";
+const LOCK: &str = ".import.lock";
+const STAGING_PREFIX: &str = ".import.tmp-";
+/// Largest journal read: millions of moves.
+const MAX_JOURNAL: u64 = 1 << 30;
+
+/// Whether an entry of the root belongs to an import.
+pub(super) fn is_own_name(name: &str) -> bool {
+    name.starts_with(OWN_PREFIX)
+}
+
+/// What finishing an interrupted import did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// Files of the backup that are now in place, those moved before the interruption included.
+    pub restored: u64,
+    /// Files that could not be put in place.
+    pub skipped: Vec<Failed>,
+}
+
+/// Finishes an import that was interrupted after it was decided. Costs one look at the root when
+/// there is none. An import that is running is waited for.
+pub fn recover(root: &Path) -> Result<Option<Recovered>> {
+    if !hermes_fs::exists_no_follow(&root.join(JOURNAL)) {
+        return Ok(None);
+    }
+    let _lock = lock(root)?;
+    finish_interrupted(root)
+}
+
+/// Takes the lock under which imports change the root.
+pub(super) fn lock(root: &Path) -> Result<FileLock> {
+    let options = LockOptions::new("the import into this home");
+    Ok(FileLock::acquire(&root.join(LOCK), &options)?)
+}
+
+/// As [`recover`], for a holder of the lock.
+pub(super) fn finish_interrupted(root: &Path) -> Result<Option<Recovered>> {
+    match Journal::load(root)? {
+        Some(journal) => journal.roll_forward(root).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Removes what imports left that were killed before they were decided. For a holder of the lock.
+pub(super) fn remove_undecided(root: &Path) -> Result<()> {
+    for entry in hermes_fs::read_dir(root)? {
+        if entry.name.to_string_lossy().starts_with(STAGING_PREFIX) {
+            hermes_fs::remove_tree(&entry.path)?;
+        }
+    }
+    Ok(())
+}
+
+/// What an import has decided to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Journal {
+    /// Name of the directory in the root that holds the new files.
+    pub(super) staging: String,
+    /// Directories to exist afterwards.
+    pub(super) directories: Vec<String>,
+    /// Files to move from the staging directory to the same path below the root.
+    pub(super) moves: Vec<String>,
+}
+
+impl Journal {
+    /// Makes the decision durable.
+    pub(super) fn save(&self, root: &Path) -> Result<()> {
+        let text = json!({
+            "version": 1,
+            "staging": self.staging,
+            "directories": self.directories,
+            "moves": self.moves,
+        })
+        .to_string();
+        // Built where a kill leaves it among the garbage of this import, not beside the home's
+        // files; no member has this name, see `is_own_name`.
+        let built = root.join(&self.staging).join(JOURNAL);
+        let mut file = hermes_fs::create_new(&built, 0o600)?;
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(hermes_fs::Error::io("write", &built))?;
+        Ok(hermes_fs::rename(&built, &root.join(JOURNAL))?)
+    }
+
+    fn load(root: &Path) -> Result<Option<Self>> {
+        let path = root.join(JOURNAL);
+        let Some(bytes) = hermes_fs::read_optional(&path, MAX_JOURNAL)? else {
+            return Ok(None);
+        };
+        match Self::parse(&bytes) {
+            Ok(journal) => Ok(Some(journal)),
+            Err(detail) => Err(Error::BrokenJournal { path, detail }),
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> std::result::Result<Self, String> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if value.get("version") != Some(&json!(1)) {
+            return Err("its version is not 1".to_owned());
+        }
+        let staging = value
+            .get("staging")
+            .and_then(Value::as_str)
+            .filter(|name| name.starts_with(STAGING_PREFIX) && !name.contains('/'))
+            .ok_or("it names no staging directory")?;
+        let paths = |key: &str| -> std::result::Result<Vec<String>, String> {
+            let list = value.get(key).and_then(Value::as_array);
+            list.ok_or_else(|| format!("it has no list '{key}'"))?
+                .iter()
+                .map(|path| {
+                    let path = path.as_str().unwrap_or_default();
+                    hermes_fs::confined_relative(path).map_err(|error| error.to_string())?;
+                    Ok(path.to_owned())
+                })
+                .collect()
+        };
+        Ok(Self {
+            staging: staging.to_owned(),
+            directories: paths("directories")?,
+            moves: paths("moves")?,
+        })
+    }
+
+    /// Does what has not been done yet, then forgets the decision.
+    ///
+    /// A file that cannot be moved is reported and the rest goes on; only a full disk stops the
+    /// series, because then a later run can complete it.
+    pub(super) fn roll_forward(&self, root: &Path) -> Result<Recovered> {
+        let staging = root.join(&self.staging);
+        let mut recovered = Recovered {
+            restored: 0,
+            skipped: Vec::new(),
+        };
+        for directory in &self.directories {
+            let made = hermes_fs::join_without_symlinks(root, Path::new(directory))
+                .and_then(|path| hermes_fs::create_dir_all(&path, 0o700));
+            record(made, directory, &mut recovered.skipped)?;
+        }
+        for name in &self.moves {
+            let moved = move_one(&staging.join(name), root, Path::new(name));
+            if record(moved, name, &mut recovered.skipped)? {
+                recovered.restored += 1;
+            }
+        }
+        hermes_fs::sync_filesystem(root)?;
+        hermes_fs::remove_file(&root.join(JOURNAL))?;
+        hermes_fs::sync_dir(root)?;
+        hermes_fs::remove_tree(&staging)?;
+        Ok(recovered)
+    }
+}
+
+/// Says whether a step succeeded; notes it down if not.
+fn record(done: hermes_fs::Result<()>, name: &str, skipped: &mut Vec<Failed>) -> Result<bool> {
+    match done {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_storage_full() => Err(error.into()),
+        Err(error) => {
+            skipped.push(Failed::new(name, error.to_string()));
+            Ok(false)
+        }
+    }
+}
+
+/// Moves one file into place. A source that is gone has been moved before.
+fn move_one(source: &Path, root: &Path, relative: &Path) -> hermes_fs::Result<()> {
+    if !hermes_fs::exists_no_follow(source) {
+        return Ok(());
+    }
+    let target = hermes_fs::join_without_symlinks(root, relative)?;
+    let parent = target.parent().unwrap_or(root);
+    hermes_fs::create_dir_all(parent, 0o700)?;
+    if relative.extension().is_some_and(|ext| ext == "db") {
+        // Before the rename and on disk before it: an old log must never meet the new file.
+        for sidecar in hermes_store::sidecars(&target) {
+            hermes_fs::remove_file_if_present(&sidecar)?;
+        }
+        hermes_fs::sync_dir(parent)?;
+    }
+    match hermes_fs::rename_unsynced(source, &target) {
+        Err(error) if error.io_kind() == Some(io::ErrorKind::CrossesDevices) => {
+            move_across(source, &target)
+        }
+        other => other,
+    }
+}
+
+/// A part of the root is a mount of its own: copy beside the target, then rename there.
+fn move_across(source: &Path, target: &Path) -> hermes_fs::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let beside: PathBuf = target.with_file_name(format!(".{name}.import.tmp"));
+    // Half a copy from an interrupted try.
+    hermes_fs::remove_file_if_present(&beside)?;
+    let mode = hermes_fs::symlink_metadata(source)?.permissions().mode() & 0o777;
+    hermes_fs::copy_file(source, &beside, mode)?;
+    hermes_fs::rename(&beside, target)?;
+    hermes_fs::remove_file(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_that_is_not_ours_is_refused() {
+        for text in [
+            "",
+            "{}",
+            "{\"version\":2}",
+            "{\"version\":1,\"staging\":\"../x\",\"directories\":[],\"moves\":[]}",
+            "{\"version\":1,\"staging\":\".import.tmp-1/../x\",\"directories\":[],\"moves\":[]}",
+            "{\"version\":1,\"staging\":\".import.tmp-1\",\"directories\":[],\"moves\":[\"../a\"]}",
+            "{\"version\":1,\"staging\":\".import.tmp-1\",\"directories\":[],\"moves\":[7]}",
+            "{\"version\":1,\"staging\":\".import.tmp-1\",\"moves\":[]}",
+        ] {
+            assert!(Journal::parse(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

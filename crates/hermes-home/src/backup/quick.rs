@@ -1,0 +1,249 @@
+//! The quick snapshot: the files that hurt most to lose, in a directory of their own.
+
+use std::path::{Path, PathBuf};
+
+use hermes_fs::{FileLock, Kind, LockOptions, Staging};
+use serde_json::{Map, Value, json};
+
+use super::{Error, Failed, Result};
+
+/// Directory of all snapshots of a home.
+const SNAPSHOTS: &str = "state-snapshots";
+/// Snapshots kept.
+const KEEP: usize = 20;
+/// What a snapshot takes, where it exists.
+const ENTRIES: [&str; 13] = [
+    "state.db",
+    "config.yaml",
+    ".env",
+    "auth.json",
+    "cron/jobs.json",
+    "channel_directory.json",
+    "pairing",
+    "platforms/pairing",
+    "projects.db",
+    "response_store.db",
+    "memory_store.db",
+    "kanban.db",
+    "kanban/boards",
+];
+/// Directories of a board that are work, not state.
+const NOT_STATE: [&str; 2] = ["workspaces", "attachments"];
+
+/// What to take a snapshot of.
+#[derive(Debug, Clone, Copy)]
+pub struct QuickRequest<'a> {
+    /// The home.
+    pub home: &'a Path,
+    /// Ends the name of the snapshot; same pattern as a profile's name.
+    pub label: Option<&'a str>,
+    /// The time it is taken.
+    pub now: jiff::Timestamp,
+}
+
+/// What a snapshot holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuickReport {
+    /// Name of the snapshot.
+    pub id: String,
+    /// Its directory.
+    pub path: PathBuf,
+    /// Files in it.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What should be in it and is not.
+    pub failed: Vec<Failed>,
+    /// Older snapshots that were removed to make room.
+    pub pruned: Vec<String>,
+}
+
+/// Takes a snapshot and removes the oldest beyond twenty.
+pub fn create_quick(request: &QuickRequest<'_>) -> Result<QuickReport> {
+    if let Some(label) = request.label.filter(|label| !is_label(label)) {
+        return Err(Error::BadLabel {
+            label: label.escape_debug().to_string(),
+        });
+    }
+    let home = hermes_fs::canonicalize(request.home)?;
+    let snapshots = home.join(SNAPSHOTS);
+    hermes_fs::create_dir_all(&snapshots, 0o700)?;
+    let _lock = FileLock::acquire(
+        &snapshots.join(".lock"),
+        &LockOptions::new("the snapshots of this home"),
+    )?;
+    remove_unfinished(&snapshots)?;
+
+    let time = request.now.strftime("%Y%m%d-%H%M%S").to_string();
+    let id = free_id(&snapshots, &time, request.label);
+    let staging = Staging::begin(&snapshots, &id)?;
+    let mut snapshot = Snapshot {
+        home: &home,
+        target: staging.path(),
+        files: Map::new(),
+        report: QuickReport {
+            path: snapshots.join(&id),
+            id,
+            ..QuickReport::default()
+        },
+    };
+    for entry in ENTRIES {
+        snapshot.take(Path::new(entry))?;
+    }
+    let Snapshot {
+        files, mut report, ..
+    } = snapshot;
+    if files.is_empty() && report.failed.is_empty() {
+        return Err(Error::NothingToSnapshot { home });
+    }
+    let manifest = json!({
+        "id": report.id,
+        "timestamp": time,
+        "label": request.label,
+        "file_count": report.files,
+        "total_size": report.bytes,
+        "files": files,
+    });
+    hermes_fs::write_atomic(
+        &staging.path().join("manifest.json"),
+        format!("{manifest:#}\n").as_bytes(),
+        0o600,
+    )?;
+    staging.publish(&report.path)?;
+    report.pruned = prune(&snapshots)?;
+    Ok(report)
+}
+
+/// `^[a-z0-9][a-z0-9_-]{0,63}$`
+fn is_label(label: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    label.len() <= 64
+        && label.bytes().next().is_some_and(plain)
+        && label
+            .bytes()
+            .all(|byte| plain(byte) || matches!(byte, b'_' | b'-'))
+}
+
+/// Two snapshots within one second get different names.
+fn free_id(snapshots: &Path, time: &str, label: Option<&str>) -> String {
+    let base = label.map_or_else(|| time.to_owned(), |label| format!("{time}-{label}"));
+    let mut id = base.clone();
+    let mut number = 2;
+    while hermes_fs::exists_no_follow(&snapshots.join(&id)) {
+        id = format!("{base}-{number}");
+        number += 1;
+    }
+    id
+}
+
+/// Removes what killed snapshots left; whoever holds the lock is the only one at work.
+fn remove_unfinished(snapshots: &Path) -> Result<()> {
+    for entry in hermes_fs::read_dir(snapshots)? {
+        let name = entry.name.to_string_lossy();
+        if name.starts_with('.') && name.contains(".tmp-") && entry.kind == Kind::Dir {
+            hermes_fs::remove_tree(&entry.path)?;
+        }
+    }
+    Ok(())
+}
+
+fn prune(snapshots: &Path) -> Result<Vec<String>> {
+    let mut ids: Vec<String> = hermes_fs::read_dir(snapshots)?
+        .into_iter()
+        .filter(|entry| entry.kind == Kind::Dir)
+        .filter_map(|entry| entry.name.into_string().ok())
+        .filter(|name| is_id(name))
+        .collect();
+    let excess = ids.len().saturating_sub(KEEP);
+    ids.truncate(excess);
+    for id in &ids {
+        hermes_fs::remove_tree(&snapshots.join(id))?;
+    }
+    Ok(ids)
+}
+
+/// Whether a name begins like `20260131-235959`. Nothing else is ever pruned.
+fn is_id(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.len() >= 15
+        && bytes.iter().take(15).enumerate().all(|(index, byte)| {
+            if index == 8 {
+                *byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        })
+}
+
+struct Snapshot<'a> {
+    home: &'a Path,
+    target: &'a Path,
+    files: Map<String, Value>,
+    report: QuickReport,
+}
+
+impl Snapshot<'_> {
+    fn take(&mut self, relative: &Path) -> Result<()> {
+        // A link to another place is not this home's state, and may change under our hands.
+        let path = match hermes_fs::join_without_symlinks(self.home, relative) {
+            Ok(path) => path,
+            Err(error) => return self.fail(relative, &error),
+        };
+        let meta = match hermes_fs::symlink_metadata(&path) {
+            Ok(meta) => meta,
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => return self.fail(relative, &error),
+        };
+        if meta.is_dir() {
+            let entries = match hermes_fs::read_dir(&path) {
+                Ok(entries) => entries,
+                Err(error) => return self.fail(relative, &error),
+            };
+            for entry in entries {
+                let name = entry.name.to_string_lossy();
+                let wanted = match entry.kind {
+                    Kind::Dir => !NOT_STATE.contains(&name.as_ref()),
+                    Kind::File => !hermes_store::is_sidecar_name(&name),
+                    Kind::Symlink | Kind::Special => false,
+                };
+                if wanted {
+                    self.take(&relative.join(&entry.name))?;
+                }
+            }
+            return Ok(());
+        }
+        let target = self.target.join(relative);
+        if let Some(parent) = target.parent() {
+            hermes_fs::create_dir_all(parent, 0o700)?;
+        }
+        let size = if relative.extension().is_some_and(|ext| ext == "db") {
+            let options = hermes_store::BackupOptions::default();
+            match hermes_store::backup_to(&path, &target, &options, &mut |_| {}) {
+                Ok(size) => size,
+                Err(error) => return self.fail(relative, &error),
+            }
+        } else {
+            match hermes_fs::copy_file(&path, &target, 0o600) {
+                Ok(size) => size,
+                Err(error) if error.is_storage_full() => return Err(error.into()),
+                Err(error) => return self.fail(relative, &error),
+            }
+        };
+        self.files
+            .insert(relative.to_string_lossy().into_owned(), size.into());
+        self.report.files += 1;
+        self.report.bytes += size;
+        Ok(())
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the arms that end here return a result"
+    )]
+    fn fail(&mut self, relative: &Path, error: &dyn std::error::Error) -> Result<()> {
+        self.report
+            .failed
+            .push(Failed::new(relative, error.to_string()));
+        Ok(())
+    }
+}

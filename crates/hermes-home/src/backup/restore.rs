@@ -1,0 +1,249 @@
+//! Bringing a full backup back: what is in it, and the order of an import.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use hermes_fs::Staging;
+use zip::ZipArchive;
+
+use super::journal::{self, Journal};
+use super::stage::{Stage, Staged};
+use super::{Error, Failed, Progress, Result};
+
+/// Directories that people zip instead of their content.
+const PREFIXES: [&str; 2] = [".hermes/", "hermes/"];
+/// One of these makes a zip a backup.
+const MARKERS: [&str; 3] = ["config.yaml", ".env", "state.db"];
+
+/// How much a backup may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoreLimits {
+    /// Members.
+    pub members: u64,
+    /// Bytes of one member; a larger one is skipped.
+    pub member_bytes: u64,
+    /// Bytes of all members; more of them refuse the backup.
+    pub total_bytes: u64,
+}
+
+impl Default for RestoreLimits {
+    fn default() -> Self {
+        Self {
+            members: 2_000_000,
+            member_bytes: 64 << 30,
+            total_bytes: 1 << 40,
+        }
+    }
+}
+
+/// What to restore into.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoreRequest<'a> {
+    /// The root; made if missing.
+    pub root: &'a Path,
+    /// Leaves databases alone, because a gateway has them open.
+    pub skip_databases: bool,
+    /// How much the backup may hold.
+    pub limits: RestoreLimits,
+}
+
+/// What a backup says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inspection {
+    /// Files in it.
+    pub files: u64,
+    /// Bytes of their content, as announced.
+    pub bytes: u64,
+    /// Databases among them.
+    pub databases: u64,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Files in place.
+    pub restored: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Members that should be in place and are not. One is enough to call the restore partial.
+    pub skipped: Vec<Failed>,
+    /// Members that are never restored: they describe processes, not state.
+    pub never_restored: Vec<String>,
+    /// An earlier import that was interrupted and has been finished first.
+    pub recovered: Option<journal::Recovered>,
+}
+
+impl RestoreReport {
+    /// Whether everything that should be restored was.
+    pub fn is_complete(&self) -> bool {
+        self.skipped.is_empty()
+    }
+}
+
+/// A backup that has been looked at.
+#[derive(Debug)]
+pub struct Restore {
+    pub(super) archive: ZipArchive<BufReader<File>>,
+    pub(super) path: PathBuf,
+    pub(super) prefix: &'static str,
+}
+
+impl Restore {
+    /// Opens a zip and makes sure that it is a backup.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = hermes_fs::open(path)?;
+        let not_a_zip = |error: zip::result::ZipError| Error::NotAZip {
+            path: path.to_owned(),
+            detail: error.to_string(),
+        };
+        let archive = ZipArchive::new(BufReader::new(file)).map_err(not_a_zip)?;
+        let prefix = common_prefix(&archive);
+        let is_backup = archive.file_names().any(|name| {
+            name.is_ok_and(|name| {
+                let name = name.strip_prefix(prefix).unwrap_or(&name);
+                is_marker(name)
+            })
+        });
+        if !is_backup {
+            return Err(Error::NotABackup {
+                path: path.to_owned(),
+            });
+        }
+        Ok(Self {
+            archive,
+            path: path.to_owned(),
+            prefix,
+        })
+    }
+
+    /// What the backup says it holds. Nothing of it has been verified yet.
+    pub fn inspect(&self) -> Inspection {
+        let mut inspection = Inspection {
+            files: 0,
+            bytes: 0,
+            databases: 0,
+        };
+        for index in 0..self.archive.len() {
+            if let Ok(entry) = self.archive.by_index_data(index)
+                && entry.is_file()
+            {
+                inspection.files += 1;
+                inspection.bytes = inspection.bytes.saturating_add(entry.size());
+                let database = entry.name_raw().ends_with(b".db");
+                inspection.databases += u64::from(database);
+            }
+        }
+        inspection
+    }
+
+    /// Restores into the root. Killed at any point, it leaves the old state or, after
+    /// [`super::recover`], the new one.
+    pub fn apply(
+        &mut self,
+        request: &RestoreRequest<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<RestoreReport> {
+        self.check_size(request)?;
+        hermes_fs::create_dir_all(request.root, 0o700)?;
+        let root = hermes_fs::canonicalize(request.root)?;
+        let _lock = journal::lock(&root)?;
+        let recovered = journal::finish_interrupted(&root)?;
+        journal::remove_undecided(&root)?;
+        self.check_space(&root)?;
+
+        let staging = Staging::begin(&root, "import")?;
+        let stage = Stage {
+            root: &root,
+            staging: staging.path(),
+            skip_databases: request.skip_databases,
+            limits: request.limits,
+        };
+        let staged = stage.fill(self, progress)?;
+        let mut report = RestoreReport {
+            bytes: staged.bytes,
+            recovered,
+            ..RestoreReport::default()
+        };
+        let Staged {
+            directories,
+            moves,
+            skipped,
+            never_restored,
+            ..
+        } = staged;
+        report.skipped = skipped;
+        report.never_restored = never_restored;
+        if moves.is_empty() && directories.is_empty() {
+            return Ok(report);
+        }
+        hermes_fs::sync_filesystem(staging.path())?;
+        let name = staging.path().file_name().unwrap_or_default();
+        let journal = Journal {
+            staging: name.to_string_lossy().into_owned(),
+            directories,
+            moves,
+        };
+        journal.save(&root)?;
+        // The journal owns it now; on an error it must stay for the next run.
+        let kept = staging.keep();
+        tracing::debug!(staging = %kept.display(), "import decided");
+        let outcome = journal.roll_forward(&root)?;
+        report.restored = outcome.restored;
+        report.skipped.extend(outcome.skipped);
+        Ok(report)
+    }
+
+    fn check_size(&self, request: &RestoreRequest<'_>) -> Result<()> {
+        let found = self.archive.len() as u64;
+        if found > request.limits.members {
+            return Err(Error::TooManyMembers {
+                path: self.path.clone(),
+                found,
+                limit: request.limits.members,
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses at once what cannot end well. The sizes may lie; then the disk says no later, with
+    /// the old state untouched all the same.
+    fn check_space(&self, root: &Path) -> Result<()> {
+        let needed = self.inspect().bytes;
+        // A file system that does not tell is tried.
+        let Ok(disk) = rustix::fs::statvfs(root) else {
+            return Ok(());
+        };
+        let available = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if needed > available {
+            return Err(Error::NotEnoughSpace {
+                path: self.path.clone(),
+                root: root.to_owned(),
+                needed,
+                available,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The directory that holds everything, if it is one of those people zip by habit.
+fn common_prefix(archive: &ZipArchive<BufReader<File>>) -> &'static str {
+    PREFIXES
+        .into_iter()
+        .find(|prefix| {
+            archive
+                .file_names_raw()
+                .all(|name| name.starts_with(prefix.as_bytes()))
+        })
+        .unwrap_or("")
+}
+
+/// Whether a member is a file that only homes have, in the root or in a profile.
+fn is_marker(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    match parts.as_slice() {
+        [name] | ["profiles", _, name] => MARKERS.contains(name),
+        _ => false,
+    }
+}

@@ -1,0 +1,157 @@
+//! Why a database could not be used, in terms a user can act on. SQLite's result codes stop here.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// Result of a database operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A database operation that did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The content of the file contradicts itself.
+    #[error("the database {} is damaged: {detail}", path.display())]
+    Corrupt {
+        /// The database.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// Another connection held a lock for longer than we wait.
+    #[error("could not {action} the database {}: another process keeps it locked", path.display())]
+    Busy {
+        /// Verb that completes "could not … the database".
+        action: &'static str,
+        /// The database.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("{} is not an SQLite database", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer program has changed the schema; this one may only read it.
+    #[error(
+        "the database {} has schema version {found}, this program writes up to {supported}",
+        path.display()
+    )]
+    NewerSchema {
+        /// The database.
+        path: PathBuf,
+        /// Version in the file.
+        found: i64,
+        /// Newest version this program knows.
+        supported: i64,
+    },
+    /// The operating system refused: permission, a full disk, a read-only file system.
+    #[error("could not {action} the database {}: {}", path.display(), source)]
+    Io {
+        /// Verb that completes "could not … the database".
+        action: &'static str,
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// A statement failed for a reason of its own (a constraint, a missing table).
+    #[error("could not {action} the database {}: {}", path.display(), source)]
+    Statement {
+        /// Verb that completes "could not … the database".
+        action: &'static str,
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The file around the database could not be made, looked at or moved.
+    #[error(transparent)]
+    File(#[from] hermes_fs::Error),
+}
+
+impl Error {
+    /// Builds the closure for `map_err` on a result of `rusqlite`.
+    pub fn sqlite(action: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt {
+                path,
+                detail: source.to_string(),
+            },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Busy { action, path }
+            }
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
+            Some(
+                ErrorCode::PermissionDenied
+                | ErrorCode::ReadOnly
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::DiskFull
+                | ErrorCode::CannotOpen
+                | ErrorCode::FileLockingProtocolFailed,
+            ) => Self::Io {
+                action,
+                path,
+                source,
+            },
+            _ => Self::Statement {
+                action,
+                path,
+                source,
+            },
+        }
+    }
+
+    /// The file the error is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Corrupt { path, .. }
+            | Self::Busy { path, .. }
+            | Self::NotADatabase { path }
+            | Self::NewerSchema { path, .. }
+            | Self::Io { path, .. }
+            | Self::Statement { path, .. } => path,
+            Self::File(error) => error.path(),
+        }
+    }
+
+    /// Whether the database does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::File(error) if error.is_not_found())
+    }
+
+    /// Whether trying again later may help.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Busy { .. })
+    }
+
+    /// What the user can do next, where we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Corrupt { .. } => Some(
+                "restore the file from a backup or snapshot; keep the damaged one aside".to_owned(),
+            ),
+            Self::Busy { .. } => {
+                Some("wait for the other process, or stop the gateway, then try again".to_owned())
+            }
+            Self::NotADatabase { path } => Some(format!(
+                "move {} away; restore it from a backup if it held data",
+                path.display()
+            )),
+            Self::NewerSchema { .. } => Some(
+                "update this program, or restore the snapshot taken before the newer one ran"
+                    .to_owned(),
+            ),
+            Self::Io { source, path, .. } => match source.sqlite_error_code() {
+                Some(ErrorCode::DiskFull) => Some("free some space and try again".to_owned()),
+                _ => Some(format!(
+                    "check the owner and mode of {} and of its directory",
+                    path.display()
+                )),
+            },
+            Self::Statement { .. } => None,
+            Self::File(error) => error.hint(),
+        }
+    }
+}

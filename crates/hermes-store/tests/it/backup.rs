@@ -1,0 +1,216 @@
+//! The online backup, beside writers in other threads and processes.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use hermes_store::{
+    BackupOptions, Database, Error, Integrity, OpenOptions, backup_to, integrity_check,
+};
+use pretty_assertions::assert_eq;
+
+use crate::{add, count, mode, numbers};
+
+/// Names the database that the child process of these tests writes to.
+const WRITE_TO: &str = "STORE_TEST_WRITE_TO";
+
+/// The child: commits without end, and says how many commits it has done.
+#[test]
+#[ignore = "runs as a child process of the tests below"]
+fn endless_writer() {
+    let Some(path) = std::env::var_os(WRITE_TO) else {
+        return;
+    };
+    let options = OpenOptions {
+        synchronous: hermes_store::Synchronous::Normal,
+        ..OpenOptions::default()
+    };
+    let mut database = Database::open(Path::new(&path), &options).unwrap();
+    for number in 1.. {
+        add(&mut database, number);
+        println!("committed {number}");
+    }
+}
+
+/// A writer process; killed when dropped.
+struct Writer {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Writer {
+    fn start(database: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "backup::endless_writer",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env(WRITE_TO, database)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Waits until this many commits are done.
+    fn wait_for(&mut self, commits: i64) {
+        loop {
+            let line = self.lines.next().unwrap().unwrap();
+            if line == format!("committed {commits}") {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_backup_beside_a_writing_process_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    numbers(&path);
+    let mut writer = Writer::start(&path);
+    for round in 1..=5 {
+        let before = round * 60;
+        writer.wait_for(before);
+        let target = dir.path().join(format!("copy-{round}.db"));
+        let options = BackupOptions {
+            // Small steps: many chances for the writer to get in between.
+            pages_per_step: 4,
+            ..BackupOptions::default()
+        };
+        let mut last = None;
+        let size = backup_to(&path, &target, &options, &mut |progress| {
+            last = Some(progress);
+        })
+        .unwrap();
+        let last = last.unwrap();
+        assert_eq!(last.done, last.total);
+        assert_eq!(size, std::fs::metadata(&target).unwrap().len());
+        assert_eq!(mode(&target), 0o600);
+        assert_eq!(integrity_check(&target).unwrap(), Integrity::Sound);
+        let rows = count(&target);
+        assert!(rows >= before, "{rows} rows, {before} were committed");
+        for sidecar in hermes_store::sidecars(&target) {
+            assert!(!sidecar.exists(), "{}", sidecar.display());
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_only_in_the_log_of_a_killed_writer_are_copied() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    numbers(&path);
+    let mut writer = Writer::start(&path);
+    writer.wait_for(20);
+    drop(writer);
+    assert!(hermes_store::wal_size(&path).unwrap() > 0);
+    let target = dir.path().join("copy.db");
+    backup_to(&path, &target, &BackupOptions::default(), &mut |_| {}).unwrap();
+    assert!(count(&target) >= 20);
+}
+
+#[test]
+fn writers_in_threads_are_not_blocked_by_a_slow_backup() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    let mut database = numbers(&path);
+    for number in 1..=50 {
+        add(&mut database, number);
+    }
+    let target = dir.path().join("copy.db");
+    let mut next = 51;
+    let options = BackupOptions {
+        pages_per_step: 8,
+        ..BackupOptions::default()
+    };
+    // A commit between any two steps: without one snapshot for all steps this would never end.
+    backup_to(&path, &target, &options, &mut |_| {
+        add(&mut database, next);
+        next += 1;
+    })
+    .unwrap();
+    assert!(next > 53, "the backup took one step only");
+    assert_eq!(count(&target), 50);
+    assert_eq!(count(&path), next - 1);
+}
+
+#[test]
+fn an_exclusive_lock_ends_in_busy_after_the_patience_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("old.db");
+    let database = numbers(&path);
+    database
+        .connection()
+        .execute_batch("PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE")
+        .unwrap();
+    let target = dir.path().join("copy.db");
+    let options = BackupOptions {
+        patience: Duration::from_millis(50),
+        ..BackupOptions::default()
+    };
+    let error = backup_to(&path, &target, &options, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error:?}");
+    assert!(!target.exists());
+}
+
+#[test]
+fn what_cannot_be_copied_leaves_no_target() {
+    let dir = tempfile::tempdir().unwrap();
+    let junk = dir.path().join("junk.db");
+    std::fs::write(&junk, "not a database, not a database, not a database").unwrap();
+    let target = dir.path().join("copy.db");
+    let backup = |source: &Path| backup_to(source, &target, &BackupOptions::default(), &mut |_| {});
+    assert!(matches!(
+        backup(&junk).unwrap_err(),
+        Error::NotADatabase { .. }
+    ));
+    assert!(
+        backup(&dir.path().join("gone.db"))
+            .unwrap_err()
+            .is_not_found()
+    );
+
+    let damaged = dir.path().join("damaged.db");
+    let mut database = numbers(&damaged);
+    for number in 0..200 {
+        add(&mut database, number);
+    }
+    drop(database);
+    let mut bytes = std::fs::read(&damaged).unwrap();
+    let len = bytes.len();
+    bytes[len / 4..len / 2].fill(0xA5);
+    std::fs::write(&damaged, &bytes).unwrap();
+    assert!(matches!(
+        backup(&damaged).unwrap_err(),
+        Error::Corrupt { .. }
+    ));
+    assert!(!target.exists());
+
+    std::fs::write(&target, "keep me").unwrap();
+    let sound = dir.path().join("sound.db");
+    numbers(&sound);
+    assert!(backup(&sound).is_err());
+    assert_eq!(std::fs::read(&target).unwrap(), b"keep me");
+}
+
+#[test]
+fn an_empty_file_is_an_empty_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("empty.db");
+    std::fs::write(&path, "").unwrap();
+    let target = dir.path().join("copy.db");
+    backup_to(&path, &target, &BackupOptions::default(), &mut |_| {}).unwrap();
+    assert_eq!(integrity_check(&target).unwrap(), Integrity::Sound);
+}

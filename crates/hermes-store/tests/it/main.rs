@@ -1,0 +1,68 @@
+//! `hermes-store` against real files, threads and processes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+mod backup;
+mod open;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use hermes_store::{Database, OpenOptions};
+
+/// Root may do anything, so a test about permissions runs again as `nobody`. True in the parent,
+/// which has nothing left to do.
+fn ran_unprivileged(test: &str) -> bool {
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        return false;
+    }
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env("TMPDIR", "/tmp")
+        .uid(65534)
+        .gid(65534)
+        .status()
+        .unwrap();
+    assert!(status.success(), "{test} failed as an ordinary user");
+    true
+}
+
+/// Permission bits of a file.
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// A database with a table of numbers.
+fn numbers(path: &Path) -> Database {
+    let database = Database::open(path, &OpenOptions::default()).unwrap();
+    database
+        .connection()
+        .execute_batch("CREATE TABLE IF NOT EXISTS numbers (n INTEGER PRIMARY KEY, pad BLOB)")
+        .unwrap();
+    database
+}
+
+/// How many numbers there are.
+fn count(path: &Path) -> i64 {
+    Database::open_read_only(path)
+        .unwrap()
+        .connection()
+        .query_row("SELECT count(*) FROM numbers", [], |row| row.get(0))
+        .unwrap()
+}
+
+/// Adds one number.
+fn add(database: &mut Database, number: i64) {
+    let transaction = database.transaction_immediate().unwrap();
+    transaction
+        .execute(
+            "INSERT INTO numbers VALUES (?1, randomblob(2000))",
+            [number],
+        )
+        .unwrap();
+    transaction.commit().unwrap();
+}

@@ -1,0 +1,244 @@
+//! Opening: modes, pragmas, and everything that is not a healthy database.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
+
+use hermes_store::{
+    Access, Database, Error, Integrity, OpenOptions, Synchronous, integrity_check, quick_check,
+    wal_size,
+};
+use pretty_assertions::assert_eq;
+
+use crate::{add, count, mode, numbers, ran_unprivileged};
+
+#[test]
+fn a_new_file_is_private_and_follows_the_house_rules() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    let mut database = numbers(&path);
+    add(&mut database, 1);
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(&dir.path().join("state.db-wal")), 0o600);
+    assert!(wal_size(&path).unwrap() > 0);
+    let pragma = |name: &str| -> String {
+        database
+            .connection()
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite_value::Value>(0))
+            .map(rusqlite_value::text)
+            .unwrap()
+    };
+    assert_eq!(pragma("journal_mode"), "wal");
+    assert_eq!(pragma("synchronous"), "2");
+    assert_eq!(pragma("foreign_keys"), "1");
+    assert_eq!(pragma("busy_timeout"), "5000");
+    assert_eq!(pragma("application_id"), "0");
+}
+
+mod rusqlite_value {
+    pub(super) use hermes_store::rusqlite::types::Value;
+
+    pub(super) fn text(value: Value) -> String {
+        match value {
+            Value::Integer(number) => number.to_string(),
+            Value::Text(text) => text,
+            other => format!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn synchronous_normal_is_an_option() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = OpenOptions {
+        synchronous: Synchronous::Normal,
+        ..OpenOptions::default()
+    };
+    let database = Database::open(&dir.path().join("cache.db"), &options).unwrap();
+    let level: i64 = database
+        .connection()
+        .pragma_query_value(None, "synchronous", |row| row.get(0))
+        .unwrap();
+    assert_eq!(level, 1);
+}
+
+#[test]
+fn a_link_is_refused_for_reading_and_writing_but_a_linked_directory_is_fine() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().join("real");
+    std::fs::create_dir(&real).unwrap();
+    numbers(&real.join("a.db"));
+    symlink("a.db", real.join("link.db")).unwrap();
+    symlink("nowhere.db", real.join("dangling.db")).unwrap();
+    symlink("real", dir.path().join("alias")).unwrap();
+
+    for name in ["link.db", "dangling.db"] {
+        let path = real.join(name);
+        for result in [
+            Database::open(&path, &OpenOptions::default()),
+            Database::open_read_only(&path),
+        ] {
+            let error = result.unwrap_err();
+            assert!(error.to_string().contains("symbolic link"), "{error}");
+        }
+    }
+    assert!(!real.join("nowhere.db").exists());
+    assert_eq!(count(&dir.path().join("alias/a.db")), 0);
+}
+
+#[test]
+fn a_missing_file_is_not_created_by_readers_nor_without_leave() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gone.db");
+    let options = OpenOptions {
+        create: false,
+        ..OpenOptions::default()
+    };
+    assert!(Database::open_read_only(&path).unwrap_err().is_not_found());
+    assert!(Database::open(&path, &options).unwrap_err().is_not_found());
+    assert!(quick_check(&path).unwrap_err().is_not_found());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_reader_cannot_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    numbers(&path);
+    let mut reader = Database::open_read_only(&path).unwrap();
+    assert_eq!(reader.access(), Access::ReadOnly);
+    assert!(
+        reader
+            .connection()
+            .execute("INSERT INTO numbers VALUES (1, NULL)", [])
+            .is_err()
+    );
+    assert!(reader.transaction_immediate().is_err());
+}
+
+#[test]
+fn a_read_only_directory_can_be_read() {
+    if ran_unprivileged("open::a_read_only_directory_can_be_read") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let path = home.join("a b?.db");
+    let mut database = numbers(&path);
+    add(&mut database, 1);
+    drop(database);
+    std::fs::set_permissions(&home, PermissionsExt::from_mode(0o500)).unwrap();
+    let seen = count(&path);
+    std::fs::set_permissions(&home, PermissionsExt::from_mode(0o700)).unwrap();
+    assert_eq!(seen, 1);
+}
+
+#[test]
+fn junk_is_named_as_such_and_not_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    let junk = b"this is certainly not a database\n".repeat(64);
+    std::fs::write(&path, &junk).unwrap();
+    for error in [
+        Database::open(&path, &OpenOptions::default()).unwrap_err(),
+        Database::open_read_only(&path).unwrap_err(),
+        integrity_check(&path).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::NotADatabase { .. }), "{error:?}");
+        assert_eq!(
+            error.to_string(),
+            format!("{} is not an SQLite database", path.display())
+        );
+        assert!(error.hint().is_some());
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), junk);
+
+    let error = Database::open(dir.path(), &OpenOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("it is a directory"), "{error}");
+}
+
+#[test]
+fn damage_is_found_and_classified() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut database = numbers(&path);
+    for number in 0..200 {
+        add(&mut database, number);
+    }
+    drop(database);
+    assert_eq!(integrity_check(&path).unwrap(), Integrity::Sound);
+
+    let mut bytes = std::fs::read(&path).unwrap();
+    let len = bytes.len();
+    bytes[len / 4..len / 2].fill(0xA5);
+    std::fs::write(&path, &bytes).unwrap();
+    for verdict in [integrity_check(&path).unwrap(), quick_check(&path).unwrap()] {
+        let Integrity::Damaged(findings) = &verdict else {
+            panic!("damage was not found");
+        };
+        assert!(!findings.is_empty() && findings.len() <= 20);
+        let error = verdict.into_result(&path).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }));
+    }
+}
+
+#[test]
+fn a_held_write_lock_is_reported_as_busy() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut holder = numbers(&path);
+    let transaction = holder.transaction_immediate().unwrap();
+    let options = OpenOptions {
+        busy_timeout: Duration::from_millis(30),
+        ..OpenOptions::default()
+    };
+    let mut other = Database::open(&path, &options).unwrap();
+    let error = other.transaction_immediate().unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error:?}");
+    assert!(error.is_retryable());
+    drop(transaction);
+    other.transaction_immediate().unwrap();
+}
+
+#[test]
+fn a_newer_schema_is_read_but_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut database = numbers(&path);
+    add(&mut database, 1);
+    database
+        .connection()
+        .pragma_update(None, "user_version", 7)
+        .unwrap();
+    drop(database);
+
+    let options = |supported| OpenOptions {
+        supported_schema: Some(supported),
+        ..OpenOptions::default()
+    };
+    let mut older = Database::open(&path, &options(6)).unwrap();
+    assert_eq!(
+        older.access(),
+        Access::NewerSchema {
+            found: 7,
+            supported: 6
+        }
+    );
+    assert_eq!(older.schema_version().unwrap(), 7);
+    assert!(matches!(
+        older.transaction_immediate().unwrap_err(),
+        Error::NewerSchema {
+            found: 7,
+            supported: 6,
+            ..
+        }
+    ));
+    assert!(
+        older
+            .connection()
+            .execute("DELETE FROM numbers", [])
+            .is_err()
+    );
+    let same = Database::open(&path, &options(7)).unwrap();
+    assert_eq!(same.access(), Access::ReadWrite);
+}

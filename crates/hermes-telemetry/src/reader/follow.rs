@@ -1,0 +1,156 @@
+//! Following a log: every line once, across rotations and truncations.
+//!
+//! A file is identified by device and inode, never by its name. When the name points elsewhere, the
+//! old file is read to its end first, then whatever came between, then the new one. The old file is
+//! kept a while longer, because a writer that was about to write when it was rotated still does.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::chain;
+use super::filter::Filter;
+use super::tail::{LogReader, ReadError};
+use super::tracked::{FileId, Tracked};
+
+/// Time between two looks at the log.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How long a rotated file is watched for lines of late writers.
+const LATE_WRITERS: Duration = Duration::from_secs(5);
+
+/// A log being followed.
+#[derive(Debug)]
+pub struct Follower {
+    reader: LogReader,
+    filter: Filter,
+    current: Option<Tracked>,
+    retired: Vec<Retired>,
+    /// Files that have been read or were there before; never read again from the start.
+    known: Vec<FileId>,
+}
+
+#[derive(Debug)]
+struct Retired {
+    file: Tracked,
+    until: Instant,
+}
+
+impl Follower {
+    pub(super) fn new(
+        reader: LogReader,
+        filter: Filter,
+        current: Option<Tracked>,
+        known: Vec<FileId>,
+    ) -> Self {
+        Self {
+            reader,
+            filter,
+            current,
+            retired: Vec::new(),
+            known,
+        }
+    }
+
+    /// Gives out what was added since the last look, complete lines only. Does not wait.
+    pub fn poll(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
+        self.drain_retired(emit)?;
+        let newest = match hermes_fs::metadata(&self.reader.path()) {
+            Ok(meta) if meta.is_file() => Some(FileId::of(&meta)),
+            // In the middle of a rotation, or not there yet.
+            Ok(_) => None,
+            Err(error) if error.is_not_found() => None,
+            Err(error) => return Err(error.into()),
+        };
+        match (&mut self.current, newest) {
+            (_, None) => self.drain_current(emit),
+            (Some(current), Some(newest)) if current.id == newest => self.drain_current(emit),
+            (_, Some(_)) => self.switch(emit),
+        }
+    }
+
+    /// Looks every [`POLL_INTERVAL`] until `stop` is set or `emit` breaks off. What was written
+    /// before `stop` was set is still given out.
+    pub fn run(
+        &mut self,
+        stop: &AtomicBool,
+        emit: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        loop {
+            let stopping = stop.load(Ordering::Acquire);
+            let mut broken_off = false;
+            self.poll(&mut |line| {
+                if !broken_off {
+                    broken_off = emit(line).is_break();
+                }
+            })?;
+            if stopping || broken_off {
+                return Ok(());
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    fn drain_current(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
+        if let Some(current) = &mut self.current {
+            if current.size()? < current.offset {
+                current.rewind();
+            }
+            current.drain(None, emit)?;
+        }
+        Ok(())
+    }
+
+    fn drain_retired(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
+        let now = Instant::now();
+        for retired in &mut self.retired {
+            retired.file.drain(None, emit)?;
+            if now >= retired.until {
+                retired.file.finish(emit);
+            }
+        }
+        self.retired.retain(|retired| now < retired.until);
+        Ok(())
+    }
+
+    /// Reads the old file to its end, then every newer one, and stays at the newest.
+    fn switch(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
+        let links = chain::open_all(&self.reader.dir, &self.reader.name)?;
+        self.drain_current(emit)?;
+        let present: Vec<FileId> = links.iter().map(|link| link.id).collect();
+        let place = self
+            .current
+            .as_ref()
+            .and_then(|current| present.iter().position(|id| *id == current.id));
+        let unread = links
+            .into_iter()
+            .enumerate()
+            .filter(|(index, link)| match place {
+                Some(place) => *index < place,
+                // Rotated out or deleted: whatever was not there before is new, and the newest
+                // always is, even if it got the inode of a file we knew.
+                None => *index == 0 || !self.known.contains(&link.id),
+            });
+        let mut unread: Vec<_> = unread.map(|(_, link)| link).collect();
+        while let Some(link) = unread.pop() {
+            let mut file = Tracked::new(link.file, link.path, link.id, self.filter.clone());
+            if let Some(older) = self.current.take() {
+                file.continue_verdict_of(&older);
+                self.retire(older);
+            }
+            file.drain(None, emit)?;
+            self.current = Some(file);
+        }
+        // Forgetting what is gone keeps a reused inode from being taken for it.
+        self.known = present;
+        Ok(())
+    }
+
+    fn retire(&mut self, file: Tracked) {
+        self.retired.push(Retired {
+            file,
+            until: Instant::now() + LATE_WRITERS,
+        });
+    }
+}

@@ -1,0 +1,16 @@
+//! Reading the logs back: the names people type, the filters, the last lines, and following.
+//!
+//! The reader changes nothing. Its memory is bounded by what it shows, however large the files are.
+
+mod chain;
+mod filter;
+mod follow;
+mod name;
+mod query;
+mod tail;
+mod tracked;
+
+pub use follow::{Follower, POLL_INTERVAL};
+pub use name::{LogFile, LogName, list};
+pub use query::{Query, parse_age};
+pub use tail::{LogReader, ReadError};

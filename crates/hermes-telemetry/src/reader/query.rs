@@ -1,0 +1,112 @@
+//! What a user asks of a log.
+
+use std::time::Duration;
+
+use crate::{ArgumentError, Component, Level};
+
+/// Which lines to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// At most so many, the newest.
+    pub lines: usize,
+    /// Records of this level and above.
+    pub level: Option<Level>,
+    /// Records whose first line contains this.
+    pub session: Option<String>,
+    /// Records not older than this.
+    pub since: Option<Duration>,
+    /// Records of this component.
+    pub component: Option<Component>,
+}
+
+impl Default for Query {
+    /// The last fifty lines, whatever they are.
+    fn default() -> Self {
+        Self {
+            lines: 50,
+            level: None,
+            session: None,
+            since: None,
+            component: None,
+        }
+    }
+}
+
+impl Query {
+    /// Whether every line is wanted.
+    pub fn is_unfiltered(&self) -> bool {
+        let Self {
+            lines: _,
+            level,
+            session,
+            since,
+            component,
+        } = self;
+        level.is_none() && session.is_none() && since.is_none() && component.is_none()
+    }
+}
+
+/// Reads an age such as `45s`, `30m`, `1h` or `2d`.
+pub fn parse_age(value: &str) -> Result<Duration, ArgumentError> {
+    let parsed = || {
+        let text = value.trim();
+        let mut chars = text.chars();
+        let unit = match chars.next_back()?.to_ascii_lowercase() {
+            's' => 1,
+            'm' => 60,
+            'h' => 60 * 60,
+            'd' => 24 * 60 * 60,
+            _ => return None,
+        };
+        let number = chars.as_str();
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        // Longer than a human life: a slip, and too far back for any clock.
+        let seconds = number.parse::<u64>().ok()?.checked_mul(unit)?;
+        (seconds <= 100 * 366 * 24 * 60 * 60).then(|| Duration::from_secs(seconds))
+    };
+    parsed().ok_or_else(|| ArgumentError::BadAge {
+        value: value.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages() {
+        for (text, seconds) in [
+            ("45s", 45),
+            ("30m", 1800),
+            ("1h", 3600),
+            ("2d", 172_800),
+            ("0s", 0),
+            (" 1H ", 3600),
+        ] {
+            assert_eq!(parse_age(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_age_is_named_with_an_example() {
+        for bad in [
+            "",
+            "h",
+            "5",
+            "-1h",
+            "+1h",
+            "1.5h",
+            "1w",
+            "one hour",
+            "99999999999999999999d",
+            "1000000d",
+            "5ä",
+        ] {
+            let error = parse_age(bad).unwrap_err();
+            assert_eq!(error.to_string(), format!("'{bad}' is not an age"));
+            assert!(error.hint().contains("30m"));
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Which record goes into which file. Failures end here, as a count.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::line::{self, Record};
+use crate::logger_name::is_gui_logger;
+use crate::rotating::{RotatingFile, Rotation};
+use crate::{Component, Level, LogSettings, Mode};
+
+const MIB: u64 = 1024 * 1024;
+
+/// What did not reach a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogStats {
+    /// Lines a file did not take.
+    pub failed: u64,
+    /// Records dropped because the queue was full.
+    pub dropped: u64,
+}
+
+/// The log files of a home, from the writing side. Clones share them.
+#[derive(Debug, Clone)]
+pub struct LogWriter {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: LogSettings,
+    zone: OnceLock<TimeZone>,
+    sinks: Vec<Sink>,
+    failed: AtomicU64,
+    unredacted_said: AtomicBool,
+}
+
+/// One file and what it takes.
+#[derive(Debug)]
+struct Sink {
+    least: Level,
+    content: Content,
+    file: RotatingFile,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    Everything,
+    Gateway,
+    Gui,
+}
+
+impl Sink {
+    fn takes(&self, level: Level, logger: &str) -> bool {
+        level >= self.least
+            && match self.content {
+                Content::Everything => true,
+                Content::Gateway => Component::Gateway.owns(logger),
+                Content::Gui => is_gui_logger(logger),
+            }
+    }
+}
+
+impl LogWriter {
+    /// Prepares the files; touches none.
+    pub fn new(settings: LogSettings) -> Self {
+        let sink = |name: &str, least, content, max_bytes, backups| Sink {
+            least,
+            content,
+            file: RotatingFile::new(settings.dir.join(name), Rotation { max_bytes, backups }),
+        };
+        let mut sinks = vec![
+            sink(
+                "agent.log",
+                settings.level,
+                Content::Everything,
+                settings.max_bytes,
+                settings.backups,
+            ),
+            sink(
+                "errors.log",
+                Level::Warning,
+                Content::Everything,
+                2 * MIB,
+                2,
+            ),
+        ];
+        match settings.mode {
+            Mode::Cli => {}
+            Mode::Gateway => sinks.push(sink(
+                "gateway.log",
+                Level::Info,
+                Content::Gateway,
+                5 * MIB,
+                3,
+            )),
+            Mode::Dashboard => {
+                sinks.push(sink("gui.log", Level::Info, Content::Gui, 5 * MIB, 3));
+            }
+        }
+        Self {
+            shared: Arc::new(Shared {
+                settings,
+                zone: OnceLock::new(),
+                sinks,
+                failed: AtomicU64::new(0),
+                unredacted_said: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// Logs one record, stamped now, on the calling thread.
+    pub fn append(&self, level: Level, logger: &str, session: Option<&str>, message: &str) {
+        if !self.takes(level, logger) {
+            return;
+        }
+        self.write(&Record {
+            time: Timestamp::now(),
+            level,
+            logger: logger.to_owned(),
+            session: session.map(str::to_owned),
+            message: message.to_owned(),
+        });
+    }
+
+    /// Lines that no file took so far.
+    pub fn failed(&self) -> u64 {
+        self.shared.failed.load(Ordering::Relaxed)
+    }
+
+    /// Whether any file wants such a record.
+    pub(crate) fn takes(&self, level: Level, logger: &str) -> bool {
+        let mut sinks = self.shared.sinks.iter();
+        sinks.any(|sink| sink.takes(level, logger))
+    }
+
+    /// Least level that any file takes.
+    pub(crate) fn least_level(&self) -> Level {
+        let levels = self.shared.sinks.iter().map(|sink| sink.least);
+        levels.min().unwrap_or(Level::Warning)
+    }
+
+    pub(crate) fn write(&self, record: &Record) {
+        let shared = &*self.shared;
+        if !shared.settings.redactor.is_enabled()
+            && !shared.unredacted_said.swap(true, Ordering::Relaxed)
+        {
+            // Said in the files themselves, and only once there is something in them.
+            self.write_line(&Record {
+                time: record.time,
+                level: Level::Warning,
+                logger: "telemetry".to_owned(),
+                session: None,
+                message: "secrets are written as they are: redaction is switched off by \
+                          security.redact_secrets or HERMES_REDACT_SECRETS"
+                    .to_owned(),
+            });
+        }
+        self.write_line(record);
+    }
+
+    fn write_line(&self, record: &Record) {
+        let shared = &*self.shared;
+        let zone = shared.zone.get_or_init(|| shared.settings.zone.resolve());
+        let line = line::format(record, zone, &shared.settings.redactor);
+        for sink in &shared.sinks {
+            if sink.takes(record.level, &record.logger)
+                && sink.file.append(line.as_bytes()).is_err()
+            {
+                // There is nowhere left to say it.
+                shared.failed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use hermes_secret::Redactor;
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn lines(dir: &Path) -> BTreeMap<String, usize> {
+        std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                let name = entry.file_name().to_string_lossy().into_owned();
+                (name, text.lines().count())
+            })
+            .collect()
+    }
+
+    fn counts(pairs: &[(&str, usize)]) -> BTreeMap<String, usize> {
+        pairs
+            .iter()
+            .map(|&(name, count)| (name.to_owned(), count))
+            .collect()
+    }
+
+    fn log_one_of_each(mode: Mode, level: Level) -> BTreeMap<String, usize> {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = LogWriter::new(LogSettings {
+            level,
+            mode,
+            ..LogSettings::new(dir.path().join("logs"), Redactor::default())
+        });
+        for level in Level::ALL {
+            for logger in ["agent", "gateway.run", "hermes_plugins", "gui.ws"] {
+                writer.append(level, logger, None, "x");
+            }
+        }
+        assert_eq!(writer.failed(), 0);
+        lines(&dir.path().join("logs"))
+    }
+
+    #[test]
+    fn each_file_takes_its_levels_and_loggers() {
+        assert_eq!(
+            log_one_of_each(Mode::Cli, Level::Info),
+            counts(&[("agent.log", 16), ("errors.log", 12)])
+        );
+        assert_eq!(
+            log_one_of_each(Mode::Gateway, Level::Debug),
+            counts(&[("agent.log", 20), ("errors.log", 12), ("gateway.log", 8)])
+        );
+        assert_eq!(
+            log_one_of_each(Mode::Dashboard, Level::Error),
+            counts(&[("agent.log", 8), ("errors.log", 12), ("gui.log", 4)])
+        );
+    }
+
+    #[test]
+    fn a_record_below_every_level_touches_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = LogWriter::new(LogSettings::new(
+            dir.path().join("logs"),
+            Redactor::default(),
+        ));
+        writer.append(Level::Debug, "agent", None, "x");
+        assert!(!dir.path().join("logs").exists());
+    }
+
+    #[test]
+    fn switched_off_redaction_is_said_once_and_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let logs = dir.path().join("logs");
+        let writer = LogWriter::new(LogSettings::new(&logs, Redactor::disabled()));
+        assert!(!logs.exists());
+        writer.append(Level::Info, "agent", None, "token=abcdefgh");
+        writer.append(Level::Info, "agent", None, "again");
+        let text = std::fs::read_to_string(logs.join("agent.log")).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].contains("WARNING telemetry: secrets are written as they are"));
+        assert!(lines[1].ends_with("INFO agent: token=abcdefgh"));
+    }
+}

@@ -1,0 +1,79 @@
+//! What cannot be logged is counted, and nothing else happens.
+
+use std::fs;
+
+use hermes_secret::Redactor;
+use hermes_telemetry::{Delivery, Level, LogSettings, LogStats, LogWriter, layer};
+use pretty_assertions::assert_eq;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::Registry;
+
+#[test]
+fn a_file_where_the_directory_should_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().join("logs");
+    fs::write(&logs, "in the way").unwrap();
+    let writer = LogWriter::new(LogSettings::new(&logs, Redactor::default()));
+    writer.append(Level::Info, "agent", None, "x");
+    writer.append(Level::Error, "agent", None, "x");
+    assert_eq!(writer.failed(), 3);
+    assert_eq!(fs::read_to_string(&logs).unwrap(), "in the way");
+}
+
+#[test]
+fn a_directory_nobody_may_write() {
+    // Below /proc not even root may create anything.
+    let writer = LogWriter::new(LogSettings::new("/proc/self/logs", Redactor::default()));
+    writer.append(Level::Info, "agent", None, "x");
+    assert_eq!(writer.failed(), 1);
+}
+
+#[test]
+fn a_home_that_is_gone_stays_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    let writer = LogWriter::new(LogSettings::new(home.join("logs"), Redactor::default()));
+    writer.append(Level::Info, "agent", None, "x");
+    assert_eq!(writer.failed(), 1);
+    assert!(!home.exists());
+    fs::create_dir(&home).unwrap();
+    writer.append(Level::Info, "agent", None, "x");
+    assert_eq!(writer.failed(), 1);
+    assert!(home.join("logs/agent.log").exists());
+}
+
+#[test]
+fn a_fifo_in_place_of_the_file_blocks_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("agent.log");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let writer = LogWriter::new(LogSettings::new(dir.path(), Redactor::default()));
+    writer.append(Level::Info, "agent", None, "x");
+    assert_eq!(writer.failed(), 1);
+}
+
+#[test]
+fn events_that_cannot_be_written_are_counted_by_the_guard() {
+    for delivery in [Delivery::Direct, Delivery::Queued { capacity: 10 }] {
+        let (layer, guard) = layer(LogSettings {
+            delivery,
+            ..LogSettings::new("/proc/self/logs", Redactor::default())
+        });
+        let writer = guard.writer().clone();
+        tracing::subscriber::with_default(Registry::default().with(layer), || {
+            tracing::info!(target: "hermes_agent", "x");
+        });
+        if delivery == Delivery::Direct {
+            assert_eq!(
+                guard.stats(),
+                LogStats {
+                    failed: 1,
+                    dropped: 0
+                }
+            );
+        }
+        drop(guard);
+        assert_eq!(writer.failed(), 1);
+    }
+}

@@ -1,0 +1,48 @@
+//! Figures for people: `cargo test --release -p hermes-telemetry -- --ignored --nocapture measure`.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use hermes_secret::Redactor;
+use hermes_telemetry::reader::{LogName, LogReader, Query};
+use hermes_telemetry::{Level, LogSettings, LogWriter, Zone};
+use jiff::Timestamp;
+
+#[test]
+#[ignore = "measures, proves nothing"]
+fn measure_append_and_read() {
+    let start = Instant::now();
+    let zone = jiff::tz::TimeZone::system();
+    println!("zone {:?}", start.elapsed());
+    drop(zone);
+    let dir = tempfile::tempdir().unwrap();
+    let writer = LogWriter::new(LogSettings {
+        max_bytes: 50_000_000,
+        ..LogSettings::new(dir.path(), Redactor::new(["correct horse battery"]))
+    });
+    let start = Instant::now();
+    writer.append(Level::Info, "agent.turn", None, "first");
+    println!("first line {:?}", start.elapsed());
+    let lines = 200_000_u32;
+    let start = Instant::now();
+    for _ in 0..lines {
+        writer.append(
+            Level::Info,
+            "agent.turn",
+            Some("tg:12345"),
+            black_box("turn finished in 1234 ms: 17 calls, 3 retries, 2048 characters of text"),
+        );
+    }
+    println!("append {:?} per line", start.elapsed() / lines);
+    let reader = LogReader::new(dir.path(), LogName::Agent, &Zone::System, Timestamp::now());
+    let start = Instant::now();
+    assert_eq!(reader.read(&Query::default()).unwrap().len(), 50);
+    println!("last 50 of {lines} lines {:?}", start.elapsed());
+    let start = Instant::now();
+    let errors = Query {
+        level: Some(Level::Error),
+        ..Query::default()
+    };
+    assert!(reader.read(&errors).unwrap().is_empty());
+    println!("filter over {lines} lines {:?}", start.elapsed());
+}
