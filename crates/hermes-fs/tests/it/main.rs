@@ -121,27 +121,6 @@ fn staging_publishes_once_and_cleans_up() {
 }
 
 #[test]
-fn open_regular_refuses_links_and_fifos() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("f");
-    std::fs::write(&file, "123").unwrap();
-    let link = dir.path().join("l");
-    symlink("f", &link).unwrap();
-    let (_, meta) = hermes_fs::open_regular(&file).unwrap();
-    assert_eq!(meta.len(), 3);
-    assert!(hermes_fs::open_regular(&link).is_err());
-    let fifo = dir.path().join("p");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .arg(&fifo)
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert!(hermes_fs::open_regular(&fifo).is_err());
-}
-
-#[test]
 fn builders_of_the_same_name_in_one_process_do_not_meet() {
     let dir = tempfile::tempdir().unwrap();
     let first = Staging::begin(dir.path(), "coder").unwrap();
@@ -183,6 +162,27 @@ fn entries_change_places_in_one_step() {
     let error = hermes_fs::exchange(&a, &dir.path().join("none")).unwrap_err();
     assert!(error.is_not_found());
     assert!(a.exists());
+}
+
+#[test]
+fn open_regular_refuses_links_and_fifos() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f");
+    std::fs::write(&file, "123").unwrap();
+    let link = dir.path().join("l");
+    symlink("f", &link).unwrap();
+    let (_, meta) = hermes_fs::open_regular(&file).unwrap();
+    assert_eq!(meta.len(), 3);
+    assert!(hermes_fs::open_regular(&link).is_err());
+    let fifo = dir.path().join("p");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(hermes_fs::open_regular(&fifo).is_err());
 }
 
 #[test]

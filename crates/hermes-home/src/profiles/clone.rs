@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_fs::{Entry, Kind, Verdict};
 
+use crate::error::StepError;
 use crate::location::follow;
 use crate::profiles::meta::remove_gateway_port;
 use crate::profiles::{DatabaseCopier, DatabaseCopy};
@@ -114,6 +115,16 @@ pub(crate) fn everything(
         remove_gateway_port(staged)?;
     }
     Ok(())
+}
+
+/// The [`DatabaseCopier`] for SQLite: a consistent copy of a database that may be in use.
+pub fn copy_live_database(from: &Path, to: &Path) -> std::result::Result<DatabaseCopy, StepError> {
+    let options = hermes_store::BackupOptions::default();
+    match hermes_store::backup_to(from, to, &options, &mut |_| {}) {
+        Ok(_) => Ok(DatabaseCopy::Copied),
+        Err(hermes_store::Error::NotADatabase { .. }) => Ok(DatabaseCopy::NotADatabase),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn is_left_out(relative: &Path, entry: &Entry, is_root: bool) -> bool {

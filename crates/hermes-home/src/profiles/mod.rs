@@ -15,6 +15,7 @@ mod sweep;
 mod update;
 
 pub use active::{Sticky, current_profile, sticky_profile, use_profile};
+pub use clone::copy_live_database;
 pub use create::{
     CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, DatabaseCopier, DatabaseCopy,
     create,

@@ -11,6 +11,7 @@ use hermes_home::profiles::{
 use hermes_home::{ENV_SEED, Error, NameError, SOUL_SEED};
 use pretty_assertions::assert_eq;
 
+use crate::database;
 use crate::place::{
     Place, create_in, fresh, is_private, mode, name, names_in, read, set_mode, tree, write,
 };
@@ -279,6 +280,34 @@ fn a_full_clone_leaves_out_history_runtime_and_installation() {
     for (path, found) in tree(&copy) {
         assert!(path.is_symlink() || is_private(found), "{}", path.display());
     }
+}
+
+#[test]
+fn a_database_in_use_is_cloned_with_its_last_commit() {
+    let place = Place::new();
+    let source = place.profile("src");
+    let mut live = database::open(&source.join("memory_store.db"));
+    for _ in 0..3 {
+        database::add_row(&mut live);
+    }
+    write(
+        &source.join("other.db"),
+        "an ordinary file, long enough to have a header",
+    );
+    let request = CreateRequest {
+        name: name("copy"),
+        content: clone_of(&place, "src", CloneDepth::Everything),
+        description: None,
+    };
+    let steps = CreateSteps {
+        copy_database: &profiles::copy_live_database,
+        prepare: &|_| Ok(()),
+    };
+    profiles::create(&place.location(), &request, &place.policy(), &steps).unwrap();
+    let copy = place.profile("copy");
+    assert_eq!(database::rows(&copy.join("memory_store.db")), 3);
+    assert_eq!(mode(&copy.join("memory_store.db")), 0o600);
+    assert!(read(&copy.join("other.db")).starts_with("an ordinary file"));
 }
 
 #[test]

@@ -8,19 +8,20 @@
 mod alias;
 mod archive;
 mod backup;
-mod crash;
 mod create;
 mod database;
 mod delete;
 mod distribution;
 mod ensure;
 mod gateway_probe;
-// The hook that kills exists in debug builds only.
-#[cfg(debug_assertions)]
-mod killed;
 mod list;
 mod location;
 mod place;
-mod restore;
 mod select;
+// The hook that kills exists in debug builds only.
+#[cfg(debug_assertions)]
+mod crash;
+#[cfg(debug_assertions)]
+mod killed;
+mod restore;
 mod tree;

@@ -92,6 +92,10 @@ fn command_line_and_environment_of_another_process() {
         .env("HERMES_HOME", "/x/profiles/p")
         .spawn()
         .unwrap();
+    // A process in the middle of its `exec` shows nothing yet.
+    crate::eventually("the new program is visible", || {
+        hermes_proc::command_line(child.id()).is_some()
+    });
     assert_eq!(
         hermes_proc::command_line(child.id()).unwrap(),
         ["/bin/sleep", "300"]

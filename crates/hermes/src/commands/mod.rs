@@ -3,7 +3,6 @@
 pub(crate) mod backup;
 pub(crate) mod completion;
 pub(crate) mod config;
-mod databases;
 pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod import;

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use hermes_config::Sources;
 use hermes_config::settings::migrate;
-use hermes_home::profiles::{CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, create};
+use hermes_home::profiles::{
+    CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, copy_live_database, create,
+};
 use hermes_home::{Location, ProfileName, StepError};
 
 use super::alias_step;
-use crate::commands::databases::copy_database;
+
 use crate::context::Context;
 use crate::error::Result;
 
@@ -63,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let prepare = |staged: &Path| prepare(context, &content, staged);
     let steps = CreateSteps {
-        copy_database: &copy_database,
+        copy_database: &copy_live_database,
         prepare: &prepare,
     };
     let profile = create(&context.location, &request, &context.home_policy(), &steps)?;
