@@ -114,23 +114,37 @@ impl Database {
         Self::open_read_only_within(path, BUSY_TIMEOUT)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     pub(crate) fn open_read_only_within(path: &Path, patience: Duration) -> Result<Self> {
         let location = Location::of(path)?;
-        location.must_exist()?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // `immutable` ignores the log and all locks, so it is the last resort: only where no log
         // exists and none can be made.
-        let connection =
-            if !location.directory_is_writable() && crate::wal_size(&location.real)? == 0 {
-                Connection::open_with_flags(
-                    location.immutable_uri(),
-                    flags | OpenFlags::SQLITE_OPEN_URI,
-                )
-            } else {
-                Connection::open_with_flags(&location.real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
-            }
-            .map_err(Error::sqlite("open", path))?;
+        let immutable = !location.directory_is_writable() && crate::wal_size(&location.real)? == 0;
+        Self::open_reader(path, &location, immutable, patience)
+    }
+
+    /// Opens without locks, log or side files: for a look at a file that nobody writes to.
+    pub(crate) fn open_immutable(path: &Path) -> Result<Self> {
+        Self::open_reader(path, &Location::of(path)?, true, BUSY_TIMEOUT)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+    fn open_reader(
+        path: &Path,
+        location: &Location,
+        immutable: bool,
+        patience: Duration,
+    ) -> Result<Self> {
+        location.must_exist()?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = if immutable {
+            Connection::open_with_flags(
+                location.immutable_uri(),
+                flags | OpenFlags::SQLITE_OPEN_URI,
+            )
+        } else {
+            Connection::open_with_flags(&location.real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+        }
+        .map_err(Error::sqlite("open", path))?;
         let database = Self {
             connection,
             path: path.to_owned(),

@@ -13,7 +13,7 @@ mod error;
 mod location;
 
 pub use backup::{BackupOptions, BackupProgress, backup_to};
-pub use check::{Integrity, integrity_check, quick_check};
+pub use check::{Integrity, integrity_check, quick_check, quick_check_untouched};
 pub use database::{Access, Database, OpenOptions, Synchronous};
 pub use error::{Error, Result};
 pub use location::{is_sidecar_name, sidecars, wal_size};

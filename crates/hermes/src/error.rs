@@ -35,6 +35,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct CommandError {
     kind: Kind,
+    prefix: &'static str,
     message: String,
     hints: Vec<String>,
 }
@@ -45,6 +46,7 @@ impl CommandError {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
+            prefix: "Error: ",
             message: message.into(),
             hints: Vec::new(),
         }
@@ -63,6 +65,14 @@ impl CommandError {
     /// The command line is wrong in a way the parser cannot see.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// The user said no; nothing was done.
+    pub(crate) fn cancelled() -> Self {
+        Self {
+            prefix: "",
+            ..Self::user("Cancelled.")
+        }
     }
 
     /// A failure that has already been reported; only the exit code is left to say.
@@ -86,7 +96,7 @@ impl CommandError {
     pub(crate) fn report(&self, printer: &Printer) -> ExitCode {
         if self.kind != Kind::BrokenPipe && !self.message.is_empty() {
             tracing::debug!(message = %self.message, "command failed");
-            let mut text = format!("Error: {}\n", self.message);
+            let mut text = format!("{}{}\n", self.prefix, self.message);
             for hint in &self.hints {
                 text.push_str(&format!("hint: {hint}\n"));
             }

@@ -242,3 +242,47 @@ fn a_newer_schema_is_read_but_not_written() {
     let same = Database::open(&path, &options(7)).unwrap();
     assert_eq!(same.access(), Access::ReadWrite);
 }
+
+#[test]
+fn a_check_that_must_leave_no_trace_leaves_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    let database = Database::open(&path, &OpenOptions::default()).unwrap();
+    database
+        .connection()
+        .execute_batch("CREATE TABLE t(x); INSERT INTO t VALUES (1);")
+        .unwrap();
+    let names = || {
+        let mut names: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        names.sort();
+        names
+    };
+    let live = names();
+    assert_eq!(
+        hermes_store::quick_check_untouched(&path).unwrap(),
+        Some(Integrity::Sound)
+    );
+    assert_eq!(names(), live);
+    drop(database);
+    let closed = names();
+    assert_eq!(
+        hermes_store::quick_check_untouched(&path).unwrap(),
+        Some(Integrity::Sound)
+    );
+    assert_eq!(names(), closed);
+    // A log that a crash left behind, and nobody to index it.
+    std::fs::write(dir.path().join("state.db-wal"), [0; 64]).unwrap();
+    assert_eq!(hermes_store::quick_check_untouched(&path).unwrap(), None);
+    std::fs::remove_file(dir.path().join("state.db-wal")).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let page = bytes.len() - 4096;
+    bytes[page..page + 64].fill(0xff);
+    std::fs::write(&path, bytes).unwrap();
+    assert!(matches!(
+        hermes_store::quick_check_untouched(&path).unwrap(),
+        Some(Integrity::Damaged(_))
+    ));
+}

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if hermes_fs::exists_no_follow(&root.join("config.yaml")) && !args.force {
         match confirm(printer, "There are settings already. Overwrite them?")? {
             Some(true) => {}
-            Some(false) => return Err(CommandError::user("Cancelled.")),
+            Some(false) => return Err(CommandError::cancelled()),
             None => {
                 return Err(
                     CommandError::user("there are settings already, and nobody to ask")

@@ -1,6 +1,6 @@
 //! SQLite files of the home.
 
-use hermes_store::{Integrity, quick_check, wal_size};
+use hermes_store::{Integrity, quick_check_untouched, wal_size};
 
 use super::row::Row;
 use crate::context::Context;
@@ -31,13 +31,18 @@ pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
         if !path.is_file() {
             continue;
         }
-        rows.push(match quick_check(&path) {
-            Ok(Integrity::Sound) => Row::ok(SECTION, "database", format!("{name} is intact")),
-            Ok(Integrity::Damaged(findings)) => {
+        rows.push(match quick_check_untouched(&path) {
+            Ok(Some(Integrity::Sound)) => Row::ok(SECTION, "database", format!("{name} is intact")),
+            Ok(Some(Integrity::Damaged(findings))) => {
                 let first = findings.first().map(String::as_str).unwrap_or_default();
                 Row::problem(SECTION, "database", format!("{name} is damaged: {first}"))
                     .hint("restore it from a backup or snapshot")
             }
+            Ok(None) => Row::ok(
+                SECTION,
+                "database",
+                format!("{name} has a log that the next start writes back; not checked"),
+            ),
             Err(error) => {
                 let row = Row::problem(SECTION, "database", error.to_string());
                 match error.hint() {

@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if ask {
         print_changes(context, &plan)?;
         if confirm(&context.printer, "Make these changes?")? != Some(true) {
-            return Err(CommandError::user("Cancelled."));
+            return Err(CommandError::cancelled());
         }
     }
     let done = migrate(&context.sources(), false)?;

@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if !args.yes {
         let typed = ask_line(&context.printer, &format!("Type '{name}' to delete it: "))?;
         if typed.as_deref() != Some(name.as_str()) {
-            return Err(CommandError::user("Cancelled."));
+            return Err(CommandError::cancelled());
         }
     }
     let report = apply_delete(&context.location, &plan)?;

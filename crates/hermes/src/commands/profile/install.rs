@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         .map(|v| v.name.as_str())
         .collect();
     if !args.yes && confirm(printer, "Install it?")? != Some(true) {
-        return Err(CommandError::user("Cancelled.").hint("--yes installs without asking"));
+        return Err(CommandError::cancelled().hint("--yes installs without asking"));
     }
     let profile = apply_install(&context.location, &plan, args.force, &context.home_policy())?;
     printer.line(format!(

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let question = format!("Replace persona, skills and jobs of '{name}' by the distribution's?");
     if !args.yes && confirm(&context.printer, &question)? != Some(true) {
-        return Err(CommandError::user("Cancelled.").hint("--yes updates without asking"));
+        return Err(CommandError::cancelled().hint("--yes updates without asking"));
     }
     let env = ChildEnv::for_class(EnvClass::Helper, context.env.iter());
     let report = update(
