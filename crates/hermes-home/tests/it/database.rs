@@ -52,7 +52,6 @@ pub(crate) fn rows(path: &Path) -> i64 {
 
 /// The child: commits without end, and says how many commits it has done.
 #[test]
-#[ignore = "runs as a child process of other tests"]
 fn endless_writer() {
     let Some(path) = std::env::var_os(WRITE_TO) else {
         return;
@@ -73,12 +72,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn start(database: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "database::endless_writer",
-                "--ignored",
-                "--nocapture",
-            ])
+            .args(["--exact", "database::endless_writer", "--nocapture"])
             .env(WRITE_TO, database)
             .stdout(Stdio::piped())
             .spawn()

@@ -23,7 +23,6 @@ const ZIP: &str = "HOME_TEST_ZIP";
 const DIE_AT: &str = "HOME_TEST_DIE_AT";
 
 #[test]
-#[ignore = "runs as a child process of the tests below"]
 fn child() {
     let Ok(action) = std::env::var(ACTION) else {
         return;
@@ -74,7 +73,7 @@ fn import(zip: &Path, root: &Path) {
 
 fn run_child(action: &str, zip: &Path, root: &Path, die_at: u64) -> ExitStatus {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::child", "--ignored"])
+        .args(["--exact", "killed::child"])
         .env(ACTION, action)
         .env(ZIP, zip)
         .env(ROOT, root)

@@ -17,7 +17,6 @@ const WRITE_TO: &str = "STORE_TEST_WRITE_TO";
 
 /// The child: commits without end, and says how many commits it has done.
 #[test]
-#[ignore = "runs as a child process of the tests below"]
 fn endless_writer() {
     let Some(path) = std::env::var_os(WRITE_TO) else {
         return;
@@ -42,12 +41,7 @@ struct Writer {
 impl Writer {
     fn start(database: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "backup::endless_writer",
-                "--ignored",
-                "--nocapture",
-            ])
+            .args(["--exact", "backup::endless_writer", "--nocapture"])
             .env(WRITE_TO, database)
             .stdout(Stdio::piped())
             .spawn()

@@ -9,7 +9,6 @@
 mod failure;
 mod follow;
 mod layer;
-mod measure;
 mod read;
 mod redaction;
 mod sharing;

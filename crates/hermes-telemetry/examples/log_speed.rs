@@ -1,4 +1,6 @@
-//! Figures for people: `cargo test --release -p hermes-telemetry -- --ignored --nocapture measure`.
+//! How fast lines are logged and found again:
+//! `cargo run --release -p hermes-telemetry --example log_speed`.
+#![allow(clippy::print_stdout, reason = "an example that prints figures")]
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -8,14 +10,12 @@ use hermes_telemetry::reader::{LogName, LogReader, Query};
 use hermes_telemetry::{Level, LogSettings, LogWriter, Zone};
 use jiff::Timestamp;
 
-#[test]
-#[ignore = "measures, proves nothing"]
-fn measure_append_and_read() {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let zone = jiff::tz::TimeZone::system();
     println!("zone {:?}", start.elapsed());
     drop(zone);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir()?;
     let writer = LogWriter::new(LogSettings {
         max_bytes: 50_000_000,
         ..LogSettings::new(dir.path(), Redactor::new(["correct horse battery"]))
@@ -36,13 +36,14 @@ fn measure_append_and_read() {
     println!("append {:?} per line", start.elapsed() / lines);
     let reader = LogReader::new(dir.path(), LogName::Agent, &Zone::System, Timestamp::now());
     let start = Instant::now();
-    assert_eq!(reader.read(&Query::default()).unwrap().len(), 50);
+    assert_eq!(reader.read(&Query::default())?.len(), 50);
     println!("last 50 of {lines} lines {:?}", start.elapsed());
     let start = Instant::now();
     let errors = Query {
         level: Some(Level::Error),
         ..Query::default()
     };
-    assert!(reader.read(&errors).unwrap().is_empty());
+    assert!(reader.read(&errors)?.is_empty());
     println!("filter over {lines} lines {:?}", start.elapsed());
+    Ok(())
 }
