@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod context;
+mod crash;
 mod doctor;
 mod error;
 mod reference_docs;
@@ -19,6 +20,7 @@ use hermes_config::Environment;
 use crate::error::CommandError;
 
 fn main() -> ExitCode {
+    crash::install();
     let env = Environment::from_process();
     arm_fault_hook(&env);
     let args: Vec<_> = std::env::args_os().skip(1).collect();

@@ -18,6 +18,9 @@ pub(crate) struct Args {
 enum Step {
     /// Append lines of standard input to the profile's logs
     Log(log::Args),
+    /// Fail as a bug would, to test what people then see
+    #[cfg(debug_assertions)]
+    Panic,
     /// Print a page of the reference documentation
     ReferencePage {
         /// Which page
@@ -28,6 +31,9 @@ enum Step {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.step {
         Step::Log(args) => log::run(args, context),
+        #[cfg(debug_assertions)]
+        #[expect(clippy::panic, reason = "that is its purpose")]
+        Step::Panic => panic!("asked for, with OPENAI_API_KEY=sk-abcdefghijklmnopqrstuvwx in it"),
         Step::ReferencePage { page } => {
             context.printer.out(&reference_docs::render(*page))?;
             Ok(ExitCode::SUCCESS)
