@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use hermes_config::Environment;
+use hermes_config::{Environment, vars};
 use hermes_home::{ProfileName, SystemFacts, select};
 
 use crate::commands;
 use crate::context::Context;
 use crate::error::Result;
+use crate::recovery::finish_interrupted_import;
 use crate::ui::Printer;
 
 /// Hosts AI agents: a home, a terminal, a gateway and a task board for each.
@@ -98,7 +99,10 @@ pub(crate) fn interpret(
         .iter()
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--help" || arg == "-h");
-    let system = SystemFacts::of_process();
+    let system = system_facts(env);
+    if !asks_for_help {
+        finish_interrupted_import(env, &system, printer, &args)?;
+    }
     let selection = match select(&args, env, &system) {
         Ok(selection) => Some(selection),
         Err(_) if asks_for_help => None,
@@ -131,6 +135,18 @@ pub(crate) fn interpret(
             })
         }
     }
+}
+
+/// Facts about the machine. Debug builds can be told to look for them elsewhere, so that tests can
+/// show what happens outside a container.
+fn system_facts(env: &Environment) -> SystemFacts {
+    let mut facts = SystemFacts::of_process();
+    if cfg!(debug_assertions)
+        && let Some(root) = env.os(&vars::HERMES_TEST_SYSTEM_ROOT)
+    {
+        facts.file_system_root = root.into();
+    }
+    facts
 }
 
 /// The tree, for parsing, completions and the reference page.

@@ -9,6 +9,7 @@ mod commands;
 mod context;
 mod doctor;
 mod error;
+mod recovery;
 mod reference_docs;
 mod ui;
 
