@@ -27,6 +27,8 @@ pub struct Sources {
     pub home: PathBuf,
     /// Directory of the administrator's file, if there is one.
     pub managed_dir: Option<PathBuf>,
+    /// Whether writing `.env` also closes it to others. Off where modes are not ours to set.
+    pub tighten_dotenv: bool,
 }
 
 impl Sources {
@@ -40,6 +42,7 @@ impl Sources {
             env: env.clone(),
             home: home.to_owned(),
             managed_dir: managed_dir.filter(|dir| dir.is_dir()),
+            tighten_dotenv: false,
         }
     }
 
