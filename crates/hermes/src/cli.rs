@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use hermes_config::{Environment, vars};
-use hermes_home::{ProfileName, SystemFacts, select};
+use hermes_home::{ProfileName, SystemFacts, refuse_non_directory, select};
 
 use crate::commands;
 use crate::context::Context;
@@ -58,6 +58,13 @@ pub(crate) enum Command {
     /// Steps that scripts and services call
     #[command(hide = true)]
     Internal(commands::internal::Args),
+}
+
+impl Command {
+    /// Whether the command is pointless where the home is no directory. `doctor` says what is wrong.
+    fn needs_home(&self) -> bool {
+        !matches!(self, Self::Doctor(_) | Self::Completion(_) | Self::Version)
+    }
 }
 
 /// A command and its surroundings.
@@ -116,10 +123,15 @@ pub(crate) fn interpret(
         .try_get_matches_from(full)
         .and_then(|m| Cli::from_arg_matches(&m));
     match (parsed, selection) {
-        (Ok(cli), Some(selection)) => Ok(Interpreted::Run(Box::new(Invocation {
-            command: cli.command,
-            context: Context::new(env, system, &selection, printer),
-        }))),
+        (Ok(cli), Some(selection)) => {
+            if cli.command.needs_home() {
+                refuse_non_directory(&selection.location)?;
+            }
+            Ok(Interpreted::Run(Box::new(Invocation {
+                command: cli.command,
+                context: Context::new(env, system, &selection, printer),
+            })))
+        }
         (Ok(_), None) => Ok(Interpreted::Said {
             text: String::new(),
             code: 2,
