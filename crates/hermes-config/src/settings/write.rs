@@ -20,7 +20,7 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
     /// The file is broken, so it is not rewritten.
-    #[error("{} is not changed, because it cannot be understood: {reason}", path.display())]
+    #[error("{}; it is not changed", reason.sentence(path))]
     Broken {
         /// The file.
         path: PathBuf,
@@ -69,7 +69,7 @@ impl ConfigError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(error) => error.hint(),
-            Self::Broken { .. } => Some("mend it with `hermes config edit`, then try again".into()),
+            Self::Broken { reason, .. } => reason.hint(),
             Self::Edit(EditError::Unfaithful(_)) => {
                 Some("change it with `hermes config edit`".into())
             }
@@ -211,7 +211,7 @@ pub fn edit_text_file(
         Ok(text) => text,
         Err(error) if error.is_not_found() => String::new(),
         Err(error @ hermes_fs::Error::NotUtf8 { .. }) => {
-            return Err(broken(path, BrokenFile::Unreadable(error.to_string())));
+            return Err(broken(path, BrokenFile::unreadable(&error)));
         }
         Err(error) => return Err(error.into()),
     };
