@@ -154,6 +154,8 @@ vars! {
     TERM;
     /// Debug builds only: the process ends itself at its n-th write, to test crash safety.
     HERMES_TEST_KILL_AT_WRITE;
+    /// Debug builds only: where marks of a container are looked for, to test as on a host.
+    HERMES_TEST_SYSTEM_ROOT;
     /// Width of the terminal in columns, where it cannot be asked for.
     COLUMNS;
 }

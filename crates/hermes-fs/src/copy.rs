@@ -1,11 +1,13 @@
 //! Copying files and trees, durable enough to be published by a rename afterwards.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::{
-    Entry, Error, Kind, Result, create_dir, create_new, fault, read_dir, read_link, symlink,
+    Entry, Error, Kind, Result, create_dir, create_new, fault, read_dir, read_link,
+    remove_file_if_present, symlink,
 };
 
 /// What a filter says of one entry.
@@ -38,17 +40,25 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// Copies one regular file to a path that must not exist, with this mode.
+/// Copies one regular file to a path that must not exist, with this mode. A copy that fails leaves
+/// nothing there.
 pub fn copy_file(from: &Path, to: &Path, mode: u32) -> Result<u64> {
-    let mut source = crate::open(from)?;
-    let mut target = create_new(to, mode & 0o700)?;
+    let source = crate::open(from)?;
+    let target = create_new(to, mode & 0o700)?;
+    let copied = fill(source, target, mode).map_err(Error::io("copy", from));
+    if copied.is_err() {
+        // The reason for the failure is the news; half a copy that stays is no worse than that.
+        drop(remove_file_if_present(to));
+    }
+    copied
+}
+
+fn fill(mut source: File, mut target: File, mode: u32) -> io::Result<u64> {
     // Between files this is `copy_file_range`: a clone on one disk shares blocks where it can.
-    let bytes = io::copy(&mut source, &mut target).map_err(Error::io("copy", from))?;
+    let bytes = io::copy(&mut source, &mut target)?;
     fault::point();
-    target
-        .set_permissions(std::fs::Permissions::from_mode(mode))
-        .and_then(|()| target.sync_all())
-        .map_err(Error::io("write", to))?;
+    target.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    target.sync_all()?;
     Ok(bytes)
 }
 

@@ -124,7 +124,7 @@ impl Error {
 }
 
 /// Says in plain words what the common errors mean; `io::Error` adds "(os error 13)".
-fn describe(source: &io::Error) -> String {
+pub fn describe(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
@@ -146,8 +146,8 @@ fn describe(source: &io::Error) -> String {
 fn io_hint(source: &io::Error, path: &Path) -> Option<String> {
     match source.kind() {
         io::ErrorKind::PermissionDenied => Some(format!(
-            "check the owner and mode of {}",
-            path.parent().unwrap_or(path).display()
+            "check the owner and mode of {} and of its directory",
+            path.display()
         )),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("free some space; the old content is untouched".to_owned())

@@ -21,7 +21,7 @@ pub use atomic::{create_new, write_atomic, write_atomic_exact};
 pub use confine::{UnsafePath, confined_relative, confined_relative_os, join_without_symlinks};
 pub use copy::{Copied, CopyFilter, Verdict, copy_file, copy_tree};
 pub use entry::{Entry, Kind, read_dir};
-pub use error::{Error, Result};
+pub use error::{Error, Result, describe};
 pub use lock::{FileLock, LockOptions};
 pub use mutate::{
     chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, remove_tree,

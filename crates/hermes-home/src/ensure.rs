@@ -157,6 +157,15 @@ impl EnsureError {
     }
 }
 
+/// Refuses a home that is something else than a directory. One that does not exist yet is fine.
+pub fn refuse_non_directory(location: &Location) -> Result<(), EnsureError> {
+    match hermes_fs::metadata(&location.home) {
+        Ok(meta) if !meta.is_dir() => Err(not_a_directory(&location.home)),
+        // What else may be wrong is told by whoever needs it to be right.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Creates what is missing in the home in use and corrects modes.
 pub fn ensure_home(
     location: &Location,
@@ -169,6 +178,7 @@ pub fn ensure_home(
     }
     let look = Look { policy, system };
     look.ensure_directory(home)?;
+    look.refuse_foreign(home)?;
     for subdirectory in SUBDIRECTORIES {
         look.ensure_directory(&home.join(subdirectory))?;
     }
@@ -228,6 +238,22 @@ impl Look<'_> {
             }
             other => Ok(other?),
         }
+    }
+
+    /// Says whose a home is that denies us writing, instead of what could not be done in it.
+    fn refuse_foreign(&self, home: &Path) -> Result<(), EnsureError> {
+        if access(home, Access::WRITE_OK | Access::EXEC_OK) != Err(rustix::io::Errno::ACCESS) {
+            return Ok(());
+        }
+        let owner = hermes_fs::metadata(home)?.uid();
+        if owner == self.system.uid {
+            return Ok(());
+        }
+        Err(EnsureError::Foreign {
+            path: home.to_owned(),
+            owner,
+            uid: self.system.uid,
+        })
     }
 
     fn create(&self, path: &Path) -> Result<(), EnsureError> {

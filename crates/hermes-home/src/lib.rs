@@ -23,7 +23,7 @@ mod system;
 
 pub use alias::{Alias, AliasError, AliasMove, AliasName, AliasRules, Aliases};
 pub use container::is_container;
-pub use ensure::{EnsureError, HomePolicy, ensure_home};
+pub use ensure::{EnsureError, HomePolicy, ensure_home, refuse_non_directory};
 pub use error::{Error, Result, StepError};
 pub use gateway_probe::{GatewayProbe, probe_gateway};
 pub use location::{HomeKind, Location, LocationError};

@@ -1,1 +1,23 @@
-//! Placeholder.
+//! Hermetic homes and honest comparisons for tests that run the real `hermes` binary.
+//!
+//! Knows how to start the program and how to look at files; never what a command prints.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test kit fails by panicking, and looks at files and processes from outside"
+)]
+
+mod home;
+mod kill;
+mod outcome;
+mod run;
+mod running;
+mod tree;
+
+pub use home::TestHome;
+pub use kill::{KillPoints, kill_at_every_write};
+pub use outcome::Outcome;
+pub use run::Run;
+pub use running::Running;
+pub use tree::{Content, Entry, Tree};

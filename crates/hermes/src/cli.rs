@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use hermes_config::Environment;
-use hermes_home::{ProfileName, SystemFacts, select};
+use hermes_config::{Environment, vars};
+use hermes_home::{ProfileName, SystemFacts, refuse_non_directory, select};
 
 use crate::commands;
 use crate::context::Context;
 use crate::error::Result;
+use crate::recovery::finish_interrupted_import;
 use crate::ui::Printer;
 
 /// Hosts AI agents: a home, a terminal, a gateway and a task board for each.
@@ -59,6 +60,13 @@ pub(crate) enum Command {
     Internal(commands::internal::Args),
 }
 
+impl Command {
+    /// Whether the command is pointless where the home is no directory. `doctor` says what is wrong.
+    fn needs_home(&self) -> bool {
+        !matches!(self, Self::Doctor(_) | Self::Completion(_) | Self::Version)
+    }
+}
+
 /// A command and its surroundings.
 pub(crate) struct Invocation {
     pub(crate) command: Command,
@@ -98,7 +106,10 @@ pub(crate) fn interpret(
         .iter()
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--help" || arg == "-h");
-    let system = SystemFacts::of_process();
+    let system = system_facts(env);
+    if !asks_for_help {
+        finish_interrupted_import(env, &system, printer, &args)?;
+    }
     let selection = match select(&args, env, &system) {
         Ok(selection) => Some(selection),
         Err(_) if asks_for_help => None,
@@ -112,10 +123,15 @@ pub(crate) fn interpret(
         .try_get_matches_from(full)
         .and_then(|m| Cli::from_arg_matches(&m));
     match (parsed, selection) {
-        (Ok(cli), Some(selection)) => Ok(Interpreted::Run(Box::new(Invocation {
-            command: cli.command,
-            context: Context::new(env, system, &selection, printer),
-        }))),
+        (Ok(cli), Some(selection)) => {
+            if cli.command.needs_home() {
+                refuse_non_directory(&selection.location)?;
+            }
+            Ok(Interpreted::Run(Box::new(Invocation {
+                command: cli.command,
+                context: Context::new(env, system, &selection, printer),
+            })))
+        }
         (Ok(_), None) => Ok(Interpreted::Said {
             text: String::new(),
             code: 2,
@@ -131,6 +147,18 @@ pub(crate) fn interpret(
             })
         }
     }
+}
+
+/// Facts about the machine. Debug builds can be told to look for them elsewhere, so that tests can
+/// show what happens outside a container.
+fn system_facts(env: &Environment) -> SystemFacts {
+    let mut facts = SystemFacts::of_process();
+    if cfg!(debug_assertions)
+        && let Some(root) = env.os(&vars::HERMES_TEST_SYSTEM_ROOT)
+    {
+        facts.file_system_root = root.into();
+    }
+    facts
 }
 
 /// The tree, for parsing, completions and the reference page.

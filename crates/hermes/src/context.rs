@@ -57,6 +57,14 @@ impl Context {
         Sources::new(&self.env, &self.location.home)
     }
 
+    /// The sources for commands that write to them.
+    pub(crate) fn sources_to_write(&self) -> Sources {
+        Sources {
+            tighten_dotenv: self.home_policy().tighten_files,
+            ..self.sources()
+        }
+    }
+
     /// The settings in effect. Reads files once and changes none.
     pub(crate) fn config(&self) -> &Config {
         self.config

@@ -148,12 +148,69 @@ macro_rules! from_hinted {
 from_hinted!(
     hermes_home::SelectError,
     hermes_home::NameError,
-    hermes_home::AliasError,
-    hermes_home::EnsureError,
-    hermes_home::archive::Error,
-    hermes_home::backup::Error,
     hermes_telemetry::reader::ReadError,
 );
+
+/// A full disk is the machine's trouble; everything else in these is the user's to mend.
+fn kind_of(is_full: bool) -> Kind {
+    if is_full {
+        Kind::Environment
+    } else {
+        Kind::User
+    }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+    )
+}
+
+impl From<hermes_home::AliasError> for CommandError {
+    fn from(error: hermes_home::AliasError) -> Self {
+        use hermes_home::AliasError;
+        let full = matches!(&error, AliasError::File(file) if file.is_storage_full());
+        let hint = error.hint();
+        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_home::EnsureError> for CommandError {
+    fn from(error: hermes_home::EnsureError) -> Self {
+        use hermes_home::EnsureError;
+        let full = matches!(&error, EnsureError::File(file) if file.is_storage_full());
+        let hint = error.hint();
+        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_home::archive::Error> for CommandError {
+    fn from(error: hermes_home::archive::Error) -> Self {
+        use hermes_home::archive::Error;
+        let full = match &error {
+            Error::File(file) => file.is_storage_full(),
+            Error::Write { source, .. } => is_full(source),
+            _ => false,
+        };
+        let hint = error.hint();
+        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_home::backup::Error> for CommandError {
+    fn from(error: hermes_home::backup::Error) -> Self {
+        use hermes_home::backup::Error;
+        let full = match &error {
+            Error::File(file) => file.is_storage_full(),
+            Error::Write { source, .. } => is_full(source),
+            Error::NotEnoughSpace { .. } => true,
+            _ => false,
+        };
+        let hint = error.hint();
+        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
+    }
+}
 
 impl From<hermes_telemetry::ArgumentError> for CommandError {
     fn from(error: hermes_telemetry::ArgumentError) -> Self {

@@ -10,6 +10,7 @@ mod context;
 mod crash;
 mod doctor;
 mod error;
+mod recovery;
 mod reference_docs;
 mod ui;
 

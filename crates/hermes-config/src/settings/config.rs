@@ -10,7 +10,7 @@ use super::normalise::source_paths;
 use super::origin::{Candidate, Layer};
 use super::overlay::{FileOverlay, put, value_at};
 use super::problem::Problem;
-use crate::dotenv::{DotEnv, is_denied_name};
+use crate::dotenv::{DotEnv, DotEnvError, is_denied_name};
 use crate::environment::Environment;
 use crate::schema;
 use crate::vars;
@@ -27,6 +27,8 @@ pub struct Sources {
     pub home: PathBuf,
     /// Directory of the administrator's file, if there is one.
     pub managed_dir: Option<PathBuf>,
+    /// Whether writing `.env` also closes it to others. Off where modes are not ours to set.
+    pub tighten_dotenv: bool,
 }
 
 impl Sources {
@@ -40,6 +42,7 @@ impl Sources {
             env: env.clone(),
             home: home.to_owned(),
             managed_dir: managed_dir.filter(|dir| dir.is_dir()),
+            tighten_dotenv: false,
         }
     }
 
@@ -88,10 +91,7 @@ impl Config {
         let user = SettingsFile::load(&sources.config_path());
         let managed = sources.managed_path().map(|path| SettingsFile::load(&path));
         let dotenv = DotEnv::load(&sources.dotenv_path()).unwrap_or_else(|error| {
-            problems.push(Problem::DotEnv {
-                file: sources.dotenv_path(),
-                reason: error.to_string(),
-            });
+            problems.push(dotenv_problem(&sources.dotenv_path(), &error));
             DotEnv::default()
         });
         for file in [Some(&user), managed.as_ref()].into_iter().flatten() {
@@ -347,6 +347,17 @@ fn file_candidate(layer: Layer, file: &SettingsFile, path: &[String]) -> Option<
             variable: None,
         })
     })
+}
+
+fn dotenv_problem(path: &Path, error: &DotEnvError) -> Problem {
+    let (message, hint) = match error {
+        DotEnvError::File(error) => (error.to_string(), error.hint()),
+        DotEnvError::Encoding(_) => (
+            format!("{} cannot be used: {error}", path.display()),
+            Some("save the file as UTF-8".to_owned()),
+        ),
+    };
+    Problem::DotEnv { message, hint }
 }
 
 #[cfg(test)]

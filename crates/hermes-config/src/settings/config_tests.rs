@@ -34,6 +34,7 @@ impl Fixture {
             env: Environment::from_pairs(self.env.iter().copied()),
             home: self.dir.path().to_owned(),
             managed_dir: None,
+            tighten_dotenv: false,
         }
     }
 

@@ -43,9 +43,43 @@ pub enum BrokenFile {
         /// What it is.
         found: &'static str,
     },
-    /// It cannot be read.
-    #[error("{0}")]
-    Unreadable(String),
+    /// It cannot be read at all.
+    #[error("{message}")]
+    Unreadable {
+        /// A sentence that names the file.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+}
+
+impl BrokenFile {
+    pub(super) fn unreadable(error: &hermes_fs::Error) -> Self {
+        Self::Unreadable {
+            message: error.to_string(),
+            hint: error.hint(),
+        }
+    }
+
+    /// A sentence without an end: which file, and what is wrong with it.
+    pub fn sentence(&self, path: &Path) -> String {
+        match self {
+            Self::Syntax(_) | Self::NotAMapping { .. } => {
+                format!("{} cannot be understood: {self}", path.display())
+            }
+            Self::Unreadable { message, .. } => message.clone(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Syntax(_) | Self::NotAMapping { .. } => {
+                Some("mend it with `hermes config edit`".to_owned())
+            }
+            Self::Unreadable { hint, .. } => hint.clone(),
+        }
+    }
 }
 
 impl SettingsFile {
@@ -54,7 +88,7 @@ impl SettingsFile {
         let state = match hermes_fs::read_text_capped(path, MAX_BYTES) {
             Ok(text) => parse(&text).map_or_else(FileState::Broken, FileState::Parsed),
             Err(error) if error.is_not_found() => FileState::Absent,
-            Err(error) => FileState::Broken(BrokenFile::Unreadable(error.to_string())),
+            Err(error) => FileState::Broken(BrokenFile::unreadable(&error)),
         };
         Self {
             path: path.to_owned(),

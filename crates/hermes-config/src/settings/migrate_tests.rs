@@ -16,6 +16,7 @@ fn home_with(config: &str, dotenv: &str) -> (tempfile::TempDir, Sources) {
         env,
         home: dir.path().to_owned(),
         managed_dir: None,
+        tighten_dotenv: false,
     };
     (dir, sources)
 }
@@ -125,6 +126,7 @@ fn no_file_is_current_and_stays_absent() {
         env,
         home: dir.path().to_owned(),
         managed_dir: None,
+        tighten_dotenv: false,
     };
     assert_eq!(migrate(&sources, false).unwrap().from, CONFIG_VERSION);
     assert!(!sources.config_path().exists());

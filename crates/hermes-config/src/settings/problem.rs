@@ -50,10 +50,10 @@ pub enum Problem {
     },
     /// `.env` cannot be read; none of it is in effect.
     DotEnv {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        reason: String,
+        /// A sentence that names the file.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
     },
 }
 
@@ -71,9 +71,7 @@ impl Problem {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Broken { .. } => Some(
-                "fix the file by hand or with `hermes config edit`; it is left as it is".into(),
-            ),
+            Self::Broken { reason, .. } => reason.hint(),
             Self::UnknownKey {
                 suggestion: Some(key),
                 ..
@@ -83,7 +81,7 @@ impl Problem {
             }
             | Self::BadVariable { .. } => None,
             Self::WrongType { key, .. } => Some(format!("hermes config set {key} VALUE")),
-            Self::DotEnv { .. } => Some("save the file as UTF-8".into()),
+            Self::DotEnv { hint, .. } => hint.clone(),
         }
     }
 }
@@ -96,15 +94,9 @@ impl std::fmt::Display for Problem {
         };
         match self {
             Self::Broken {
-                file,
-                reason: BrokenFile::Unreadable(reason),
-            } => {
-                write!(
-                    f,
-                    "{reason}; defaults are in effect instead of {}",
-                    file.display()
-                )
-            }
+                reason: BrokenFile::Unreadable { message, .. },
+                ..
+            } => write!(f, "{message}; defaults are in effect"),
             Self::Broken { file, reason } => {
                 write!(
                     f,
@@ -135,7 +127,9 @@ impl std::fmt::Display for Problem {
             } => {
                 write!(f, "{variable} is ignored: {key} is {expected}")
             }
-            Self::DotEnv { file, reason } => write!(f, "{} is ignored: {reason}", file.display()),
+            Self::DotEnv { message, .. } => {
+                write!(f, "{message}; no variable of it is in effect")
+            }
         }
     }
 }

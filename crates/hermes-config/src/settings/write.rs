@@ -20,7 +20,7 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
     /// The file is broken, so it is not rewritten.
-    #[error("{} is not changed, because it cannot be understood: {reason}", path.display())]
+    #[error("{}; it is not changed", reason.sentence(path))]
     Broken {
         /// The file.
         path: PathBuf,
@@ -69,7 +69,7 @@ impl ConfigError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(error) => error.hint(),
-            Self::Broken { .. } => Some("mend it with `hermes config edit`, then try again".into()),
+            Self::Broken { reason, .. } => reason.hint(),
             Self::Edit(EditError::Unfaithful(_)) => {
                 Some("change it with `hermes config edit`".into())
             }
@@ -164,7 +164,7 @@ pub fn unset(sources: &Sources, key: &str) -> Result<(Target, PathBuf), ConfigEr
     if belongs_in_dotenv(key) {
         let name = key.to_ascii_uppercase();
         let path = sources.dotenv_path();
-        let removed = edit_dotenv(&path, |env| Ok(dotenv::unset_variable(env, &name)))?;
+        let removed = edit_dotenv(sources, |env| Ok(dotenv::unset_variable(env, &name)))?;
         return if removed {
             Ok((Target::DotEnv, path))
         } else {
@@ -185,7 +185,7 @@ pub fn unset(sources: &Sources, key: &str) -> Result<(Target, PathBuf), ConfigEr
     if let Some(var) = schema::find(&path).and_then(|key| key.var) {
         let dotenv = sources.dotenv_path();
         if DotEnv::load(&dotenv).is_ok_and(|env| env.get(var.name).is_some()) {
-            edit_dotenv(&dotenv, |env| Ok(dotenv::unset_variable(env, var.name)))?;
+            edit_dotenv(sources, |env| Ok(dotenv::unset_variable(env, var.name)))?;
         }
     }
     Ok((Target::Settings, file))
@@ -211,7 +211,7 @@ pub fn edit_text_file(
         Ok(text) => text,
         Err(error) if error.is_not_found() => String::new(),
         Err(error @ hermes_fs::Error::NotUtf8 { .. }) => {
-            return Err(broken(path, BrokenFile::Unreadable(error.to_string())));
+            return Err(broken(path, BrokenFile::unreadable(&error)));
         }
         Err(error) => return Err(error.into()),
     };
@@ -234,9 +234,10 @@ fn broken(path: &Path, reason: BrokenFile) -> ConfigError {
 
 /// Changes `.env` under its lock, mending lines that ran together on the way.
 pub(super) fn edit_dotenv<T>(
-    path: &Path,
+    sources: &Sources,
     change: impl FnOnce(&mut DotEnv) -> Result<T, ConfigError>,
 ) -> Result<T, ConfigError> {
+    let path = &sources.dotenv_path();
     let _lock = FileLock::acquire(&lock_path(path), &LockOptions::new(".env"))?;
     let mut env = DotEnv::load(path).map_err(|error| match error {
         DotEnvError::File(error) => ConfigError::File(error),
@@ -249,7 +250,12 @@ pub(super) fn edit_dotenv<T>(
     dotenv::repair(&mut env);
     let result = change(&mut env)?;
     if env != before {
-        hermes_fs::write_atomic(path, env.to_text().as_bytes(), 0o600)?;
+        let write = if sources.tighten_dotenv {
+            hermes_fs::write_atomic_exact
+        } else {
+            hermes_fs::write_atomic
+        };
+        write(path, env.to_text().as_bytes(), 0o600)?;
     }
     Ok(result)
 }
@@ -262,7 +268,7 @@ fn lock_path(path: &Path) -> PathBuf {
 
 fn set_variable(sources: &Sources, name: &str, value: &str) -> Result<SetOutcome, ConfigError> {
     let path = sources.dotenv_path();
-    let report = edit_dotenv(&path, |env| Ok(dotenv::set_variable(env, name, value)?))?;
+    let report = edit_dotenv(sources, |env| Ok(dotenv::set_variable(env, name, value)?))?;
     Ok(SetOutcome {
         target: Target::DotEnv,
         path,
@@ -407,7 +413,9 @@ fn update_mirror(
         Value::Bool(false) => "False".to_owned(),
         other => plain_text(other),
     };
-    edit_dotenv(&file, |env| Ok(dotenv::set_variable(env, var.name, &text)?))?;
+    edit_dotenv(sources, |env| {
+        Ok(dotenv::set_variable(env, var.name, &text)?)
+    })?;
     Ok(Some(var.name.to_owned()))
 }
 

@@ -18,6 +18,7 @@ fn home(config: &str, dotenv: &str) -> (tempfile::TempDir, Sources) {
         env,
         home: dir.path().to_owned(),
         managed_dir: None,
+        tighten_dotenv: false,
     };
     (dir, sources)
 }

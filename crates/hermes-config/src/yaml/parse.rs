@@ -47,7 +47,7 @@ pub(super) fn build(text: &str) -> Result<Arc<Node>, YamlError> {
         let (event, span) = event.map_err(|error| YamlError {
             line: error.marker().line().max(1),
             column: error.marker().col() + 1,
-            message: error.info(),
+            message: plain_words(error.info()),
         })?;
         // The parser tells of an anchor right behind its node.
         builder.anchor_span = match parser.peek() {
@@ -64,6 +64,14 @@ pub(super) fn build(text: &str) -> Result<Arc<Node>, YamlError> {
             span: text.len()..text.len(),
         })
     }))
+}
+
+/// The parser speaks of its own limits in its own terms.
+fn plain_words(message: String) -> String {
+    match message.as_str() {
+        "recursion limit exceeded" => "lists and mappings are nested too deeply".to_owned(),
+        _ => message,
+    }
 }
 
 /// A collection whose end has not been seen.

@@ -62,7 +62,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The archive could not be written, for want of space most likely.
-    #[error("could not write {}: {source}", path.display())]
+    #[error("could not write {}: {}", path.display(), hermes_fs::describe(source))]
     Write {
         /// The archive.
         path: PathBuf,

@@ -10,7 +10,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The archive could not be written.
-    #[error("could not write the backup {}: {source}", path.display())]
+    #[error("could not write the backup {}: {}", path.display(), hermes_fs::describe(source))]
     Write {
         /// The archive.
         path: PathBuf,

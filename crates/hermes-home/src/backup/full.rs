@@ -1,7 +1,7 @@
 //! The full backup: one zip of a whole root.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -123,9 +123,12 @@ pub fn create_full(
     };
     let plan = count(&walk)?;
 
-    let rescue = file.try_clone().map_err(Error::write(&output))?;
+    let sink = OneFailure {
+        file,
+        has_failed: false,
+    };
     let mut writer = Writer {
-        zip: ZipWriter::new(BufWriter::with_capacity(256 * 1024, file)),
+        zip: ZipWriter::new(BufWriter::with_capacity(256 * 1024, sink)),
         working_dir: pending.working_dir(),
         buffer: vec![0; 64 * 1024],
         progress: Progress {
@@ -135,23 +138,60 @@ pub fn create_full(
         },
         tell: progress,
         report: BackupReport {
-            path: output.clone(),
+            path: output,
             ..BackupReport::default()
         },
     };
-    if let Err(error) = walk.visit(&mut |found| writer.add(found)) {
-        // The zip writer wants to complete its file when dropped and complains aloud if it cannot.
-        // With the disk full it can only after we have given the space back.
-        rescue.set_len(0).map_err(Error::write(&output))?;
-        return Err(error);
-    }
+    walk.visit(&mut |found| writer.add(found))?;
     let mut report = writer.finish()?;
     report.size = pending.publish()?;
     Ok(report)
 }
 
+/// The archive's file. Once a write has failed, and its error is on its way to the caller, later
+/// ones go nowhere: the zip writer completes its file when dropped, and prints to standard error if
+/// that fails.
+struct OneFailure {
+    file: File,
+    has_failed: bool,
+}
+
+impl OneFailure {
+    fn attempt<T>(
+        &mut self,
+        when_failed: T,
+        action: impl FnOnce(&mut File) -> std::io::Result<T>,
+    ) -> std::io::Result<T> {
+        if self.has_failed {
+            return Ok(when_failed);
+        }
+        let result = action(&mut self.file);
+        self.has_failed = match &result {
+            Ok(_) => false,
+            Err(error) => error.kind() != std::io::ErrorKind::Interrupted,
+        };
+        result
+    }
+}
+
+impl Write for OneFailure {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.attempt(bytes.len(), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.attempt((), File::flush)
+    }
+}
+
+impl Seek for OneFailure {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.attempt(0, |file| file.seek(to))
+    }
+}
+
 struct Writer<'a> {
-    zip: ZipWriter<BufWriter<File>>,
+    zip: ZipWriter<BufWriter<OneFailure>>,
     working_dir: &'a Path,
     buffer: Vec<u8>,
     progress: Progress,
@@ -259,10 +299,10 @@ impl Writer<'_> {
     fn finish(self) -> Result<BackupReport> {
         let path = &self.report.path;
         let buffered = self.zip.finish().map_err(Error::write(path))?;
-        let file = buffered
+        let sink = buffered
             .into_inner()
             .map_err(|error| Error::write(path)(error.into_error()))?;
-        file.sync_all().map_err(Error::write(path))?;
+        sink.file.sync_all().map_err(Error::write(path))?;
         Ok(self.report)
     }
 }

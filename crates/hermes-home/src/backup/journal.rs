@@ -36,11 +36,16 @@ pub struct Recovered {
 /// Finishes an import that was interrupted after it was decided. Costs one look at the root when
 /// there is none. An import that is running is waited for.
 pub fn recover(root: &Path) -> Result<Option<Recovered>> {
-    if !hermes_fs::exists_no_follow(&root.join(JOURNAL)) {
+    if !is_interrupted(root) {
         return Ok(None);
     }
     let _lock = lock(root)?;
     finish_interrupted(root)
+}
+
+/// Whether an import was interrupted after it was decided, or is at work right now.
+pub fn is_interrupted(root: &Path) -> bool {
+    hermes_fs::exists_no_follow(&root.join(JOURNAL))
 }
 
 /// Takes the lock under which imports change the root.

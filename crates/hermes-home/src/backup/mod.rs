@@ -38,7 +38,7 @@ mod walk;
 
 pub use error::{Error, Result};
 pub use full::{BackupPlan, BackupReport, BackupRequest, TooLarge, create_full, plan_full};
-pub use journal::{Recovered, recover};
+pub use journal::{Recovered, is_interrupted, recover};
 pub use progress::{Failed, Progress};
 pub use quick::{QuickReport, QuickRequest, create_quick};
 pub use restore::{Inspection, Restore, RestoreLimits, RestoreReport, RestoreRequest};

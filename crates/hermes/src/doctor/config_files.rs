@@ -103,13 +103,18 @@ fn check_file(context: &Context, rows: &mut Vec<Row>) {
 fn check_dotenv(context: &Context, rows: &mut Vec<Row>) {
     let path = context.config().sources().dotenv_path();
     let shown = context.display(&path);
-    let Ok(meta) = hermes_fs::metadata(&path) else {
-        rows.push(Row::ok(
-            SECTION,
-            "dotenv",
-            format!("{shown} is not there; no secrets are kept"),
-        ));
-        return;
+    let meta = match hermes_fs::metadata(&path) {
+        Ok(meta) => meta,
+        Err(error) if error.is_not_found() => {
+            rows.push(Row::ok(
+                SECTION,
+                "dotenv",
+                format!("{shown} is not there; no secrets are kept"),
+            ));
+            return;
+        }
+        // Told among the problems, with the reason.
+        Err(_) => return,
     };
     let mode = meta.permissions().mode() & 0o777;
     rows.push(

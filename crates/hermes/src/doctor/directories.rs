@@ -39,6 +39,16 @@ pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
         return;
     }
     check_access(context, rows, home, &meta);
+    if hermes_home::backup::is_interrupted(&context.location.root) {
+        rows.push(
+            Row::problem(
+                SECTION,
+                "interrupted_import",
+                "an import was interrupted; some files are old, some new",
+            )
+            .hint("any other command finishes it, such as: hermes status"),
+        );
+    }
     let missing: Vec<&str> = EXPECTED
         .into_iter()
         .filter(|name| !home.join(name).is_dir())

@@ -45,7 +45,7 @@ fn apply(context: &Context, fix: &Fix) -> Result<String> {
         Fix::SetMode(path, mode) => hermes_fs::set_mode(path, *mode)?,
         Fix::MigrateConfig => {
             context.refuse_if_managed("config.yaml")?;
-            migrate(&context.sources(), false)?;
+            migrate(&context.sources_to_write(), false)?;
         }
         Fix::MoveVariables(names) => {
             context.refuse_if_managed("config.yaml")?;
@@ -60,7 +60,7 @@ fn apply(context: &Context, fix: &Fix) -> Result<String> {
 
 /// First written to `.env`, then taken out of `config.yaml`: a crash between leaves both.
 fn move_variables(context: &Context, names: &[String]) -> Result<()> {
-    let sources = context.sources();
+    let sources = context.sources_to_write();
     for name in names {
         if let Some(value) = context.config().secret(name) {
             if context.config().dotenv().get(name).is_none() {

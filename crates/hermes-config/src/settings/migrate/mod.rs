@@ -90,7 +90,7 @@ pub fn migrate(sources: &Sources, dry_run: bool) -> Result<MigrationReport, Conf
         report.backups.push(back_up(&path)?);
         if draft.env != DotEnv::load(&dotenv_path).unwrap_or_default() {
             report.backups.push(back_up(&dotenv_path)?);
-            edit_dotenv(&dotenv_path, |env| {
+            edit_dotenv(sources, |env| {
                 *env = draft.env;
                 Ok(())
             })?;

@@ -40,11 +40,8 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
         )));
     }
     match SettingsFile::load(&path).state {
-        FileState::Broken(reason) => Err(CommandError::user(format!(
-            "{} cannot be understood: {reason}",
-            context.display(&path)
-        ))
-        .hint("run `hermes config edit` again; until then defaults are in effect")),
+        FileState::Broken(reason) => Err(CommandError::user(reason.sentence(&path))
+            .hint("run `hermes config edit` again; until then defaults are in effect")),
         FileState::Absent | FileState::Parsed(_) => {
             context
                 .printer

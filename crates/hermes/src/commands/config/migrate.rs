@@ -25,7 +25,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     context.refuse_if_managed("config.yaml")?;
-    let plan = migrate(&context.sources(), true)?;
+    let plan = migrate(&context.sources_to_write(), true)?;
     if plan.is_newer() {
         context.printer.warn(
             format!(
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             return Err(CommandError::cancelled());
         }
     }
-    let done = migrate(&context.sources(), false)?;
+    let done = migrate(&context.sources_to_write(), false)?;
     let _logging = context.start_logging();
     tracing::info!(from = done.from, to = done.to, "settings migrated");
     report(args, context, &done, "changed")?;

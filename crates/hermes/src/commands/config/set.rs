@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         value: &args.value,
         force: args.force,
     };
-    let outcome = set(&context.sources(), &request)?;
+    let outcome = set(&context.sources_to_write(), &request)?;
     let _logging = context.start_logging();
     tracing::info!(key = outcome.key, "setting changed");
     if args.json {

@@ -15,7 +15,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     context.refuse_if_managed("config.yaml")?;
-    let (_, path) = unset(&context.sources(), &args.key)?;
+    let (_, path) = unset(&context.sources_to_write(), &args.key)?;
     let _logging = context.start_logging();
     tracing::info!(key = args.key, "setting removed");
     context.printer.line(format!(

@@ -1,0 +1,221 @@
+//! One call of the program, in an environment that holds nothing the test did not put there.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::home::NOBODY;
+use crate::{Outcome, Running, TestHome};
+
+/// Variables that a child needs to find other programs and to report coverage, nothing else.
+const KEPT: &[&str] = &["PATH", "LLVM_PROFILE_FILE"];
+
+/// A call that has not started yet.
+#[derive(Debug)]
+pub struct Run {
+    program: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    directory: PathBuf,
+    stdin: Option<Vec<u8>>,
+    nobody: bool,
+    wrapper: Vec<OsString>,
+    scratch: PathBuf,
+}
+
+impl Run {
+    pub(crate) fn new<I, S>(home: &TestHome, args: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let kept = KEPT.iter().filter_map(|name| {
+            let value = std::env::var_os(name)?;
+            Some((OsString::from(name), value))
+        });
+        let mut run = Self {
+            program: home.program().to_owned(),
+            args: args.into_iter().map(|arg| arg.as_ref().into()).collect(),
+            env: kept.collect(),
+            directory: home.user_home(),
+            stdin: None,
+            nobody: false,
+            wrapper: Vec::new(),
+            scratch: home.outside("fake-root"),
+        };
+        run = run.env("HOME", home.user_home());
+        // A machine-wide file of an administrator is not the test's.
+        run.env("HERMES_MANAGED_DIR", home.outside("no-administrator"))
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.retain(|(known, _)| known != name);
+        self.env.push((name.into(), value.as_ref().into()));
+        self
+    }
+
+    /// Removes a variable.
+    #[must_use]
+    pub fn without_env(mut self, name: &str) -> Self {
+        self.env.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// Starts in another directory than the user's home.
+    #[must_use]
+    pub fn in_directory(mut self, directory: &Path) -> Self {
+        directory.clone_into(&mut self.directory);
+        self
+    }
+
+    /// Another program in the same surroundings, such as an alias.
+    #[must_use]
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = program.into();
+        self
+    }
+
+    /// What the program reads; nothing unless given.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Ends the program at its n-th write point. Debug builds only.
+    #[must_use]
+    pub fn kill_at_write(self, point: u64) -> Self {
+        self.env("HERMES_TEST_KILL_AT_WRITE", point.to_string())
+    }
+
+    /// Runs as on a machine that is no container, wherever the test runs. Debug builds only.
+    #[must_use]
+    pub fn on_host(self) -> Self {
+        let root = self.scratch.clone();
+        self.env("HERMES_TEST_SYSTEM_ROOT", root)
+    }
+
+    /// Runs as a user without rights. The files it should own are the caller's business.
+    #[must_use]
+    pub fn as_nobody(mut self) -> Self {
+        if rustix::process::geteuid().is_root() {
+            self.nobody = true;
+            self.program = reachable(&self.program, self.scratch.parent().unwrap());
+        }
+        self
+    }
+
+    /// Ends the program when it asks for more address space than this. What it occupies in memory
+    /// is always less.
+    #[must_use]
+    pub fn within_megabytes(self, megabytes: u64) -> Self {
+        let script = format!("ulimit -v {} && exec \"$0\" \"$@\"", megabytes * 1024);
+        self.wrapped(["sh", "-c", script.as_str()])
+    }
+
+    /// Runs `script` with `sh` first, where it may mount whatever it likes: nobody else sees it, and
+    /// it is gone afterwards. The script ends with `"$0" "$@"`, which is the program.
+    #[must_use]
+    pub fn in_mount_namespace(self, script: &str) -> Self {
+        let script = format!("set -eu\n{script}");
+        let unshare: &[&str] = if rustix::process::geteuid().is_root() {
+            &["unshare", "--mount"]
+        } else {
+            &["unshare", "--mount", "--map-root-user"]
+        };
+        let words = unshare.iter().copied().chain(["sh", "-c", script.as_str()]);
+        self.wrapped(words)
+    }
+
+    fn wrapped<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+        self.wrapper.extend(words.into_iter().map(OsString::from));
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut words = self.wrapper.iter().map(OsString::as_os_str);
+        let mut command = match words.next() {
+            None => Command::new(&self.program),
+            Some(first) => {
+                let mut command = Command::new(first);
+                command.args(words).arg(&self.program);
+                command
+            }
+        };
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.directory)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if self.nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+
+    /// The call as one would type it, for messages.
+    fn shown(&self) -> String {
+        let name = self.program.file_name().unwrap_or_default();
+        let words = std::iter::once(name).chain(self.args.iter().map(OsString::as_os_str));
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+
+    /// Runs the program to its end.
+    pub fn run(self) -> Outcome {
+        let mut command = self.command();
+        let stdin = if self.stdin.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        };
+        let mut child = command
+            .stdin(stdin)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", self.shown()));
+        // From a thread, so that a program that writes before it reads does not wait for ever.
+        let feeder = child.stdin.take().zip(self.stdin.clone());
+        let feeder = feeder.map(|(mut pipe, bytes)| {
+            // A program that does not want the rest closes its end; its exit code tells.
+            std::thread::spawn(move || drop(pipe.write_all(&bytes)))
+        });
+        let output = child.wait_with_output().unwrap();
+        if let Some(feeder) = feeder {
+            feeder.join().unwrap();
+        }
+        Outcome {
+            call: self.shown(),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Starts the program and does not wait for it.
+    pub fn start(self) -> Running {
+        let stdin = self.stdin.clone();
+        let child = self.command().stdin(Stdio::piped()).spawn();
+        Running::new(child.unwrap(), self.shown(), stdin)
+    }
+}
+
+/// The program where every user can start it: builds are often kept below a private directory.
+fn reachable(program: &Path, directory: &Path) -> PathBuf {
+    let copy = directory.join("bin").join(program.file_name().unwrap());
+    if !copy.exists() {
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        if std::fs::hard_link(program, &copy).is_err() {
+            std::fs::copy(program, &copy).unwrap();
+        }
+        std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    copy
+}

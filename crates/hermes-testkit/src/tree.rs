@@ -1,0 +1,133 @@
+//! Directory trees as values, so that tests compare whole states.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// Up to here content is kept as text, to be shown when it differs.
+const SHOWN_BYTES: usize = 16 * 1024;
+
+/// What a directory holds, by path; directories have a slash at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tree(pub BTreeMap<String, Entry>);
+
+/// One entry.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Permission bits; 0 for links, which have none of their own.
+    pub mode: u32,
+    /// Seconds and nanoseconds of the last change; zero after [`Tree::without_times`].
+    pub modified: (i64, i64),
+    /// What it is.
+    pub content: Content,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A directory.
+    Directory,
+    /// A file that can be shown.
+    Text(String),
+    /// Another file: length and checksum.
+    Bytes(usize, u64),
+    /// A symbolic link.
+    Link(String),
+    /// A FIFO, socket or device.
+    Special,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04o} ", self.mode)?;
+        if self.modified != (0, 0) {
+            write!(f, "@{}.{:09} ", self.modified.0, self.modified.1)?;
+        }
+        write!(f, "{:?}", self.content)
+    }
+}
+
+impl Tree {
+    /// Reads everything below a directory; a directory that is not there is an empty tree.
+    pub fn read(root: &Path) -> Self {
+        let mut tree = Self::default();
+        if root.exists() {
+            tree.collect(root, "");
+        }
+        tree
+    }
+
+    fn collect(&mut self, directory: &Path, below: &str) {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy();
+            let mut name = format!("{below}{name}");
+            let meta = std::fs::symlink_metadata(&path).unwrap();
+            let content = if meta.is_symlink() {
+                let target = std::fs::read_link(&path).unwrap();
+                Content::Link(target.to_string_lossy().into_owned())
+            } else if meta.is_dir() {
+                name.push('/');
+                self.collect(&path, &name);
+                Content::Directory
+            } else if meta.is_file() {
+                Content::of(std::fs::read(&path).unwrap())
+            } else {
+                Content::Special
+            };
+            let mode = meta.permissions().mode() & 0o7777;
+            let entry = Entry {
+                mode: if meta.is_symlink() { 0 } else { mode },
+                modified: (meta.mtime(), meta.mtime_nsec()),
+                content,
+            };
+            self.0.insert(name, entry);
+        }
+    }
+
+    /// For states that were reached in different ways.
+    #[must_use]
+    pub fn without_times(mut self) -> Self {
+        for entry in self.0.values_mut() {
+            entry.modified = (0, 0);
+        }
+        self
+    }
+
+    /// Only the entries whose path passes.
+    #[must_use]
+    pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|path, _| wanted(path));
+        self
+    }
+
+    /// All paths.
+    pub fn paths(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    /// Fails unless `after` is the same, times of change included.
+    #[track_caller]
+    pub fn is_still(&self, after: &Self) {
+        pretty_assertions::assert_eq!(self, after);
+    }
+}
+
+impl Content {
+    fn of(bytes: Vec<u8>) -> Self {
+        let length = bytes.len();
+        match String::from_utf8(bytes) {
+            Ok(text) if length <= SHOWN_BYTES => Self::Text(text),
+            Ok(text) => Self::Bytes(length, checksum(text.as_bytes())),
+            Err(error) => Self::Bytes(length, checksum(error.as_bytes())),
+        }
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
