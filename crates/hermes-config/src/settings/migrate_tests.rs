@@ -69,8 +69,16 @@ mcp_servers:
     let (dir, sources) = home_with(config, "LLM_MODEL=x\nKEEP=1\nOPENAI_MODEL=y\n");
     hermes_fs::create_dir_all(&dir.path().join("plugins/one"), 0o700).unwrap();
     hermes_fs::write_atomic(&dir.path().join("plugins/one/plugin.yaml"), b"", 0o600).unwrap();
+    let names = || {
+        let entries = hermes_fs::read_dir(dir.path()).unwrap().into_iter();
+        let mut names: Vec<_> = entries.map(|entry| entry.name).collect();
+        names.sort();
+        names
+    };
+    let before = names();
     let dry = migrate(&sources, true).unwrap();
     assert_eq!(text_of(&sources.config_path()), config);
+    assert_eq!(names(), before, "a dry run leaves nothing, not even a lock");
     let report = migrate(&sources, false).unwrap();
     assert_eq!(dry.changes, report.changes);
     assert_eq!(report.backups.len(), 2);

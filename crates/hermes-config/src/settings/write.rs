@@ -207,15 +207,12 @@ pub fn edit_text_file(
     change: impl FnOnce(&str) -> Result<String, ConfigError>,
 ) -> Result<(), ConfigError> {
     let _lock = FileLock::acquire(&lock_path(path), &LockOptions::new(what))?;
-    let text = match hermes_fs::read_text_capped(path, MAX_BYTES) {
-        Ok(text) => text,
-        Err(error) if error.is_not_found() => String::new(),
-        Err(error @ hermes_fs::Error::NotUtf8 { .. }) => {
-            return Err(broken(path, BrokenFile::unreadable(&error)));
+    let text = read_parsable(path).inspect_err(|error| {
+        if let ConfigError::Broken { .. } = error {
+            // The refusal is the news; a copy that could not be made changes nothing about it.
+            drop(keep_corrupt_copy(path));
         }
-        Err(error) => return Err(error.into()),
-    };
-    parse(&text).map_err(|reason| broken(path, reason))?;
+    })?;
     let changed = change(&text)?;
     if changed != text {
         hermes_fs::write_atomic(path, changed.as_bytes(), 0o600)?;
@@ -223,13 +220,22 @@ pub fn edit_text_file(
     Ok(())
 }
 
-fn broken(path: &Path, reason: BrokenFile) -> ConfigError {
-    // The refusal is the news; a copy that could not be made changes nothing about it.
-    drop(keep_corrupt_copy(path));
-    ConfigError::Broken {
+/// The text of a settings file that can be understood; empty without a file. Touches nothing.
+pub(super) fn read_parsable(path: &Path) -> Result<String, ConfigError> {
+    let broken = |reason| ConfigError::Broken {
         path: path.to_owned(),
         reason,
-    }
+    };
+    let text = match hermes_fs::read_text_capped(path, MAX_BYTES) {
+        Ok(text) => text,
+        Err(error) if error.is_not_found() => String::new(),
+        Err(error @ hermes_fs::Error::NotUtf8 { .. }) => {
+            return Err(broken(BrokenFile::unreadable(&error)));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    parse(&text).map_err(broken)?;
+    Ok(text)
 }
 
 /// Changes `.env` under its lock, mending lines that ran together on the way.

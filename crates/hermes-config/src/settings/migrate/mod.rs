@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::config::Sources;
 use super::file::timestamp;
-use super::write::{ConfigError, edit_dotenv, edit_text_file};
+use super::write::{ConfigError, edit_dotenv, edit_text_file, read_parsable};
 use crate::dotenv::{self, DotEnv};
 use crate::schema::CONFIG_VERSION;
 use crate::yaml::{self, Document, EditError};
@@ -49,7 +49,8 @@ pub fn version_of(document: Option<&Document>) -> i64 {
     }
 }
 
-/// Migrates a profile's settings. With `dry_run`, only says what would change.
+/// Migrates a profile's settings. With `dry_run`, only says what would change, and touches nothing,
+/// not even a lock.
 pub fn migrate(sources: &Sources, dry_run: bool) -> Result<MigrationReport, ConfigError> {
     let mut report = MigrationReport {
         to: CONFIG_VERSION,
@@ -60,34 +61,16 @@ pub fn migrate(sources: &Sources, dry_run: bool) -> Result<MigrationReport, Conf
         report.from = CONFIG_VERSION;
         return Ok(report);
     }
+    if dry_run {
+        draft(sources, &read_parsable(&path)?, &mut report)?;
+        return Ok(report);
+    }
     edit_text_file(&path, "config.yaml", |text| {
-        let document = Document::parse(text).map_err(EditError::from)?;
-        report.from = version_of(Some(&document));
-        if report.from >= CONFIG_VERSION {
+        let Some(draft) = draft(sources, text, &mut report)? else {
             return Ok(text.to_owned());
-        }
-        let dotenv_path = sources.dotenv_path();
-        let env = DotEnv::load(&dotenv_path).map_err(|error| ConfigError::DotEnv {
-            path: dotenv_path.clone(),
-            reason: error.to_string(),
-        })?;
-        let mut draft = Draft {
-            text: text.to_owned(),
-            env,
-            changes: Vec::new(),
-            home: &sources.home,
         };
-        steps::run(&mut draft, report.from)?;
-        draft.text = yaml::set(
-            &draft.text,
-            &key("_config_version"),
-            &Value::from(CONFIG_VERSION),
-        )?;
-        report.changes = draft.changes;
-        if dry_run {
-            return Ok(text.to_owned());
-        }
         report.backups.push(back_up(&path)?);
+        let dotenv_path = sources.dotenv_path();
         if draft.env != DotEnv::load(&dotenv_path).unwrap_or_default() {
             report.backups.push(back_up(&dotenv_path)?);
             edit_dotenv(sources, |env| {
@@ -98,6 +81,34 @@ pub fn migrate(sources: &Sources, dry_run: bool) -> Result<MigrationReport, Conf
         Ok(draft.text)
     })?;
     Ok(report)
+}
+
+/// The files as they will be; `None` if they are as new as we are. Says in `report` what changes.
+fn draft<'s>(
+    sources: &'s Sources,
+    text: &str,
+    report: &mut MigrationReport,
+) -> Result<Option<Draft<'s>>, ConfigError> {
+    let document = Document::parse(text).map_err(EditError::from)?;
+    report.from = version_of(Some(&document));
+    if report.from >= CONFIG_VERSION {
+        return Ok(None);
+    }
+    let dotenv_path = sources.dotenv_path();
+    let env = DotEnv::load(&dotenv_path).map_err(|error| ConfigError::DotEnv {
+        path: dotenv_path.clone(),
+        reason: error.to_string(),
+    })?;
+    let mut draft = Draft {
+        text: text.to_owned(),
+        env,
+        changes: Vec::new(),
+        home: &sources.home,
+    };
+    steps::run(&mut draft, report.from)?;
+    draft.set("_config_version", &Value::from(CONFIG_VERSION))?;
+    report.changes = std::mem::take(&mut draft.changes);
+    Ok(Some(draft))
 }
 
 fn key(dotted: &str) -> Vec<String> {

@@ -1,0 +1,140 @@
+//! The workspace as its manifests describe it. Asks `cargo metadata`, which parses them for us and
+//! needs no network for this; resolves nothing and builds nothing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::layers::{Crate, Dependency, DependencyKind, Layer};
+
+/// Directory of the workspace's `Cargo.toml`.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// Every crate of the workspace.
+pub(crate) fn crates() -> Result<Vec<Crate>> {
+    let text = cargo(&["metadata", "--format-version", "1", "--no-deps"])?;
+    let metadata = serde_json::from_str(&text).context("cargo metadata gave no JSON")?;
+    from_metadata(&metadata)
+}
+
+/// What the cargo that runs us prints when called with these arguments in the workspace.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a chore of the project is not a child of the product"
+)]
+pub(crate) fn cargo(args: &[&str]) -> Result<String> {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let call = format!("cargo {}", args.join(" "));
+    let output = Command::new(program)
+        .args(args)
+        .current_dir(root())
+        .output()
+        .with_context(|| format!("could not start {call}"))?;
+    if !output.status.success() {
+        bail!(
+            "{call} failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{call} printed no text"))
+}
+
+fn from_metadata(metadata: &Value) -> Result<Vec<Crate>> {
+    let packages = array(metadata, "packages")?;
+    packages.iter().map(package).collect()
+}
+
+fn package(package: &Value) -> Result<Crate> {
+    let name = text(package, "name")?.to_owned();
+    let dependencies = array(package, "dependencies")?
+        .iter()
+        .map(dependency)
+        .collect::<Result<_>>()
+        .with_context(|| format!("in the dependencies of {name}"))?;
+    let layer = match &package["metadata"]["hermes"]["layer"] {
+        Value::Null => None,
+        Value::String(word) if word == "dev" => Some(Layer::Dev),
+        Value::Number(number) => number
+            .as_u64()
+            .and_then(|number| u8::try_from(number).ok())
+            .map(Layer::Number),
+        other => bail!("{name}: a layer is a number or \"dev\", not {other}"),
+    };
+    Ok(Crate {
+        name,
+        layer,
+        dependencies,
+    })
+}
+
+fn dependency(dependency: &Value) -> Result<Dependency> {
+    let kind = match dependency["kind"].as_str() {
+        None => DependencyKind::Normal,
+        Some("build") => DependencyKind::Build,
+        Some("dev") => DependencyKind::Dev,
+        Some(other) => bail!("cargo metadata has a new kind of dependency: {other}"),
+    };
+    Ok(Dependency {
+        name: text(dependency, "name")?.to_owned(),
+        kind,
+    })
+}
+
+fn array<'v>(value: &'v Value, key: &str) -> Result<&'v Vec<Value>> {
+    value[key]
+        .as_array()
+        .with_context(|| format!("cargo metadata lacks '{key}'"))
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str> {
+    value[key]
+        .as_str()
+        .with_context(|| format!("cargo metadata lacks '{key}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reads_layers_and_kinds_of_dependencies() {
+        let metadata = json!({"packages": [
+            {"name": "a", "metadata": {"hermes": {"layer": 3}}, "dependencies": [
+                {"name": "b", "kind": null},
+                {"name": "c", "kind": "dev"},
+                {"name": "d", "kind": "build"},
+            ]},
+            {"name": "b", "metadata": null, "dependencies": []},
+            {"name": "c", "metadata": {"hermes": {"layer": "dev"}}, "dependencies": []},
+        ]});
+        let crates = from_metadata(&metadata).unwrap();
+        let layers: Vec<_> = crates.iter().map(|found| found.layer).collect();
+        assert_eq!(layers, [Some(Layer::Number(3)), None, Some(Layer::Dev)]);
+        let kinds: Vec<_> = crates[0].dependencies.iter().map(|d| d.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                DependencyKind::Normal,
+                DependencyKind::Dev,
+                DependencyKind::Build
+            ]
+        );
+    }
+
+    #[test]
+    fn a_layer_of_another_type_is_an_error_that_names_the_crate() {
+        let metadata = json!({"packages": [
+            {"name": "a", "metadata": {"hermes": {"layer": "top"}}, "dependencies": []},
+        ]});
+        let error = from_metadata(&metadata).unwrap_err().to_string();
+        assert!(error.contains("a: ") && error.contains("top"), "{error}");
+    }
+}
