@@ -53,7 +53,7 @@ impl Tree {
     /// Reads everything below a directory; a directory that is not there is an empty tree.
     pub fn read(root: &Path) -> Self {
         let mut tree = Self::default();
-        if root.exists() {
+        if root.is_dir() {
             tree.collect(root, "");
         }
         tree
@@ -101,6 +101,15 @@ impl Tree {
     pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
         self.0.retain(|path, _| wanted(path));
         self
+    }
+
+    /// All but files of these kinds, such as `lock`.
+    #[must_use]
+    pub fn without_extensions(self, extensions: &[&str]) -> Self {
+        self.only(|path| {
+            let extension = Path::new(path).extension().and_then(|text| text.to_str());
+            !extension.is_some_and(|extension| extensions.contains(&extension))
+        })
     }
 
     /// All paths.
