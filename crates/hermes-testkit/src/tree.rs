@@ -96,6 +96,17 @@ impl Tree {
         self
     }
 
+    /// For a command that may have made and removed something: files and modes must be the same.
+    #[must_use]
+    pub fn without_directory_times(mut self) -> Self {
+        for entry in self.0.values_mut() {
+            if entry.content == Content::Directory {
+                entry.modified = (0, 0);
+            }
+        }
+        self
+    }
+
     /// Only the entries whose path passes.
     #[must_use]
     pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
@@ -107,7 +118,7 @@ impl Tree {
     #[must_use]
     pub fn without_extensions(self, extensions: &[&str]) -> Self {
         self.only(|path| {
-            let extension = Path::new(path).extension().and_then(|text| text.to_str());
+            let extension = path.rsplit_once('.').map(|(_, extension)| extension);
             !extension.is_some_and(|extension| extensions.contains(&extension))
         })
     }

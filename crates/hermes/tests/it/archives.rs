@@ -40,7 +40,7 @@ fn an_export_holds_no_secret_and_comes_back_under_another_name() {
         .run();
     exported
         .succeeds()
-        .prints(&format!("✓ Exported 'coder' to {}\n", archive.display()))
+        .prints_part(&format!("✓ Exported 'coder' to {}\n", archive.display()))
         .says_part("model.api_key")
         .never_shows("canary");
     let mode = std::fs::metadata(&archive).unwrap().permissions().mode();
@@ -76,7 +76,7 @@ fn an_export_holds_no_secret_and_comes_back_under_another_name() {
         .prints_part("✓ Imported profile 'copy' at ~/.hermes/profiles/copy\n");
     assert_eq!(
         home.read("profiles/copy/config.yaml"),
-        "model: # which\n  default: small\n  api_key: \"\"\n"
+        "model: # which\n  default: small\n  api_key: ''\n"
     );
     assert_eq!(home.read("profiles/copy/skills/one/SKILL.md"), "do it");
     let link = std::fs::read_link(home.path("profiles/copy/dangling")).unwrap();
@@ -114,13 +114,13 @@ fn archive(home: &TestHome, members: &[(&str, EntryType)]) -> PathBuf {
 
 #[track_caller]
 fn is_refused(home: &TestHome, archive: &Path, message: &str) {
-    let before = home.tree();
+    let before = home.tree().without_directory_times();
     home.hermes(["profile", "import"])
         .arg(archive)
         .args(["--name", "copy"])
         .run()
         .refuses(1, message);
-    before.is_still(&home.tree());
+    before.is_still(&home.tree().without_directory_times());
 }
 
 // check 8
@@ -139,7 +139,7 @@ fn hostile_archives_leave_nothing_behind() {
         ),
         (
             vec![("a/ok", file), ("C:\\evil", file)],
-            "Unsafe archive member path: C:\\evil",
+            "Unsafe archive member path: C:\\\\evil",
         ),
         (
             vec![("a/ok", file), ("a/device", EntryType::Block)],

@@ -13,9 +13,11 @@ fn the_version_is_one_line_whatever_state_the_home_is_in() {
     let home = fresh();
     std::fs::write(home.root(), "a file").unwrap();
     for flag in ["--version", "-V"] {
-        home.run([flag])
-            .succeeds()
-            .prints(concat!("hermes ", env!("CARGO_PKG_VERSION"), "\n"));
+        home.run([flag]).succeeds().prints(concat!(
+            "hermes ",
+            env!("CARGO_PKG_VERSION"),
+            " (as hermes-agent 0.19.0)\n"
+        ));
     }
     home.run(["--help"]).succeeds().says("");
     home.run(["completion", "bash"]).succeeds();

@@ -105,7 +105,7 @@ fn settings() {
             "key": "terminal.timeout",
             "value": 5,
             "origin": {
-                "layer": "file",
+                "layer": "config.yaml",
                 "value": 5,
                 "file": home.path("config.yaml").display().to_string(),
                 "line": 2,

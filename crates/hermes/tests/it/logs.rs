@@ -82,8 +82,9 @@ fn four_processes_lose_and_tear_no_line_and_a_follower_sees_each_once() {
     assert!(files.len() > 5, "no rotation: {files:?}");
     let mut written = Progress::default();
     for (_, path) in files.iter().rev() {
-        let meta = std::fs::metadata(path).unwrap();
-        assert!(meta.len() <= 2 * 1024 * 1024, "{}", path.display());
+        // While one process rotates the others write on, a few lines over the limit.
+        let size = std::fs::metadata(path).unwrap().len();
+        assert!(size < (2 << 20) + (64 << 10), "{}: {size}", path.display());
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.ends_with('\n'), "{}", path.display());
         // The line of `config set` that made the home is there too.

@@ -170,9 +170,9 @@ fn files_of_others_are_neither_overwritten_nor_removed() {
     let home = with_coder();
     let mine = home.alias_dir().join("mine");
     std::fs::write(&mine, "#!/bin/sh\necho mine\n").unwrap();
-    std::os::unix::fs::symlink("coder", home.alias_dir().join("link")).unwrap();
+    std::os::unix::fs::symlink("coder", home.alias_dir().join("linked")).unwrap();
     let before = home.tree();
-    for name in ["mine", "link"] {
+    for name in ["mine", "linked"] {
         let message = format!(
             "{} exists and is not a hermes alias",
             home.alias_dir().join(name).display()
