@@ -15,7 +15,7 @@ const MAX_LINKS: usize = 16;
 /// Replaces `path` by `bytes`.
 ///
 /// A symbolic link survives and its destination is replaced. An existing file keeps its mode; a new
-/// one gets `new_mode`.
+/// one gets `new_mode`. A device, pipe or socket is left alone: that is an error.
 pub fn write_atomic(path: &Path, bytes: &[u8], new_mode: u32) -> Result<()> {
     let target = follow_links(path)?;
     let mode = match symlink_metadata(&target) {
@@ -140,6 +140,11 @@ fn follow_links(path: &Path) -> Result<PathBuf> {
             }
             Ok(meta) if meta.is_dir() => {
                 let source = std::io::Error::from(std::io::ErrorKind::IsADirectory);
+                return Err(Error::io("write", &current)(source));
+            }
+            // The rename would put a file in the place of `/dev/null`, a pipe or a socket.
+            Ok(meta) if !meta.is_file() => {
+                let source = std::io::Error::other("it is not a regular file");
                 return Err(Error::io("write", &current)(source));
             }
             _ => return Ok(current),

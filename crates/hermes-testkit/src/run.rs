@@ -51,6 +51,21 @@ impl Run {
         run.env("HERMES_MANAGED_DIR", home.outside("no-administrator"))
     }
 
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().into());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().into()));
+        self
+    }
+
     /// Sets a variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
@@ -168,9 +183,27 @@ impl Run {
         words.join(" ")
     }
 
+    /// Runs the program with a standard output that nobody reads any more.
+    pub fn run_into_closed_pipe(self) -> Outcome {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        self.run_with_stdout(writer.into())
+    }
+
+    /// Runs the program with its standard output in a file or device.
+    pub fn run_into(self, path: &Path) -> Outcome {
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        self.run_with_stdout(file.into())
+    }
+
     /// Runs the program to its end.
     pub fn run(self) -> Outcome {
+        self.run_with_stdout(Stdio::piped())
+    }
+
+    fn run_with_stdout(self, stdout: Stdio) -> Outcome {
         let mut command = self.command();
+        command.stdout(stdout);
         let stdin = if self.stdin.is_some() {
             Stdio::piped()
         } else {

@@ -53,7 +53,7 @@ impl Tree {
     /// Reads everything below a directory; a directory that is not there is an empty tree.
     pub fn read(root: &Path) -> Self {
         let mut tree = Self::default();
-        if root.exists() {
+        if root.is_dir() {
             tree.collect(root, "");
         }
         tree
@@ -96,11 +96,31 @@ impl Tree {
         self
     }
 
+    /// For a command that may have made and removed something: files and modes must be the same.
+    #[must_use]
+    pub fn without_directory_times(mut self) -> Self {
+        for entry in self.0.values_mut() {
+            if entry.content == Content::Directory {
+                entry.modified = (0, 0);
+            }
+        }
+        self
+    }
+
     /// Only the entries whose path passes.
     #[must_use]
     pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
         self.0.retain(|path, _| wanted(path));
         self
+    }
+
+    /// All but files of these kinds, such as `lock`.
+    #[must_use]
+    pub fn without_extensions(self, extensions: &[&str]) -> Self {
+        self.only(|path| {
+            let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+            !extension.is_some_and(|extension| extensions.contains(&extension))
+        })
     }
 
     /// All paths.

@@ -10,6 +10,9 @@ use serde_json::Value;
 use super::node::{Entry, Node, NodeKind};
 use super::scalar::resolve_plain;
 
+/// Most values of one file, keys included. The longest seen in use has 2,000.
+const MAX_NODES: usize = 200_000;
+
 /// A text that is not YAML we can use, with the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
@@ -39,6 +42,7 @@ pub(super) fn build(text: &str) -> Result<Arc<Node>, YamlError> {
         anchors: HashMap::new(),
         anchor_span: None,
         root: None,
+        nodes: 0,
     };
     let mut options = Options::default();
     options.emit_anchor_events = true;
@@ -105,6 +109,7 @@ struct Builder<'a> {
     anchors: HashMap<usize, Arc<Node>>,
     anchor_span: Option<Span>,
     root: Option<Arc<Node>>,
+    nodes: usize,
 }
 
 impl Builder<'_> {
@@ -233,6 +238,12 @@ impl Builder<'_> {
         bytes: &Range<usize>,
         span: &Span,
     ) -> Result<(), YamlError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            // Found while reading: a node takes fifty times the memory of its text.
+            let message = format!("the file holds more than {MAX_NODES} values");
+            return Err(YamlError::at(span, message));
+        }
         let node = Arc::new(node);
         if anchor != 0 {
             self.anchors.insert(anchor, Arc::clone(&node));

@@ -52,6 +52,35 @@ fn a_failed_write_names_the_target_and_leaves_the_old_file() {
 }
 
 #[test]
+fn a_pipe_or_device_is_never_replaced_by_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    symlink("fifo", dir.path().join("link")).unwrap();
+    for name in ["fifo", "link"] {
+        let error = hermes_fs::write_atomic(&dir.path().join(name), b"x", 0o600).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "could not write {}: it is not a regular file",
+                fifo.canonicalize().unwrap().display()
+            )
+        );
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("copy");
+    // A directory can be opened and not be read.
+    assert!(hermes_fs::copy_file(dir.path(), &copy, 0o600).is_err());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn link_loops_are_an_error() {
     let dir = tempfile::tempdir().unwrap();
     symlink("b", dir.path().join("a")).unwrap();
