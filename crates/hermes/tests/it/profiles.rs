@@ -268,9 +268,9 @@ fn deleting_wants_the_name_and_takes_everything() {
     no_answer
         .exits(1)
         .prints("")
-        .says_part("Error: Cancelled.\n");
+        .says_part("Cancelled.\n");
     let wrong = home.hermes(["profile", "delete", "coder"]).stdin("yes\n");
-    wrong.run().exits(1).says_part("Error: Cancelled.\n");
+    wrong.run().exits(1).says_part("Cancelled.\n");
     before.is_still(&home.tree());
 
     let typed = home.hermes(["profile", "delete", "coder"]).stdin("coder\n");
