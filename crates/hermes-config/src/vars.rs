@@ -56,6 +56,12 @@ vars! {
     TERMINAL_CWD;
     /// Overrides the setting `terminal.timeout`.
     TERMINAL_TIMEOUT;
+    /// Most seconds a command in the foreground may ask for; 600 if unset.
+    TERMINAL_MAX_FOREGROUND_TIMEOUT;
+    /// Accepted and without effect, as in the reference.
+    TERMINAL_LOCAL_PERSISTENT;
+    /// Gigabytes of sandboxes from which the singularity backend warns; 500 if unset.
+    TERMINAL_DISK_WARNING_GB;
     /// Overrides the setting `terminal.lifetime_seconds`.
     TERMINAL_LIFETIME_SECONDS;
     /// Overrides the setting `terminal.home_mode`.
@@ -132,6 +138,24 @@ vars! {
     HERMES_MEDIA_TRUST_RECENT_FILES_SECONDS;
     /// Overrides the setting `gateway.multiplex_profiles`.
     GATEWAY_MULTIPLEX_PROFILES;
+    /// Overrides the setting `security.tirith_enabled`.
+    TIRITH_ENABLED;
+    /// Overrides the setting `security.tirith_path`.
+    TIRITH_BIN;
+    /// Overrides the setting `security.tirith_timeout`.
+    TIRITH_TIMEOUT;
+    /// Overrides the setting `security.tirith_fail_open`.
+    TIRITH_FAIL_OPEN;
+    /// Overrides the setting `display.background_process_notifications`.
+    HERMES_BACKGROUND_NOTIFICATIONS;
+    /// Any yes: risky commands run unasked in this process; what must never run still does not.
+    HERMES_YOLO_MODE;
+    /// Directories, separated by `:`, outside of which file tools do not write.
+    HERMES_WRITE_SAFE_ROOT;
+    /// Any value: interrupts are traced.
+    HERMES_DEBUG_INTERRUPT;
+    /// Home of the account, handed on by a Hermes that gave its children another.
+    HERMES_REAL_HOME;
     /// The user's home directory.
     HOME;
     /// Where programs are looked up.

@@ -3,6 +3,7 @@
 use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::fs::{CWD, RenameFlags};
@@ -120,6 +121,29 @@ pub fn exchange(one: &Path, other: &Path) -> Result<()> {
 pub fn symlink(target: &Path, link: &Path) -> Result<()> {
     fault::point();
     std::os::unix::fs::symlink(target, link).map_err(Error::io("link", link))
+}
+
+/// Creates a symbolic link at `link` that says `target`, replacing a file or link of that name in
+/// one step: whoever looks sees the old one or the new one. The directory it stands in is not
+/// synced; a link is made again as easily as it is lost.
+pub fn replace_symlink(target: &Path, link: &Path) -> Result<()> {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let name = link.file_name().unwrap_or_default().to_string_lossy();
+    let pid = std::process::id();
+    loop {
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let temporary = link.with_file_name(format!(".{name}.tmp-{pid}-{serial}"));
+        match symlink(target, &temporary) {
+            Ok(()) => {}
+            // A left-over of a crashed process that had our pid.
+            Err(error) if error.io_kind() == Some(std::io::ErrorKind::AlreadyExists) => continue,
+            Err(error) => return Err(error),
+        }
+        return rename_unsynced(&temporary, link).inspect_err(|_| {
+            // The failed rename is what is reported.
+            drop(remove_file(&temporary));
+        });
+    }
 }
 
 /// Removes a file or link.

@@ -33,7 +33,7 @@ impl SystemFacts {
     }
 
     /// Home directory of the effective user according to the password file.
-    pub(crate) fn home_by_uid(&self) -> Option<PathBuf> {
+    pub fn home_by_uid(&self) -> Option<PathBuf> {
         self.passwd_home(|_, uid| uid == self.uid.to_string().as_bytes())
     }
 

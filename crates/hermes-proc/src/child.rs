@@ -1,6 +1,6 @@
 //! Starting a program and waiting for it.
 //!
-//! A child gets the variables of its [`ChildEnv`] and no others. A captured child runs in a process
+//! A child gets the variables of its [`EnvPlan`] and no others. A captured child runs in a process
 //! group of its own, without input, and nothing of that group is left when the call returns.
 
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::signal::timespec;
-use crate::{ChildEnv, Error, Result};
+use crate::{EnvPlan, Error, Result};
 
 /// How long output may still arrive after the child has ended and its group was killed: only a
 /// process that left the group can hold the pipe longer, and it is not waited for.
@@ -32,7 +32,7 @@ pub struct ChildSpec {
     /// Where it runs; the parent's directory if `None`.
     pub cwd: Option<PathBuf>,
     /// All variables it sees.
-    pub env: ChildEnv,
+    pub env: EnvPlan,
 }
 
 /// What a captured child left.
@@ -117,7 +117,10 @@ impl ChildSpec {
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).env_clear().envs(self.env.iter());
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(self.env.variables());
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }

@@ -4,15 +4,16 @@
 //! on unread, and never formats the value of a variable.
 
 mod child;
-mod child_env;
+pub mod env;
 mod error;
+pub mod home;
 mod identity;
 mod linux;
 mod lookup;
 mod signal;
 
 pub use child::{Captured, ChildSpec};
-pub use child_env::{ChildEnv, EnvClass};
+pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use identity::{
     ProcessIdentity, ancestors_of_self, command_line, environment_of, identity_of,

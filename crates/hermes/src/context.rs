@@ -1,6 +1,7 @@
 //! What every command gets: environment, place, and the settings, read when first asked for.
 
 use std::cell::OnceCell;
+use std::path::PathBuf;
 
 use hermes_config::settings::FileState;
 use hermes_config::{Config, Environment, Sources, vars};
@@ -8,6 +9,7 @@ use hermes_home::profiles::current_profile;
 use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
 use hermes_secret::Redactor;
 use hermes_telemetry::{Level, LogSettings, Zone};
+use hermes_terminal::environment::{EnvironmentBuilder, EnvironmentFacts, config_secret_names};
 
 use crate::error::{CommandError, Result};
 use crate::ui::Printer;
@@ -62,6 +64,23 @@ impl Context {
         Sources {
             tighten_dotenv: self.home_policy().tighten_files,
             ..self.sources()
+        }
+    }
+
+    /// What children of this run may know. Looks at the disk, changes nothing.
+    pub(crate) fn environment(&self) -> EnvironmentBuilder {
+        EnvironmentBuilder::new(self.config(), &self.environment_facts())
+    }
+
+    /// What settings do not tell about children.
+    pub(crate) fn environment_facts(&self) -> EnvironmentFacts {
+        EnvironmentFacts {
+            root: self.location.root.clone(),
+            // Without a path of our own, bare `hermes` is whatever PATH finds.
+            program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("hermes")),
+            is_container: hermes_home::is_container(&self.env, &self.system),
+            account_home: self.system.home_by_uid(),
+            file_system_root: self.system.file_system_root.clone(),
         }
     }
 
@@ -169,6 +188,7 @@ impl Context {
         let names = config.dotenv().names().map(str::to_owned);
         let known = hermes_config::dotenv::known_names().filter(|name| name.secret);
         let names = names.chain(known.map(|name| name.name.to_owned()));
+        let names = names.chain(config_secret_names(config));
         let values = names.filter_map(|name| config.secret(&name));
         Redactor::new(values.map(|value| value.expose().to_owned()))
     }

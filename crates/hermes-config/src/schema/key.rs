@@ -11,6 +11,8 @@ pub enum Kind {
     Bool,
     /// A whole number.
     Int,
+    /// A whole number above zero.
+    Positive,
     /// A whole or broken number.
     Number,
     /// Text.
@@ -134,6 +136,11 @@ pub(super) const fn int(path: &'static str, default: i64, doc: &'static str) -> 
     Key::new(path, Kind::Int, Fallback::Int(default), doc)
 }
 
+/// A whole number above zero: a size, or a time to wait.
+pub(super) const fn positive(path: &'static str, default: i64, doc: &'static str) -> Key {
+    Key::new(path, Kind::Positive, Fallback::Int(default), doc)
+}
+
 /// A number.
 pub(super) const fn number(path: &'static str, default: f64, doc: &'static str) -> Key {
     Key::new(path, Kind::Number, Fallback::Float(default), doc)
@@ -198,6 +205,7 @@ impl Kind {
         match self {
             Self::Bool => "true or false".to_owned(),
             Self::Int => "a whole number".to_owned(),
+            Self::Positive => "a whole number above zero".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
@@ -221,6 +229,9 @@ impl Kind {
             (Self::Int, Value::Number(number)) => {
                 number.is_i64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
             }
+            (Self::Positive, Value::Number(number)) => number
+                .as_f64()
+                .is_some_and(|float| float.fract() == 0.0 && float >= 1.0),
             (Self::Choice(words) | Self::BoolOr(words), Value::String(word)) => {
                 words.contains(&word.as_str())
             }
@@ -257,6 +268,10 @@ impl Kind {
         match self {
             Self::Bool => as_bool(),
             Self::Int => raw.parse::<i64>().ok().map(Value::from),
+            Self::Positive => {
+                let number = raw.parse::<i64>().ok();
+                number.filter(|number| *number > 0).map(Value::from)
+            }
             Self::Number => match raw.parse::<i64>() {
                 Ok(whole) => Some(json!(whole)),
                 Err(_) => raw

@@ -12,7 +12,7 @@ use super::overlay::{FileOverlay, put, value_at};
 use super::problem::Problem;
 use crate::dotenv::{DotEnv, DotEnvError, is_denied_name};
 use crate::environment::Environment;
-use crate::schema;
+use crate::schema::{self, Kind};
 use crate::vars;
 
 /// Where an administrator's settings are unless a variable says otherwise.
@@ -320,9 +320,22 @@ fn overlay_variables<'v>(
                 variable: var.name,
                 key: path,
                 expected: key.kind.expected(),
+                found: showable(key, text),
             }),
         }
     }
+}
+
+/// The text of a bad variable for a message: a mistyped number or word is, a list or a mapping may
+/// hold anything.
+fn showable(key: &schema::Key, text: &str) -> Option<String> {
+    let scalar = matches!(
+        key.kind,
+        Kind::Bool | Kind::Int | Kind::Positive | Kind::Number | Kind::Choice(_) | Kind::BoolOr(_)
+    );
+    let text = text.trim();
+    let short = text.chars().count() <= 24 && !text.chars().any(char::is_control);
+    (scalar && short && !key.secret).then(|| text.to_owned())
 }
 
 /// The value a file has for a path, if it fits the schema.

@@ -72,6 +72,37 @@ fn environment_beats_file_beats_dotenv_beats_default() {
 }
 
 #[test]
+fn a_time_to_wait_is_above_zero_in_every_layer() {
+    for bad in ["0", "-3", "5m", "1.5", ""] {
+        let config = Fixture::new("terminal: {timeout: 20}\n", "")
+            .env("TERMINAL_TIMEOUT", bad)
+            .load();
+        assert_eq!(config.int("terminal.timeout"), Some(20), "{bad:?}");
+    }
+    let config = Fixture::new("terminal: {timeout: 0}\ntool_output: {max_bytes: -1}\n", "").load();
+    assert_eq!(config.int("terminal.timeout"), Some(180));
+    assert_eq!(config.int("tool_output.max_bytes"), Some(50_000));
+    let config = Fixture::new("", "").env("TERMINAL_TIMEOUT", " 7 ").load();
+    assert_eq!(config.int("terminal.timeout"), Some(7));
+}
+
+#[test]
+fn a_bad_variable_is_quoted_unless_it_may_hold_a_secret() {
+    let config = Fixture::new("", "")
+        .env("TERMINAL_TIMEOUT", "5m")
+        .env("TERMINAL_DOCKER_ENV", "{\"KEY\": \"s3cret")
+        .load();
+    let said: Vec<String> = config.problems().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "TERMINAL_TIMEOUT=5m is ignored: terminal.timeout is a whole number above zero",
+            "TERMINAL_DOCKER_ENV is ignored: terminal.docker_env is a mapping",
+        ]
+    );
+}
+
+#[test]
 fn the_managed_file_beats_all() {
     let fixture =
         Fixture::new("terminal: {timeout: 20, cwd: /x}\n", "").env("TERMINAL_TIMEOUT", "30");
@@ -130,11 +161,11 @@ fn problems_name_key_line_and_way_out() {
     assert_eq!(
         said,
         [
-            "F:2: terminal.timeout: expected a whole number, got the text \"soon\"; the default is in effect",
+            "F:2: terminal.timeout: expected a whole number above zero, got the text \"soon\"; the default is in effect",
             "F:3: unknown setting terminal.bakend",
             "F:4: kanban: expected a mapping, got the number 5; the default is in effect",
             "F:5: unknown setting bogus",
-            "TERMINAL_CONTAINER_CPU is ignored: terminal.container_cpu is a number",
+            "TERMINAL_CONTAINER_CPU=two is ignored: terminal.container_cpu is a number",
         ]
     );
     assert_eq!(

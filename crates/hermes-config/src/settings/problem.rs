@@ -47,6 +47,8 @@ pub enum Problem {
         key: String,
         /// What would fit.
         expected: String,
+        /// What it holds, where that cannot be a secret.
+        found: Option<String>,
     },
     /// `.env` cannot be read; none of it is in effect.
     DotEnv {
@@ -124,8 +126,11 @@ impl std::fmt::Display for Problem {
                 variable,
                 key,
                 expected,
+                found,
             } => {
-                write!(f, "{variable} is ignored: {key} is {expected}")
+                let value = found.as_ref().map(|text| format!("={text}"));
+                let value = value.unwrap_or_default();
+                write!(f, "{variable}{value} is ignored: {key} is {expected}")
             }
             Self::DotEnv { message, .. } => {
                 write!(f, "{message}; no variable of it is in effect")

@@ -342,9 +342,12 @@ fn typed_value(kind: Kind, raw: &str) -> Option<Value> {
         Kind::TextOrMap | Kind::List | Kind::Map | Kind::ListOrMap => {
             kind.accept(&coerce_collection(raw))
         }
-        Kind::Bool | Kind::Int | Kind::Number | Kind::Choice(_) | Kind::BoolOr(_) => {
-            kind.from_text(raw)
-        }
+        Kind::Bool
+        | Kind::Int
+        | Kind::Positive
+        | Kind::Number
+        | Kind::Choice(_)
+        | Kind::BoolOr(_) => kind.from_text(raw),
     }
 }
 

@@ -77,7 +77,7 @@ fn wrong_values_are_refused_unless_forced() {
     let error = put(&sources, "terminal.timeout", "soon").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "terminal.timeout: expected a whole number, got 'soon'"
+        "terminal.timeout: expected a whole number above zero, got 'soon'"
     );
     assert!(put(&sources, "terminal.backend", "dokcer").is_err());
     assert!(put(&sources, "terminal.docker_volumes", "/a").is_err());

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use hermes_fs::{Entry, Kind, Staging, Verdict};
-use hermes_proc::ChildEnv;
+use hermes_proc::EnvPlan;
 
 use crate::profiles::create::{create_directories, seed};
 use crate::profiles::distribution::MANIFEST;
@@ -68,7 +68,7 @@ const ENV_EXAMPLE: &str = ".env.EXAMPLE";
 #[derive(Debug, Clone, Copy)]
 pub struct InstallTools<'a> {
     /// Environment for git.
-    pub env: &'a ChildEnv,
+    pub env: &'a EnvPlan,
     /// The value of `PATH`.
     pub path: Option<&'a OsStr>,
     /// The version distributions may ask for.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hermes_fs::{Kind, Staging};
-use hermes_proc::{ChildEnv, ChildSpec, find_on_path};
+use hermes_proc::{ChildSpec, EnvPlan, find_on_path};
 
 use crate::name::shown;
 use crate::{Error, Location, Result};
@@ -16,6 +16,19 @@ const CLONE_LIMIT: Duration = Duration::from_mins(10);
 const OUTPUT_LIMIT: usize = 64 * 1024;
 /// Nothing that runs a program of the repository's choosing.
 const PROTOCOLS: &str = "file:git:http:https:ssh";
+
+/// Variables that would make git work on a repository of the user's instead of the new clone, as
+/// when we are called from a git hook.
+const REDIRECTIONS: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
 
 /// A distribution on this machine.
 #[derive(Debug)]
@@ -32,7 +45,7 @@ pub(crate) struct Fetched {
 pub(crate) fn fetch(
     location: &Location,
     source: &str,
-    env: &ChildEnv,
+    env: &EnvPlan,
     path: Option<&OsStr>,
 ) -> Result<Fetched> {
     let source = source.trim();
@@ -72,7 +85,7 @@ fn is_github_shorthand(source: &str) -> bool {
 fn clone(
     location: &Location,
     source: &str,
-    env: &ChildEnv,
+    env: &EnvPlan,
     path: Option<&OsStr>,
 ) -> Result<Fetched> {
     let Some(git) = find_on_path(OsStr::new("git"), path) else {
@@ -93,15 +106,17 @@ fn clone(
         .map(OsString::from)
         .to_vec();
     args.extend([OsString::from(url), directory.clone().into()]);
+    let env = REDIRECTIONS
+        .iter()
+        .fold(env.clone(), |env, name| env.without(name))
+        .with("GIT_TERMINAL_PROMPT", "0")
+        .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
+        .with("LC_ALL", "C");
     let spec = ChildSpec {
         program: git,
         args,
         cwd: Some(staging.path().to_owned()),
-        env: env
-            .clone()
-            .with("GIT_TERMINAL_PROMPT", "0")
-            .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
-            .with("LC_ALL", "C"),
+        env,
     };
     let captured = spec.run_captured(CLONE_LIMIT, OUTPUT_LIMIT)?;
     if !captured.status.success() {

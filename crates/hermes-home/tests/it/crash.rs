@@ -12,7 +12,6 @@ use hermes_home::profiles::{
     plan_delete, plan_install,
 };
 use hermes_home::{Error, HomePolicy};
-use hermes_proc::ChildEnv;
 use pretty_assertions::assert_eq;
 
 use crate::place::{Place, create_in, fresh, location_of, name, read, system, tree, write};
@@ -159,7 +158,7 @@ fn a_killed_deletion_leaves_the_whole_profile_or_none() {
 
 fn update_in(user_home: &Path) -> Result<(), Error> {
     let location = location_of(user_home);
-    let env = ChildEnv::default();
+    let env = crate::helper_env(None);
     let tools = InstallTools {
         env: &env,
         path: None,

@@ -8,7 +8,6 @@ use hermes_home::profiles::{
     self, ConfigChoice, InstallPlan, InstallTools, apply_install, manifest_of, plan_install,
 };
 use hermes_home::{Error, Location, Result};
-use hermes_proc::{ChildEnv, EnvClass};
 use pretty_assertions::assert_eq;
 
 use crate::place::{Place, is_private, mode, name, names_in, read, tree, write};
@@ -28,8 +27,7 @@ env_requires:
 
 fn with_tools<T>(run: impl FnOnce(InstallTools<'_>) -> T) -> T {
     let path = OsStr::new("/usr/local/bin:/usr/bin:/bin");
-    let parent = [(OsStr::new("PATH"), path)];
-    let env = ChildEnv::for_class(EnvClass::Helper, parent);
+    let env = crate::helper_env(Some(path));
     run(InstallTools {
         env: &env,
         path: Some(path),
@@ -238,7 +236,7 @@ fn git_failures_are_told_in_one_line_and_leave_nothing() {
     assert!(!error.to_string().contains('\n'));
     assert_eq!(place.on_disk(), Vec::<String>::new());
 
-    let env = ChildEnv::default();
+    let env = crate::helper_env(None);
     let tools = InstallTools {
         env: &env,
         path: Some(OsStr::new("/nonexistent")),

@@ -25,3 +25,18 @@ mod crash;
 mod killed;
 mod restore;
 mod tree;
+
+/// The environment a helper such as git gets.
+fn helper_env(path: Option<&std::ffi::OsStr>) -> hermes_proc::EnvPlan {
+    use hermes_proc::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
+    let base: Vec<_> = path
+        .into_iter()
+        .map(|path| ("PATH".into(), path.to_owned()))
+        .collect();
+    let policy = EnvPolicy::new(
+        "/nonexistent/home".into(),
+        "/nonexistent/hermes".into(),
+        hermes_proc::home::ChildHome::unchanged("/nonexistent".into()),
+    );
+    EnvPlan::build(&EnvRequest::new(SpawnClass::Helper, &base, &policy))
+}

@@ -3,10 +3,10 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{ChildEnv, Error, is_zombie, start_time_of};
+use hermes_proc::{Error, is_zombie, start_time_of};
 use pretty_assertions::assert_eq;
 
-use crate::{read_pid, shell};
+use crate::{plan, read_pid, shell};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -28,20 +28,25 @@ fn output_status_and_directory_come_through() {
 #[test]
 fn the_child_sees_exactly_its_environment() {
     let mut spec = shell("/usr/bin/env");
-    spec.env = ChildEnv::default().with("ONLY", "this");
+    spec.env = plan(&[("ONLY", "this"), ("GH_TOKEN", "hidden")]);
     let captured = spec.run_captured(LONG, 10_000).unwrap();
     let text = String::from_utf8(captured.stdout).unwrap();
     // The shell adds these itself.
-    let mut names: Vec<_> = text
+    let own = ["PWD=", "SHLVL=", "_="];
+    let mut seen: Vec<String> = text
         .lines()
-        .filter(|line| {
-            !["PWD=", "SHLVL=", "_="]
-                .iter()
-                .any(|own| line.starts_with(own))
-        })
+        .filter(|line| !own.iter().any(|own| line.starts_with(own)))
+        .map(str::to_owned)
         .collect();
-    names.sort_unstable();
-    assert_eq!(names, ["ONLY=this"]);
+    seen.sort_unstable();
+    let planned: Vec<String> = spec
+        .env
+        .variables()
+        .iter()
+        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+        .collect();
+    assert_eq!(seen, planned);
+    assert!(seen.contains(&"ONLY=this".to_owned()) && !text.contains("hidden"));
 }
 
 #[test]

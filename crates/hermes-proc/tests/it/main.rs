@@ -11,7 +11,8 @@ mod signals;
 
 use std::path::{Path, PathBuf};
 
-use hermes_proc::{ChildEnv, ChildSpec};
+use hermes_proc::home::ChildHome;
+use hermes_proc::{ChildSpec, EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 
 /// A shell script as a child with nothing but a PATH.
 fn shell(script: &str) -> ChildSpec {
@@ -19,8 +20,22 @@ fn shell(script: &str) -> ChildSpec {
         program: PathBuf::from("/bin/sh"),
         args: vec!["-c".into(), script.into()],
         cwd: None,
-        env: ChildEnv::default().with("PATH", "/usr/bin:/bin"),
+        env: plan(&[]),
     }
+}
+
+/// A helper's environment with these variables and what every helper gets.
+fn plan(base: &[(&str, &str)]) -> EnvPlan {
+    let base: Vec<_> = base
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    let policy = EnvPolicy::new(
+        PathBuf::from("/nonexistent/home"),
+        PathBuf::from("/nonexistent/hermes"),
+        ChildHome::unchanged(PathBuf::from("/nonexistent")),
+    );
+    EnvPlan::build(&EnvRequest::new(SpawnClass::Helper, &base, &policy))
 }
 
 /// Polls for a condition with a deadline.

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use hermes_config::vars;
-use hermes_proc::{ChildEnv, ChildSpec, EnvClass, find_on_path};
+use hermes_proc::{ChildSpec, find_on_path};
 
 use super::row::Row;
 use crate::context::Context;
@@ -50,10 +50,6 @@ fn docker(context: &Context) -> Row {
     let Some(program) = find_on_path(OsStr::new("docker"), context.env.os(&vars::PATH)) else {
         return missing("docker was not found".to_owned());
     };
-    let mut env = ChildEnv::for_class(EnvClass::Helper, context.env.iter());
-    if let Some(host) = context.env.os(&vars::DOCKER_HOST) {
-        env = env.with("DOCKER_HOST", host);
-    }
     let args: Vec<OsString> = ["version", "--format", "{{.Server.Version}}"]
         .map(Into::into)
         .into();
@@ -61,7 +57,7 @@ fn docker(context: &Context) -> Row {
         program,
         args,
         cwd: None,
-        env,
+        env: context.environment().helper_plan(),
     };
     match child.run_captured(DOCKER_PATIENCE, 4096) {
         Ok(done) if done.status.success() => Row::ok(

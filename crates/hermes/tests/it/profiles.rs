@@ -265,10 +265,7 @@ fn deleting_wants_the_name_and_takes_everything() {
     home.run(["profile", "use", "coder"]).succeeds();
     let before = home.tree();
     let no_answer = home.run(["profile", "delete", "coder"]);
-    no_answer
-        .exits(1)
-        .prints("")
-        .says_part("Cancelled.\n");
+    no_answer.exits(1).prints("").says_part("Cancelled.\n");
     let wrong = home.hermes(["profile", "delete", "coder"]).stdin("yes\n");
     wrong.run().exits(1).says_part("Cancelled.\n");
     before.is_still(&home.tree());

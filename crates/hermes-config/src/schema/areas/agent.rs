@@ -1,7 +1,7 @@
 //! Models, the agent itself, and what it may use.
 
 use super::super::key::{
-    Fallback, Kind, Section, choice, custom, flag, int, list, map, text, whole,
+    Fallback, Kind, Section, choice, custom, flag, int, list, map, positive, text, whole,
 };
 use crate::vars;
 
@@ -274,10 +274,26 @@ pub(super) const CODE_EXECUTION: Section = Section {
     name: "code_execution",
     doc: "Programs the agent writes and runs.",
     open: true,
-    keys: &[choice(
-        "mode",
-        &["project", "strict"],
-        "project",
-        "Where such a program runs and what it may see.",
-    )],
+    keys: &[
+        choice(
+            "mode",
+            &["project", "strict"],
+            "project",
+            "Where such a program runs and what it may see.",
+        ),
+        positive("timeout", 300, "Seconds such a program may take."),
+        positive("max_tool_calls", 50, "Tools it may call."),
+        text("python", "", "Interpreter; empty means the one on PATH.").unset(),
+    ],
+};
+
+pub(super) const TOOL_OUTPUT: Section = Section {
+    name: "tool_output",
+    doc: "Size of tool results.",
+    open: true,
+    keys: &[
+        positive("max_bytes", 50_000, "Most bytes of a command's output."),
+        positive("max_lines", 2_000, "Most lines of one file reading."),
+        positive("max_line_length", 2_000, "Most characters of one line."),
+    ],
 };

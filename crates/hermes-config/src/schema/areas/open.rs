@@ -35,7 +35,6 @@ pub(super) const OPENROUTER: Section = section("openrouter", "The provider OpenR
 pub(super) const MODEL_CATALOG: Section = section("model_catalog", "The catalogue of models.");
 pub(super) const PROMPT_CACHING: Section = section("prompt_caching", "Caching of prompts.");
 pub(super) const STREAMING: Section = section("streaming", "Streaming to chat platforms.");
-pub(super) const TOOL_OUTPUT: Section = section("tool_output", "Size of tool results.");
 pub(super) const TOOL_LOOP_GUARDRAILS: Section =
     section("tool_loop_guardrails", "Brakes for repeating tool calls.");
 pub(super) const HUMAN_DELAY: Section = section("human_delay", "Delays that look human.");
@@ -57,14 +56,10 @@ pub(super) const PLATFORM_TOOLSETS: Section =
 pub(super) const KNOWN_PLUGIN_TOOLSETS: Section =
     section("known_plugin_toolsets", "Toolsets that add-ons brought.");
 pub(super) const QUICK_COMMANDS: Section = section("quick_commands", "Short commands of your own.");
-pub(super) const COMMAND_ALLOWLIST: Section =
-    section("command_allowlist", "Commands approved for good.");
 pub(super) const CHANNEL_PROMPTS: Section = section("channel_prompts", "Prompts per channel.");
 pub(super) const SERVER_ACTIONS: Section = section("server_actions", "Actions of the server.");
 pub(super) const PROFILE_ROUTES: Section =
     section("profile_routes", "Which profile answers where.");
-pub(super) const SESSION_RESET: Section =
-    section("session_reset", "When conversations start anew.");
 pub(super) const SMART_MODEL_ROUTING: Section =
     section("smart_model_routing", "Cheaper models for simple requests.");
 pub(super) const TELEGRAM: Section = section("telegram", "Settings of the platform Telegram.");

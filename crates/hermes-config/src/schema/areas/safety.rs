@@ -1,6 +1,6 @@
 //! What the agent must not do, and who is asked.
 
-use super::super::key::{Section, choice, flag, list, text, whole};
+use super::super::key::{Section, choice, flag, list, positive, text, whole};
 use crate::vars;
 
 pub(super) const SECURITY: Section = Section {
@@ -28,14 +28,16 @@ pub(super) const SECURITY: Section = Section {
             "tirith_enabled",
             true,
             "Whether commands are checked by tirith, if it is there.",
-        ),
-        text("tirith_path", "tirith", "Program of tirith."),
-        whole("tirith_timeout", 5, "Seconds for one check."),
+        )
+        .var(&vars::TIRITH_ENABLED),
+        text("tirith_path", "tirith", "Program of tirith.").var(&vars::TIRITH_BIN),
+        whole("tirith_timeout", 5, "Seconds for one check.").var(&vars::TIRITH_TIMEOUT),
         flag(
             "tirith_fail_open",
             true,
             "Whether a failing check lets the command through.",
-        ),
+        )
+        .var(&vars::TIRITH_FAIL_OPEN),
         flag(
             "website_blocklist.enabled",
             false,
@@ -61,12 +63,23 @@ pub(super) const APPROVALS: Section = Section {
             "smart",
             "Who decides about risky commands.",
         ),
-        whole("timeout", 60, "Seconds a question stays open."),
+        positive("timeout", 60, "Seconds a question stays open."),
+        positive(
+            "gateway_timeout",
+            300,
+            "Seconds a question stays open on a chat platform.",
+        ),
         choice(
             "cron_mode",
             &["deny", "approve"],
             "deny",
             "What happens to risky commands in scheduled jobs.",
+        ),
+        choice(
+            "noninteractive_mode",
+            &["deny", "approve"],
+            "deny",
+            "What happens to risky commands when nobody can be asked.",
         ),
         list("deny", "Patterns of commands that never run."),
         flag(
@@ -80,4 +93,11 @@ pub(super) const APPROVALS: Section = Section {
             "Whether slash commands that discard something are confirmed.",
         ),
     ],
+};
+
+pub(super) const COMMAND_ALLOWLIST: Section = Section {
+    name: "command_allowlist",
+    doc: "Commands approved for good.",
+    open: false,
+    keys: &[list("", "Keys of patterns, or whole commands.")],
 };

@@ -69,3 +69,14 @@ pub(super) const NETWORK: Section = Section {
     open: true,
     keys: &[flag("force_ipv4", false, "Whether IPv6 is left alone.")],
 };
+
+pub(super) const SESSION_RESET: Section = Section {
+    name: "session_reset",
+    doc: "When conversations start anew.",
+    open: true,
+    keys: &[whole(
+        "bg_process_max_age_hours",
+        24,
+        "Hours for which a background process keeps its conversation from starting anew.",
+    )],
+};

@@ -79,6 +79,13 @@ pub(super) const DISPLAY: Section = Section {
             false,
             "Whether the terminal rings when a turn ends.",
         ),
+        choice(
+            "background_process_notifications",
+            &["all", "result", "error", "off"],
+            "all",
+            "Which notices about background processes a chat gets.",
+        )
+        .var(&vars::HERMES_BACKGROUND_NOTIFICATIONS),
         map("platforms", "Other values per platform."),
     ],
 };

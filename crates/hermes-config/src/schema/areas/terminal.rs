@@ -1,10 +1,24 @@
 //! Where and how the agent's commands run.
 
-use super::super::key::{Section, choice, flag, int, list, map, number, text, whole};
+use super::super::key::{Section, choice, flag, int, list, map, number, positive, text, whole};
 use crate::vars;
 
 const IMAGE: &str = "nikolaik/python-nodejs:python3.11-nodejs20";
 const SINGULARITY_IMAGE: &str = "docker://nikolaik/python-nodejs:python3.11-nodejs20";
+
+/// The three modes, then their other names.
+const HOME_MODES: &[&str] = &[
+    "auto",
+    "real",
+    "profile",
+    "host",
+    "user",
+    "real_home",
+    "real-home",
+    "isolated",
+    "profile_home",
+    "profile-home",
+];
 
 pub(super) const TERMINAL: Section = Section {
     name: "terminal",
@@ -26,7 +40,7 @@ pub(super) const TERMINAL: Section = Section {
             "Directory to start in; `.` is where Hermes was started.",
         )
         .var(&vars::TERMINAL_CWD),
-        int("timeout", 180, "Seconds a command may take.").var(&vars::TERMINAL_TIMEOUT),
+        positive("timeout", 180, "Seconds a command may take.").var(&vars::TERMINAL_TIMEOUT),
         number(
             "daemon_term_grace_seconds",
             2.0,
@@ -35,6 +49,10 @@ pub(super) const TERMINAL: Section = Section {
         list(
             "env_passthrough",
             "Variables handed to commands although a rule would strip them.",
+        ),
+        list(
+            "trusted_env_passthrough",
+            "Credentials handed to the agent's shells; nothing internal to Hermes.",
         ),
         list("shell_init_files", "Files read before the first command."),
         flag(
@@ -50,11 +68,31 @@ pub(super) const TERMINAL: Section = Section {
         .var(&vars::TERMINAL_PERSISTENT_SHELL),
         choice(
             "home_mode",
-            &["auto", "real", "profile"],
+            HOME_MODES,
             "auto",
             "Which HOME commands see; `auto` means the profile's only in containers.",
         )
         .var(&vars::TERMINAL_HOME_MODE),
+        flag(
+            "profile_home_keychain",
+            true,
+            "Whether the profile's home links to the login keychain of the real one.",
+        ),
+        list(
+            "profile_home_links",
+            "Further entries of the real home that the profile's links to.",
+        ),
+        flag(
+            "foreground_guard",
+            true,
+            "Whether commands that would never return are refused in the foreground.",
+        ),
+        choice(
+            "background_on_exit",
+            &["kill", "keep"],
+            "kill",
+            "What becomes of background processes when Hermes ends.",
+        ),
         text("docker_image", IMAGE, "Image of the docker backend.")
             .var(&vars::TERMINAL_DOCKER_IMAGE),
         text(

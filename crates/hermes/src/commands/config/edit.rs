@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use hermes_config::settings::{FileState, SettingsFile};
 use hermes_config::vars;
-use hermes_proc::{ChildEnv, ChildSpec, EnvClass, find_on_path};
+use hermes_proc::{ChildSpec, find_on_path};
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -23,12 +23,11 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
     }
     let (program, mut args) = editor(context)?;
     args.push(path.clone().into_os_string());
-    let env = ChildEnv::for_class(EnvClass::Interactive, context.env.iter());
     let child = ChildSpec {
         program: program.clone(),
         args,
         cwd: None,
-        env,
+        env: context.environment().helper_plan(),
     };
     let status = child.run_interactive().map_err(|error| {
         CommandError::environment(error.to_string()).hint("set EDITOR to a program that exists")

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use hermes_config::vars;
 use hermes_home::profiles::{InstallTools, apply_install, plan_install};
-use hermes_proc::{ChildEnv, EnvClass};
+use hermes_proc::EnvPlan;
 
 use super::alias_step;
 use crate::context::Context;
@@ -30,7 +30,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let env = ChildEnv::for_class(EnvClass::Helper, context.env.iter());
+    let env = context.environment().helper_plan();
     let plan = plan_install(
         &context.location,
         &args.source,
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 }
 
 /// What fetching a distribution needs.
-pub(super) fn tools<'a>(context: &'a Context, env: &'a ChildEnv) -> InstallTools<'a> {
+pub(super) fn tools<'a>(context: &'a Context, env: &'a EnvPlan) -> InstallTools<'a> {
     InstallTools {
         env,
         path: context.env.os(&vars::PATH),

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use hermes_home::ProfileName;
 use hermes_home::profiles::{ConfigChoice, update};
-use hermes_proc::{ChildEnv, EnvClass};
 
 use super::install::tools;
 use crate::context::Context;
@@ -34,7 +33,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if !args.yes && confirm(&context.printer, &question)? != Some(true) {
         return Err(CommandError::cancelled().hint("--yes updates without asking"));
     }
-    let env = ChildEnv::for_class(EnvClass::Helper, context.env.iter());
+    let env = context.environment().helper_plan();
     let report = update(
         &context.location,
         &name,

@@ -1,0 +1,81 @@
+//! The link that makes bare `hermes` mean the running executable.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::policy::EnvPolicy;
+
+/// What was found or done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HermesLink {
+    /// The link was right already.
+    Present,
+    /// The link was made, or led elsewhere and was replaced.
+    Made,
+    /// Something that is not a link has its name, and was left alone.
+    Blocked,
+}
+
+/// Makes `{HERMES_HOME}/cache/bin/hermes`, a link to the running executable in a directory nobody
+/// else can write. Safe to call from several processes at once.
+pub fn ensure_hermes_link(policy: &EnvPolicy) -> hermes_fs::Result<HermesLink> {
+    let directory = policy.link_dir();
+    hermes_fs::create_dir_all(&directory, 0o700)?;
+    let mode = hermes_fs::metadata(&directory)?.permissions().mode() & 0o777;
+    if mode != 0o700 {
+        hermes_fs::set_mode(&directory, 0o700)?;
+    }
+    link(&policy.hermes_program, &directory.join("hermes"))
+}
+
+fn link(program: &Path, link: &Path) -> hermes_fs::Result<HermesLink> {
+    match hermes_fs::read_link(link) {
+        Ok(target) if target == program => Ok(HermesLink::Present),
+        Err(error) if !error.is_not_found() => Ok(HermesLink::Blocked),
+        Ok(_) | Err(_) => {
+            hermes_fs::replace_symlink(program, link)?;
+            Ok(HermesLink::Made)
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+mod tests {
+    use super::*;
+    use crate::home::ChildHome;
+    use std::fs;
+
+    #[test]
+    fn the_link_is_made_once_renewed_and_never_put_over_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let policy = |program: &str| {
+            EnvPolicy::new(
+                dir.path().join("hh"),
+                dir.path().join(program),
+                ChildHome::unchanged(dir.path().to_owned()),
+            )
+        };
+        fs::create_dir_all(dir.path().join("hh/cache/bin")).unwrap();
+        let ensure = |program: &str| ensure_hermes_link(&policy(program)).unwrap();
+        assert_eq!(ensure("one"), HermesLink::Made);
+        assert_eq!(ensure("one"), HermesLink::Present);
+        assert_eq!(ensure("two"), HermesLink::Made);
+        let bin = dir.path().join("hh/cache/bin");
+        let link = bin.join("hermes");
+        assert_eq!(fs::read_link(&link).unwrap(), dir.path().join("two"));
+        assert_eq!(
+            fs::metadata(&bin).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
+        assert_eq!(
+            fs::read_dir(&bin).unwrap().count(),
+            1,
+            "nothing else is left there"
+        );
+        fs::remove_file(&link).unwrap();
+        fs::write(&link, "mine").unwrap();
+        assert_eq!(ensure("two"), HermesLink::Blocked);
+        assert_eq!(fs::read_to_string(&link).unwrap(), "mine");
+    }
+}

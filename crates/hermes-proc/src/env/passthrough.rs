@@ -1,0 +1,78 @@
+//! Names on passthrough lists that are not let through, and why.
+
+use super::names::{FORCE_PREFIX, is_activation_marker};
+use super::policy::EnvPolicy;
+use super::tier::Tier;
+
+/// Why a name on a passthrough list has no effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RefusalReason {
+    /// Tier 1 or 2: only the operator's list of trusted names opens it, and only for shells.
+    Credential,
+    /// Tier 0: nothing opens it.
+    Internal,
+    /// A skill must not activate an environment.
+    Activation,
+    /// `*` or the like; names are given whole.
+    Pattern,
+}
+
+impl RefusalReason {
+    /// The reason in a few words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Credential => "credential managed by Hermes",
+            Self::Internal => "internal to Hermes",
+            Self::Activation => "a skill cannot activate an environment",
+            Self::Pattern => "names are given whole, without wildcards",
+        }
+    }
+}
+
+/// A name that a list asked for in vain.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refusal {
+    /// The name.
+    pub name: String,
+    /// Which list: a setting, or `skill <id>`.
+    pub source: String,
+    /// Why not.
+    pub reason: RefusalReason,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "env passthrough: refused {}: {} (source: {})",
+            self.name,
+            self.reason.text(),
+            self.source
+        )
+    }
+}
+
+/// Which list a name stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    Operator,
+    Skill,
+    Trusted,
+}
+
+/// Why a list cannot let this name through, if so.
+pub(super) fn refusal(name: &str, list: List, policy: &EnvPolicy) -> Option<RefusalReason> {
+    if name.contains(['*', '?', '[']) {
+        return Some(RefusalReason::Pattern);
+    }
+    let tier = Tier::of(name, policy);
+    if name.starts_with(FORCE_PREFIX) || tier.is_some_and(Tier::is_internal) {
+        return Some(RefusalReason::Internal);
+    }
+    match tier {
+        Some(Tier::Session) => Some(RefusalReason::Internal),
+        Some(_) if list != List::Trusted => Some(RefusalReason::Credential),
+        _ if list == List::Skill && is_activation_marker(name) => Some(RefusalReason::Activation),
+        _ => None,
+    }
+}

@@ -1,0 +1,205 @@
+//! The settings of one profile, ready to plan children with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use hermes_config::dotenv::is_denied_name;
+use hermes_config::{Config, vars};
+use hermes_proc::env::{Overlay, OwnInstall, OwnInstallFacts};
+use hermes_proc::home::{ChildHome, HomeFacts, HomeMode};
+use hermes_proc::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
+
+use super::secret_names::derived_secret_names;
+use super::{links, warnings};
+
+/// What the settings do not tell.
+#[derive(Debug, Clone)]
+pub struct EnvironmentFacts {
+    /// Home of the default profile.
+    pub root: PathBuf,
+    /// The running executable.
+    pub program: PathBuf,
+    /// Whether this process runs in a container.
+    pub is_container: bool,
+    /// Home of the account in the password file.
+    pub account_home: Option<PathBuf>,
+    /// `/`, or what stands for it in tests.
+    pub file_system_root: PathBuf,
+}
+
+/// What is particular about one child.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Circumstances<'a> {
+    /// What the session's shells changed.
+    pub overlay: Option<&'a Overlay>,
+    /// Identity of the conversation; `None` for unbound names.
+    pub session: &'a [(String, Option<String>)],
+    /// Names that skills viewed in this session asked for.
+    pub skill_passthrough: Option<&'a BTreeSet<String>>,
+    /// Variables of the call site.
+    pub extra: &'a [(OsString, OsString)],
+    /// Inherited credentials the call site needs.
+    pub grants: &'a [&'a str],
+    /// Whether the child runs in the background.
+    pub background: bool,
+    /// Whether it runs on a pseudo-terminal.
+    pub pty: bool,
+    /// Identity of this command.
+    pub exec_id: Option<&'a str>,
+}
+
+/// Builds the environments of children for one profile, from one reading of its settings.
+#[derive(Clone)]
+pub struct EnvironmentBuilder {
+    policy: EnvPolicy,
+    base: Vec<(OsString, OsString)>,
+    link_keychain: bool,
+    link_entries: Vec<PathBuf>,
+    warnings: Vec<String>,
+}
+
+impl std::fmt::Debug for EnvironmentBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EnvironmentBuilder")
+            .field("policy", &self.policy)
+            .field("base", &self.base.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl EnvironmentBuilder {
+    /// Reads what matters to children. Looks at the disk, changes nothing.
+    pub fn new(config: &Config, facts: &EnvironmentFacts) -> Self {
+        let base = base(config);
+        let lookup = |name: &str| base.get(OsStr::new(name)).map(OsString::as_os_str);
+        let hermes_home = config.sources().home.clone();
+        let child_home = ChildHome::resolve(&HomeFacts {
+            // The schema has refused other words; what it let pass by is the default.
+            mode: config
+                .text("terminal.home_mode")
+                .parse()
+                .unwrap_or(HomeMode::Auto),
+            is_container: facts.is_container,
+            hermes_home: &hermes_home,
+            inherited_real_home: lookup(vars::HERMES_REAL_HOME.name),
+            inherited_home: lookup(vars::HOME.name),
+            account_home: facts.account_home.as_deref(),
+        });
+        let own_install = OwnInstall::detect(&OwnInstallFacts {
+            program: &facts.program,
+            root: &facts.root,
+            real_home: child_home.real_home(),
+            virtual_env: lookup("VIRTUAL_ENV"),
+            file_system_root: &facts.file_system_root,
+        });
+        let mut policy = EnvPolicy::new(hermes_home, facts.program.clone(), child_home);
+        policy.own_install = own_install;
+        policy.passthrough = names(
+            config,
+            &["terminal.env_passthrough", "tools.env_passthrough"],
+        );
+        policy.trusted_passthrough = names(config, &["terminal.trusted_env_passthrough"]);
+        policy.secret_names = derived_secret_names(config);
+        Self {
+            warnings: warnings::about(config, &policy),
+            link_keychain: config.flag("terminal.profile_home_keychain"),
+            link_entries: names(config, &["terminal.profile_home_links"])
+                .into_iter()
+                .map(PathBuf::from)
+                .collect(),
+            base: base.into_iter().collect(),
+            policy,
+        }
+    }
+
+    /// The rules as data.
+    pub fn policy(&self) -> &EnvPolicy {
+        &self.policy
+    }
+
+    /// The process environment and `.env`, before any rule.
+    pub fn base(&self) -> &[(OsString, OsString)] {
+        &self.base
+    }
+
+    /// What the operator should know about these settings.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Whether the keychain is linked into the profile's home.
+    pub fn links_keychain(&self) -> bool {
+        self.link_keychain
+    }
+
+    /// The environment of one child.
+    pub fn plan(&self, class: SpawnClass, circumstances: &Circumstances<'_>) -> EnvPlan {
+        let Circumstances {
+            overlay,
+            session,
+            skill_passthrough,
+            extra,
+            grants,
+            background,
+            pty,
+            exec_id,
+        } = *circumstances;
+        EnvPlan::build(&EnvRequest {
+            class,
+            base: &self.base,
+            policy: &self.policy,
+            extra,
+            grants,
+            skill_passthrough,
+            overlay,
+            session,
+            background,
+            pty,
+            exec_id,
+        })
+    }
+
+    /// The environment of a program we call for our own ends.
+    pub fn helper_plan(&self) -> EnvPlan {
+        self.plan(SpawnClass::Helper, &Circumstances::default())
+    }
+
+    /// Logs the warnings that this process has not logged yet.
+    pub fn log_warnings(&self) {
+        warnings::tell_once(&self.warnings);
+    }
+
+    /// Makes the links that children rely on. What fails is logged once and stops nothing.
+    pub fn make_links(&self) {
+        let warnings = links::make(&self.policy, self.link_keychain, &self.link_entries);
+        warnings::tell_once(&warnings);
+    }
+}
+
+/// The process environment over `.env`. An empty variable counts as unset, as for every setting; a
+/// name that may not stand in `.env` is not taken from there.
+fn base(config: &Config) -> BTreeMap<OsString, OsString> {
+    let dotenv = config.dotenv();
+    let mut base: BTreeMap<OsString, OsString> = dotenv
+        .names()
+        .filter(|name| !is_denied_name(name))
+        .filter_map(|name| Some((name.into(), dotenv.get(name)?.into())))
+        .collect();
+    for (name, value) in config.sources().env.iter() {
+        if !value.is_empty() || !base.contains_key(name) {
+            base.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    base
+}
+
+/// The names of these lists, blank ones left out.
+fn names(config: &Config, keys: &[&str]) -> BTreeSet<String> {
+    let texts = keys.iter().flat_map(|key| config.texts(key));
+    texts
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}

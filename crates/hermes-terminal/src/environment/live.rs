@@ -1,0 +1,103 @@
+//! The settings about children as they are now: read again when a file has changed.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hermes_config::{Config, Sources};
+
+use super::builder::{EnvironmentBuilder, EnvironmentFacts};
+
+/// How long links are taken to be as they were left.
+const LINKS_FRESH: Duration = Duration::from_mins(1);
+
+/// A profile's environment builder that follows its files. Passthrough lists take effect with the
+/// next command, not with the next start.
+#[derive(Debug)]
+pub struct LiveEnvironment {
+    sources: Sources,
+    facts: EnvironmentFacts,
+    state: Mutex<Option<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    stamps: Vec<Option<Stamp>>,
+    builder: Arc<EnvironmentBuilder>,
+    links_made: Option<Instant>,
+}
+
+/// What tells one content of a file from another without reading it.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: (i64, i64),
+    size: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let meta = hermes_fs::metadata(path).ok()?;
+        Some(Self {
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            size: meta.size(),
+            inode: meta.ino(),
+        })
+    }
+}
+
+impl LiveEnvironment {
+    /// For the profile of these sources. Nothing is read yet.
+    pub fn new(sources: Sources, facts: EnvironmentFacts) -> Self {
+        Self {
+            sources,
+            facts,
+            state: Mutex::new(None),
+        }
+    }
+
+    /// The builder for the files as they are. New warnings are logged.
+    pub fn current(&self) -> Arc<EnvironmentBuilder> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&self.refreshed(&mut state).builder)
+    }
+
+    /// As [`LiveEnvironment::current`], with the links made that children rely on: before the first
+    /// child, and then at most once a minute.
+    pub fn ready(&self, now: Instant) -> Arc<EnvironmentBuilder> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.refreshed(&mut state);
+        let fresh = |made: Instant| now.saturating_duration_since(made) < LINKS_FRESH;
+        if !state.links_made.is_some_and(fresh) {
+            state.links_made = Some(now);
+            state.builder.make_links();
+        }
+        Arc::clone(&state.builder)
+    }
+
+    fn refreshed<'s>(&self, state: &'s mut Option<State>) -> &'s mut State {
+        let files = [
+            Some(self.sources.config_path()),
+            Some(self.sources.dotenv_path()),
+            self.sources.managed_path(),
+        ];
+        let stamps: Vec<_> = files.iter().flatten().map(|path| Stamp::of(path)).collect();
+        let links_made = match state.take() {
+            Some(known) if known.stamps == stamps => return state.insert(known),
+            Some(outdated) if outdated.builder.policy().child_home.is_profile_home() => {
+                outdated.links_made
+            }
+            // A profile home that has just come into use has its links made at once.
+            _ => None,
+        };
+        let config = Config::load_read_only(&self.sources);
+        let builder = Arc::new(EnvironmentBuilder::new(&config, &self.facts));
+        builder.log_warnings();
+        state.insert(State {
+            stamps,
+            builder,
+            links_made,
+        })
+    }
+}

@@ -1,0 +1,18 @@
+//! From settings to child environments: what the operator let through, which names are credentials,
+//! which HOME children see.
+//!
+//! The rules themselves are `hermes_proc`'s. Nothing here reads the process environment or prints
+//! a value; warnings name variables and settings.
+
+mod builder;
+mod links;
+mod live;
+mod secret_names;
+mod warnings;
+
+pub use builder::{Circumstances, EnvironmentBuilder, EnvironmentFacts};
+pub use live::LiveEnvironment;
+pub use secret_names::{config_secret_names, derived_secret_names};
+
+#[cfg(test)]
+mod tests;

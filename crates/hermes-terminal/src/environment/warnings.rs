@@ -1,0 +1,61 @@
+//! Telling once what is wrong with the settings about child environments.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use hermes_config::Config;
+use hermes_config::settings::{Layer, Problem};
+use hermes_proc::EnvPolicy;
+
+/// Settings whose problems matter to every child.
+const OWN_KEYS: &[&str] = &[
+    "terminal.env_passthrough",
+    "terminal.trusted_env_passthrough",
+    "tools.env_passthrough",
+    "terminal.profile_home_links",
+    "terminal.profile_home_keychain",
+];
+
+static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// What the operator should know about these settings.
+pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
+    let mut warnings: Vec<String> = config.problems().iter().filter_map(relevant).collect();
+    warnings.extend(policy.refusals().iter().map(ToString::to_string));
+    if !policy.child_home.is_real_home_known() {
+        warnings.push(
+            "no home directory was found for this account; children get /tmp instead".to_owned(),
+        );
+    }
+    let password = config.candidates("terminal.sudo_password");
+    if password
+        .first()
+        .is_some_and(|winner| winner.layer == Layer::File)
+    {
+        warnings.push(
+            "terminal.sudo_password stands in config.yaml; move it to SUDO_PASSWORD in .env"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+fn relevant(problem: &Problem) -> Option<String> {
+    let key = problem.key()?;
+    let matters = match problem {
+        Problem::BadVariable { variable, .. } => variable.starts_with("TERMINAL_"),
+        Problem::WrongType { .. } => OWN_KEYS.contains(&key) || key == "terminal.home_mode",
+        _ => false,
+    };
+    matters.then(|| problem.to_string())
+}
+
+/// Logs what this process has not said before.
+pub(super) fn tell_once(warnings: &[String]) {
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    for warning in warnings {
+        if told.insert(warning.clone()) {
+            tracing::warn!("{warning}");
+        }
+    }
+}
