@@ -114,3 +114,35 @@ impl Outcome {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(stderr: &str) -> Outcome {
+        Outcome {
+            call: "hermes x".to_owned(),
+            code: Some(1),
+            signal: None,
+            stdout: String::new(),
+            stderr: stderr.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_one_sentence_and_hints() {
+        refused("Error: no\nhint: try y\n").refuses(1, "no");
+    }
+
+    #[test]
+    #[should_panic(expected = "more than hints")]
+    fn a_second_sentence_is_noticed() {
+        refused("Error: no\nthread 'main' panicked\n").refuses(1, "no");
+    }
+
+    #[test]
+    #[should_panic(expected = "wanted \"Error: no\"")]
+    fn another_sentence_is_noticed() {
+        refused("Error: not that\n").refuses(1, "no");
+    }
+}

@@ -151,3 +151,47 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes.hash(&mut hasher);
     hasher.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_change_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, "one").unwrap();
+        let first = Tree::read(directory.path());
+        assert_eq!(first.paths(), ["file"]);
+
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o604)).unwrap();
+        let mode = Tree::read(directory.path());
+        assert_ne!(first, mode);
+
+        let earlier = std::time::SystemTime::UNIX_EPOCH;
+        let handle = std::fs::File::options().write(true).open(&file).unwrap();
+        handle.set_modified(earlier).unwrap();
+        let time = Tree::read(directory.path());
+        assert_ne!(mode, time);
+        assert_eq!(mode.without_times(), time.clone().without_times());
+
+        std::fs::write(&file, "two").unwrap();
+        handle.set_modified(earlier).unwrap();
+        assert_ne!(time, Tree::read(directory.path()));
+
+        std::fs::create_dir(directory.path().join("empty")).unwrap();
+        std::os::unix::fs::symlink("nowhere", directory.path().join("link")).unwrap();
+        let more = Tree::read(directory.path());
+        assert_eq!(more.paths(), ["empty/", "file", "link"]);
+    }
+
+    #[test]
+    fn large_files_are_compared_by_checksum() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, vec![b'a'; 100_000]).unwrap();
+        let first = Tree::read(directory.path()).without_times();
+        std::fs::write(&file, [vec![b'a'; 99_999], vec![b'b']].concat()).unwrap();
+        assert_ne!(first, Tree::read(directory.path()).without_times());
+    }
+}

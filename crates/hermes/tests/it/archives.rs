@@ -143,11 +143,11 @@ fn hostile_archives_leave_nothing_behind() {
         ),
         (
             vec![("a/ok", file), ("a/device", EntryType::Block)],
-            "Unsupported archive member type: a/device (block device)",
+            "Unsupported archive member type: a/device (device)",
         ),
         (
             vec![("a/ok", file), ("b/ok", file)],
-            "the archive must hold exactly one top-level directory, found a, b",
+            "the archive must hold exactly one top-level directory, found a and b",
         ),
     ] {
         let path = archive(&home, &members);
