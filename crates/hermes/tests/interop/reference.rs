@@ -35,10 +35,9 @@ impl Reference {
         let all = target.join("reference");
         fs::create_dir_all(&all).unwrap();
         let directory = all.join(version.number);
-        let lock = File::create(all.join(format!("{}.lock", version.number))).unwrap();
-        lock.lock().unwrap();
         let complete = directory.join(".complete");
         let this = Self { directory };
+        let _lock = this.lock();
         // The interpreter of an environment is a link, which may have gone stale.
         if complete.exists() && this.python().exists() {
             return this;
@@ -66,6 +65,20 @@ impl Reference {
         );
         fs::write(complete, version.number).unwrap();
         this
+    }
+
+    /// Keeps other tests, and the benchmark, from changing what is kept of this version.
+    pub(crate) fn lock(&self) -> File {
+        let lock = File::create(self.beside("lock")).unwrap();
+        lock.lock().unwrap();
+        lock
+    }
+
+    /// A file kept beside the installation, such as `0.19.0.lock`.
+    pub(crate) fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.directory.clone().into_os_string();
+        name.push(format!(".{suffix}"));
+        name.into()
     }
 
     pub(crate) fn program(&self) -> PathBuf {

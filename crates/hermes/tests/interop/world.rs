@@ -17,6 +17,24 @@ pub(crate) struct World {
     pub(crate) version: Version,
 }
 
+/// What the reference does in [`World::made_by_the_reference`].
+const RECIPE: [&[&str]; 4] = [
+    &["profile", "create", "coder"],
+    &["config", "set", "terminal.timeout", "99"],
+    &["config", "set", "model.default", "some/model"],
+    &["config", "set", "OPENROUTER_API_KEY", "v"],
+];
+
+/// Copies a tree with modes and links as they are.
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp")
+        .arg("-a")
+        .args([from, to])
+        .status()
+        .unwrap();
+    assert!(status.success(), "could not copy {}", from.display());
+}
+
 /// What a file system entry is and holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
@@ -35,13 +53,26 @@ impl World {
         }
     }
 
-    /// A home the reference has made: a profile, a setting, a model and a secret.
+    /// A home the reference has made: a profile, a setting, a model and a secret. It is made once
+    /// and copied, because the reference takes its time.
     pub(crate) fn made_by_the_reference(version: Version) -> Self {
         let world = Self::empty(version);
-        world.theirs(&["profile", "create", "coder"]);
-        world.theirs(&["config", "set", "terminal.timeout", "99"]);
-        world.theirs(&["config", "set", "model.default", "some/model"]);
-        world.theirs(&["config", "set", "OPENROUTER_API_KEY", "v"]);
+        let pattern = world.reference.beside("home");
+        let _lock = world.reference.lock();
+        let recipe = format!("{RECIPE:?}");
+        let mark = world.reference.beside("home.recipe");
+        if fs::read_to_string(&mark).ok().as_ref() == Some(&recipe) {
+            copy(&pattern.join("."), world.home());
+            return world;
+        }
+        for args in RECIPE {
+            world.theirs(args);
+        }
+        if pattern.exists() {
+            fs::remove_dir_all(&pattern).unwrap();
+        }
+        copy(world.home(), &pattern);
+        fs::write(mark, recipe).unwrap();
         world
     }
 
