@@ -1,7 +1,7 @@
 //! What every command gets: environment, place, and the settings, read when first asked for.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hermes_config::settings::FileState;
 use hermes_config::{Config, Environment, Sources, vars};
@@ -72,6 +72,14 @@ impl Context {
         EnvironmentBuilder::new(self.config(), &self.environment_facts())
     }
 
+    /// The settings of another profile of this installation, and what its children may know.
+    pub(crate) fn environment_of(&self, home: &Path) -> (Config, EnvironmentBuilder) {
+        let env = self.env.with(&vars::HERMES_HOME, home.as_os_str());
+        let config = Config::load_read_only(&Sources::new(&env, home));
+        let builder = EnvironmentBuilder::new(&config, &self.environment_facts());
+        (config, builder)
+    }
+
     /// What settings do not tell about children.
     pub(crate) fn environment_facts(&self) -> EnvironmentFacts {
         EnvironmentFacts {
@@ -135,7 +143,7 @@ impl Context {
     }
 
     /// A path as people write it.
-    pub(crate) fn display(&self, path: &std::path::Path) -> String {
+    pub(crate) fn display(&self, path: &Path) -> String {
         self.location.display(path)
     }
 

@@ -6,6 +6,7 @@
 //! prints a value, reads the process environment or changes a file, [`ensure_hermes_link`] apart.
 
 mod allow_list;
+mod build;
 mod class;
 mod hermes_link;
 mod names;

@@ -1,23 +1,14 @@
-//! Building a plan: the rules in their order.
+//! A plan: what is asked for, and what came of it.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
-use super::allow_list::{is_for_scripts, is_for_servers, speaks_of_secret};
+use super::build::Builder;
 use super::class::SpawnClass;
-use super::names::{
-    DIRECTORY_NAMES, FORCE_PREFIX, OWN_NAMES, RPC_NAMES, SESSION_NAMES, is_activation_marker,
-};
 use super::overlay::Overlay;
-use super::passthrough::{List, refusal};
-use super::path_value::{Tier4, search_path, tier4};
 use super::policy::EnvPolicy;
 use super::receipt::{Fate, Receipt};
 use super::rule::Rule;
-use super::tier::Tier;
 
 /// What a child is and what it may start from.
 #[derive(Clone, Copy)]
@@ -37,7 +28,7 @@ pub struct EnvRequest<'a> {
     pub skill_passthrough: Option<&'a BTreeSet<String>>,
     /// What the session's shells changed; for the agent's shells and scripts.
     pub overlay: Option<&'a Overlay>,
-    /// Identity of the conversation: names of [`SESSION_NAMES`], `None` for unbound. Others are
+    /// Identity of the conversation: names of [`super::SESSION_NAMES`], `None` for unbound. Others are
     /// not looked at.
     pub session: &'a [(String, Option<String>)],
     /// Whether the child runs in the background.
@@ -95,30 +86,14 @@ impl std::fmt::Debug for EnvPlan {
 impl EnvPlan {
     /// Applies the rules. Looks at the file system only to resolve paths; changes nothing.
     pub fn build(request: &EnvRequest<'_>) -> Self {
-        let mut builder = Builder {
-            request,
-            plan: Self {
-                variables: BTreeMap::new(),
-                receipt: Receipt::new(request.class),
-            },
-        };
-        builder.inherit();
-        if request.class != SpawnClass::McpServer {
-            builder.add_extra();
+        Builder::new(request).build()
+    }
+
+    pub(super) fn empty(class: SpawnClass) -> Self {
+        Self {
+            variables: BTreeMap::new(),
+            receipt: Receipt::new(class),
         }
-        builder.set_search_path();
-        builder.set_homes();
-        builder.set_session();
-        builder.set_marks();
-        if let Some(overlay) = request.overlay.filter(|_| request.class.takes_overlay()) {
-            builder.lay_over(overlay);
-            builder.set_search_path();
-        }
-        if request.class == SpawnClass::McpServer {
-            // Last: what the user wrote for this server beats our PATH and HOME.
-            builder.add_server_map();
-        }
-        builder.plan
     }
 
     /// What the child sees.
@@ -129,6 +104,10 @@ impl EnvPlan {
     /// The value the child sees.
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str)
+    }
+
+    pub(super) fn has(&self, name: &OsStr) -> bool {
+        self.variables.contains_key(name)
     }
 
     /// Why it sees that.
@@ -146,324 +125,24 @@ impl EnvPlan {
     /// Takes a variable away that would mislead the call site's program.
     #[must_use]
     pub fn without(mut self, name: &'static str) -> Self {
-        if self.variables.contains_key(OsStr::new(name)) {
+        if self.has(OsStr::new(name)) {
             self.strip(OsStr::new(name), Rule::Withheld);
         }
         self
     }
 
-    fn keep(&mut self, name: &OsStr, value: OsString, rule: Rule) {
+    pub(super) fn keep(&mut self, name: &OsStr, value: OsString, rule: Rule) {
         self.variables.insert(name.to_owned(), value);
         self.receipt.record(name, Fate::Kept, rule);
     }
 
-    fn set(&mut self, name: &OsStr, value: OsString, rule: Rule) {
+    pub(super) fn set(&mut self, name: &OsStr, value: OsString, rule: Rule) {
         self.variables.insert(name.to_owned(), value);
         self.receipt.record(name, Fate::Set, rule);
     }
 
-    fn strip(&mut self, name: &OsStr, rule: Rule) {
+    pub(super) fn strip(&mut self, name: &OsStr, rule: Rule) {
         self.variables.remove(name);
         self.receipt.record(name, Fate::Stripped, rule);
     }
-}
-
-struct Builder<'r, 'a> {
-    request: &'r EnvRequest<'a>,
-    plan: EnvPlan,
-}
-
-impl Builder<'_, '_> {
-    /// Steps 1 to 5: what of the parent's passes.
-    fn inherit(&mut self) {
-        for (name, value) in self.request.base {
-            match self.judge(&name.to_string_lossy()) {
-                Ok(rule) => self.place(name, value, rule, Fate::Kept),
-                Err(rule) => self.plan.strip(name, rule),
-            }
-        }
-    }
-
-    /// Whether an inherited name passes, and by which rule.
-    fn judge(&self, name: &str) -> Result<Rule, Rule> {
-        let EnvRequest { class, policy, .. } = *self.request;
-        if name == "HERMES_EXEC_ID" {
-            return Err(Rule::OtherCommand);
-        }
-        if let Some(tier) = Tier::of(name, policy) {
-            return match tier.kept_by(class) {
-                Some(rule) => Ok(rule),
-                None if tier.is_credential() => self.lifted(name).ok_or(tier.stripped_by()),
-                None => Err(tier.stripped_by()),
-            };
-        }
-        if DIRECTORY_NAMES.contains(&name) {
-            return Err(Rule::StaleDirectory);
-        }
-        if is_activation_marker(name) {
-            return self.operator_lets(name).ok_or(Rule::ActivationMarker);
-        }
-        match class {
-            SpawnClass::ScriptSandbox => self.judge_for_script(name),
-            SpawnClass::McpServer if is_for_servers(name) => Ok(Rule::AllowListed),
-            SpawnClass::McpServer => Err(Rule::NotAllowListed),
-            _ => Ok(Rule::Inherited),
-        }
-    }
-
-    fn judge_for_script(&self, name: &str) -> Result<Rule, Rule> {
-        if let Some(rule) = self.operator_lets(name).or_else(|| self.skill_lets(name)) {
-            Ok(rule)
-        } else if !is_for_scripts(name) {
-            Err(Rule::NotAllowListed)
-        } else if speaks_of_secret(name) {
-            Err(Rule::SecretName)
-        } else {
-            Ok(Rule::AllowListed)
-        }
-    }
-
-    /// Who lets an inherited credential through, if anyone.
-    fn lifted(&self, name: &str) -> Option<Rule> {
-        let EnvRequest {
-            class,
-            policy,
-            grants,
-            ..
-        } = *self.request;
-        let trusted = class == SpawnClass::ToolShell && policy.trusted_passthrough.contains(name);
-        let granted =
-            matches!(class, SpawnClass::Helper | SpawnClass::UserScript) && grants.contains(&name);
-        trusted
-            .then_some(Rule::TrustedPassthrough)
-            .or_else(|| granted.then_some(Rule::Granted))
-    }
-
-    fn operator_lets(&self, name: &str) -> Option<Rule> {
-        let EnvRequest { class, policy, .. } = *self.request;
-        let lets = class.takes_operator_passthrough()
-            && policy.passthrough.contains(name)
-            && refusal(name, List::Operator, policy).is_none();
-        lets.then_some(Rule::OperatorPassthrough)
-    }
-
-    fn skill_lets(&self, name: &str) -> Option<Rule> {
-        let EnvRequest { class, policy, .. } = *self.request;
-        let asked = self.request.skill_passthrough?.contains(name);
-        let lets = class.takes_skill_passthrough()
-            && asked
-            && refusal(name, List::Skill, policy).is_none();
-        lets.then_some(Rule::SkillPassthrough)
-    }
-
-    /// Puts a value in after tier 4 has seen it.
-    fn place(&mut self, name: &OsStr, value: &OsStr, rule: Rule, fate: Fate) {
-        match tier4(
-            &name.to_string_lossy(),
-            value,
-            &self.request.policy.own_install,
-        ) {
-            Tier4::Untouched if fate == Fate::Kept => self.plan.keep(name, value.to_owned(), rule),
-            Tier4::Untouched => self.plan.set(name, value.to_owned(), rule),
-            Tier4::Cut(rest) => self.plan.set(name, rest, Rule::OwnInstall),
-            Tier4::Gone => self.plan.strip(name, Rule::OwnInstall),
-        }
-    }
-
-    /// Step 6: what the call site brings.
-    fn add_extra(&mut self) {
-        for (name, value) in self.request.extra {
-            let text = name.to_string_lossy();
-            let (target, forced) = match text.strip_prefix(FORCE_PREFIX) {
-                Some(target) => (Cow::Owned(OsString::from(target)), true),
-                None => (Cow::Borrowed(name.as_os_str()), false),
-            };
-            if !is_representable(&target, value) {
-                self.plan.strip(name, Rule::Unrepresentable);
-                continue;
-            }
-            match self.judge_extra(&target.to_string_lossy(), value, forced) {
-                Ok(rule) => self.place(&target, value, rule, Fate::Set),
-                // Refusing an extra must not look like taking away what was inherited.
-                Err(rule) if !self.plan.variables.contains_key::<OsStr>(&target) => {
-                    self.plan.strip(&target, rule);
-                }
-                Err(_) => {}
-            }
-        }
-    }
-
-    fn judge_extra(&self, name: &str, value: &OsStr, forced: bool) -> Result<Rule, Rule> {
-        let EnvRequest { class, policy, .. } = *self.request;
-        if class == SpawnClass::ScriptSandbox && RPC_NAMES.contains(&name) {
-            return Ok(Rule::Given);
-        }
-        match Tier::of(name, policy) {
-            Some(tier) if tier.is_internal() || tier == Tier::Session => {
-                return Err(tier.stripped_by());
-            }
-            Some(tier)
-                if !forced && tier.kept_by(class).is_none() && self.lifted(name).is_none() =>
-            {
-                return Err(tier.stripped_by());
-            }
-            _ => {}
-        }
-        if is_activation_marker(name) && !forced && self.operator_lets(name).is_none() {
-            return Err(Rule::ActivationMarker);
-        }
-        if DIRECTORY_NAMES.contains(&name) {
-            // A worker is told its workspace; for everyone else the real directory counts.
-            let workspace = class == SpawnClass::Hermes && name == "TERMINAL_CWD";
-            let path = Path::new(value);
-            return if workspace && path.is_absolute() && path.is_dir() {
-                Ok(Rule::Given)
-            } else {
-                Err(Rule::StaleDirectory)
-            };
-        }
-        Ok(Rule::Given)
-    }
-
-    /// The map an MCP server has in the settings: the user wrote it.
-    fn add_server_map(&mut self) {
-        for (name, value) in self.request.extra {
-            let tier = Tier::of(&name.to_string_lossy(), self.request.policy);
-            if !is_representable(name, value) {
-                self.plan.strip(name, Rule::Unrepresentable);
-            } else if let Some(tier) = tier.filter(|tier| tier.is_internal()) {
-                self.plan.strip(name, tier.stripped_by());
-            } else {
-                self.plan.set(name, value.clone(), Rule::Given);
-            }
-        }
-    }
-
-    /// Step 7.
-    fn set_search_path(&mut self) {
-        let name = OsStr::new("PATH");
-        let before = self.plan.get(name).map(OsStr::to_owned);
-        let path = search_path(before.as_deref(), self.request.policy);
-        if before.as_ref() != Some(&path) {
-            self.plan.set(name, path, Rule::SearchPath);
-        }
-    }
-
-    /// Steps 8 and 9.
-    fn set_homes(&mut self) {
-        let EnvRequest { class, policy, .. } = *self.request;
-        if class != SpawnClass::McpServer {
-            let home = policy.hermes_home.clone().into_os_string();
-            self.put(OsStr::new("HERMES_HOME"), home, Rule::SessionHome);
-            let real = policy.child_home.real_home().to_owned().into_os_string();
-            self.put(OsStr::new("HERMES_REAL_HOME"), real, Rule::RealHome);
-        }
-        // Our own processes never change their HOME.
-        if class != SpawnClass::Hermes
-            && let Some(home) = policy.child_home.replacement()
-        {
-            let home = home.to_owned().into_os_string();
-            self.put(OsStr::new("HOME"), home, Rule::HomeMode);
-        }
-    }
-
-    /// Sets a value, or lets the inherited one stand if it is the same.
-    fn put(&mut self, name: &OsStr, value: OsString, rule: Rule) {
-        if self.plan.get(name) != Some(&value) {
-            self.plan.set(name, value, rule);
-        }
-    }
-
-    /// Step 10. What the parent had of these is gone already.
-    fn set_session(&mut self) {
-        if !self.request.class.knows_session() {
-            return;
-        }
-        for (name, value) in self.request.session {
-            if let (true, Some(value)) = (SESSION_NAMES.contains(&name.as_str()), value) {
-                let value = OsString::from(value);
-                if is_representable(OsStr::new(name), &value) {
-                    self.plan
-                        .set(OsStr::new(name), value, Rule::SessionIdentity);
-                }
-            }
-        }
-    }
-
-    /// Step 12.
-    fn set_marks(&mut self) {
-        if let Some(id) = self.request.exec_id {
-            let name = OsStr::new("HERMES_EXEC_ID");
-            self.plan.set(name, id.into(), Rule::CommandIdentity);
-        }
-        if self.request.background {
-            let name = OsStr::new("PYTHONUNBUFFERED");
-            self.plan.set(name, "1".into(), Rule::Unbuffered);
-        }
-        let term = self.plan.get("TERM");
-        if self.request.pty && term.is_none_or(|kind| kind.is_empty() || kind == "dumb") {
-            let name = OsStr::new("TERM");
-            self.plan
-                .set(name, "xterm-256color".into(), Rule::TerminalKind);
-        }
-    }
-
-    /// Step 13: the shells' own changes, start-up files first.
-    fn lay_over(&mut self, overlay: &Overlay) {
-        let layers = [
-            (&overlay.login, Rule::LoginShell),
-            (&overlay.session, Rule::SessionState),
-        ];
-        for (changes, rule) in layers {
-            for (name, change) in changes {
-                match self.judge_overlay(name, change.as_deref()) {
-                    Ok(()) => match change {
-                        Some(value) => self.place(name, value, rule, Fate::Set),
-                        None if self.plan.variables.contains_key(name) => {
-                            self.plan.strip(name, Rule::SessionUnset);
-                        }
-                        None => {}
-                    },
-                    // What was decided before stands; a name nobody had yet gets its line.
-                    Err(rule) if self.plan.receipt.of(name).is_none() => {
-                        self.plan.strip(name, rule);
-                    }
-                    Err(_) => {}
-                }
-            }
-        }
-    }
-
-    fn judge_overlay(&self, name: &OsStr, value: Option<&OsStr>) -> Result<(), Rule> {
-        let EnvRequest { class, policy, .. } = *self.request;
-        let text = name.to_string_lossy();
-        let tier = Tier::of(&text, policy);
-        let protected = tier.is_some_and(|tier| tier.is_internal() || tier == Tier::Session);
-        if protected || OWN_NAMES.contains(&text.as_ref()) {
-            return Err(Rule::Protected);
-        }
-        if !is_representable(name, value.unwrap_or_default()) {
-            return Err(Rule::Unrepresentable);
-        }
-        if is_activation_marker(&text) {
-            let ours = value.is_some_and(|value| policy.own_install.contains(Path::new(value)));
-            return if ours { Err(Rule::OwnInstall) } else { Ok(()) };
-        }
-        if class == SpawnClass::ScriptSandbox {
-            if let Some(tier) = tier {
-                return Err(tier.stripped_by());
-            }
-            return self.judge_for_script(&text).map(|_| ());
-        }
-        Ok(())
-    }
-}
-
-/// Whether the system can hand this pair to a program.
-fn is_representable(name: &OsStr, value: &OsStr) -> bool {
-    let name = name.as_bytes();
-    !name.is_empty()
-        && !name.contains(&b'=')
-        && !name.contains(&0)
-        && !value.as_bytes().contains(&0)
 }

@@ -6,6 +6,7 @@
 )]
 
 mod captured;
+mod env_on_every_path;
 mod lookup;
 mod signals;
 

@@ -133,6 +133,11 @@ impl EnvironmentBuilder {
         self.link_keychain
     }
 
+    /// Further entries of the real home that the profile's links to, as the settings have them.
+    pub fn link_entries(&self) -> &[PathBuf] {
+        &self.link_entries
+    }
+
     /// The environment of one child.
     pub fn plan(&self, class: SpawnClass, circumstances: &Circumstances<'_>) -> EnvPlan {
         let Circumstances {
@@ -170,10 +175,12 @@ impl EnvironmentBuilder {
         warnings::tell_once(&self.warnings);
     }
 
-    /// Makes the links that children rely on. What fails is logged once and stops nothing.
-    pub fn make_links(&self) {
+    /// Makes the links that children rely on. What fails is logged once, given back, and stops
+    /// nothing.
+    pub fn make_links(&self) -> Vec<String> {
         let warnings = links::make(&self.policy, self.link_keychain, &self.link_entries);
         warnings::tell_once(&warnings);
+        warnings
     }
 }
 

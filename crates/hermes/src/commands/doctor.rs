@@ -1,31 +1,50 @@
-//! `hermes doctor`: checks as a table or as JSON. Read-only without `--fix`.
+//! `hermes doctor`: checks as a table or as JSON. Read-only without `--fix`. With `--child-env`, the
+//! receipt of a child environment instead.
 
 use std::process::ExitCode;
 
+use hermes_proc::SpawnClass;
+use hermes_proc::env::{Fate, Receipt, ReceiptRow};
+use hermes_terminal::environment::Circumstances;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::doctor::{Row, apply_fixes, examine};
 use crate::error::{CommandError, Result};
-use crate::ui::{Mark, heading};
+use crate::ui::{Mark, Table, cut, heading};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Mend what can be mended safely
     #[arg(long)]
     fix: bool,
+    /// Look at the child environments of every profile
+    #[arg(long)]
+    all_profiles: bool,
+    /// Show which variables children of a class get, and why (A to G; A if no class is given)
+    #[arg(
+        long,
+        value_name = "CLASS",
+        num_args = 0..=1,
+        default_missing_value = "A",
+        conflicts_with_all = ["fix", "all_profiles"]
+    )]
+    child_env: Option<SpawnClass>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let mut rows = examine(context);
+    if let Some(class) = args.child_env {
+        return child_env(context, class, args.json);
+    }
+    let mut rows = examine(context, args.all_profiles);
     let mut fixed = Vec::new();
     if args.fix {
         fixed = apply_fixes(context, &rows);
         // A fresh look: settings and files are not what they were.
-        rows = examine(&context.anew());
+        rows = examine(&context.anew(), args.all_profiles);
     }
     let problems = rows.iter().filter(|row| row.mark == Mark::Problem).count();
     if args.json {
@@ -42,6 +61,64 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     } else {
         Err(CommandError::silent())
     }
+}
+
+/// Columns of a name; with fate and rule a line has at most 80.
+const NAME_WIDTH: usize = 34;
+
+fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<ExitCode> {
+    let builder = context.environment();
+    for warning in builder.warnings() {
+        context.printer.warn(warning, None)?;
+    }
+    let circumstances = Circumstances {
+        // The agent's commands are told apart by it; a real one is random.
+        exec_id: runs_for_agent(class).then_some("0000000000000000"),
+        ..Circumstances::default()
+    };
+    let plan = builder.plan(class, &circumstances);
+    if as_json {
+        context.printer.json(&plan.receipt().to_json())?;
+    } else {
+        context
+            .printer
+            .out(&child_env_table(context, plan.receipt()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runs_for_agent(class: SpawnClass) -> bool {
+    matches!(class, SpawnClass::ToolShell | SpawnClass::ScriptSandbox)
+}
+
+fn child_env_table(context: &Context, receipt: &Receipt) -> String {
+    let class = receipt.class();
+    let title = format!("Child environment, class {class}: {}", class.describe());
+    let mut rows: Vec<ReceiptRow<'_>> = receipt.rows().collect();
+    // What is missing first: that is what people come here for.
+    rows.sort_by_key(|row| match row.fate {
+        Fate::Stripped => 0,
+        Fate::Set => 1,
+        Fate::Kept => 2,
+    });
+    let mut table = Table::new(&["Variable", "Fate", "Rule"]);
+    for row in rows {
+        let name: String = row.name.to_string_lossy().escape_debug().collect();
+        table.row(vec![
+            cut(&name, NAME_WIDTH),
+            row.fate.name().to_owned(),
+            row.rule.text().to_owned(),
+        ]);
+    }
+    let count = |fate| receipt.count(fate);
+    format!(
+        "{}\n\n{}\n{} stripped, {} set, {} kept. Values are never shown.\n",
+        heading(&context.printer, &title),
+        table.render(),
+        count(Fate::Stripped),
+        count(Fate::Set),
+        count(Fate::Kept),
+    )
 }
 
 fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {

@@ -5,7 +5,7 @@ use hermes_home::Aliases;
 
 use super::row::{Fix, Row};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 
 /// Applies every repair the rows offer; says what was done, and what could not be.
 pub(crate) fn apply_fixes(context: &Context, rows: &[Row]) -> Vec<String> {
@@ -36,6 +36,7 @@ fn describe(context: &Context, fix: &Fix) -> String {
         Fix::MigrateConfig => "migrate config.yaml".to_owned(),
         Fix::MoveVariables(names) => format!("move {} to .env", names.join(", ")),
         Fix::RemoveAlias(name) => format!("remove the alias {name}"),
+        Fix::MakeLinks(home) => format!("make the links of {}", context.display(home)),
     }
 }
 
@@ -53,6 +54,12 @@ fn apply(context: &Context, fix: &Fix) -> Result<String> {
         }
         Fix::RemoveAlias(name) => {
             Aliases::of(&context.location).remove(name)?;
+        }
+        Fix::MakeLinks(home) => {
+            let failed = context.environment_of(home).1.make_links();
+            if !failed.is_empty() {
+                return Err(CommandError::user(failed.join("; ")));
+            }
         }
     }
     Ok(describe(context, fix))

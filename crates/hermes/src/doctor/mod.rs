@@ -12,6 +12,8 @@ mod fix;
 mod profiles;
 mod row;
 mod runtime;
+mod skill_needs;
+mod subprocess;
 mod tools;
 
 pub(crate) use facts::{configured_platforms, cron_jobs, install_method, terminal_backend};
@@ -20,8 +22,9 @@ pub(crate) use row::Row;
 
 use crate::context::Context;
 
-/// All checks, in the order they are shown.
-pub(crate) fn examine(context: &Context) -> Vec<Row> {
+/// All checks, in the order they are shown; those of child environments for the profile in use, or
+/// for each.
+pub(crate) fn examine(context: &Context, all_profiles: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     runtime::check(context, &mut rows);
     config_files::check(context, &mut rows);
@@ -29,6 +32,7 @@ pub(crate) fn examine(context: &Context) -> Vec<Row> {
     databases::check(context, &mut rows);
     command::check(context, &mut rows);
     tools::check(context, &mut rows);
+    subprocess::check(context, all_profiles, &mut rows);
     profiles::check(context, &mut rows);
     rows
 }

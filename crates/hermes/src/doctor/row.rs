@@ -32,6 +32,8 @@ pub(crate) enum Fix {
     MoveVariables(Vec<String>),
     /// Remove a wrapper whose profile is gone.
     RemoveAlias(String),
+    /// Make the links that children of this home rely on.
+    MakeLinks(PathBuf),
 }
 
 impl Row {
