@@ -56,6 +56,8 @@ vars! {
     TERMINAL_CWD;
     /// Overrides the setting `terminal.timeout`.
     TERMINAL_TIMEOUT;
+    /// Largest time limit, in seconds, that a foreground command may name; unset means 600.
+    TERMINAL_MAX_FOREGROUND_TIMEOUT;
     /// Overrides the setting `terminal.lifetime_seconds`.
     TERMINAL_LIFETIME_SECONDS;
     /// Overrides the setting `terminal.home_mode`.
