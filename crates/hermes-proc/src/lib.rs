@@ -10,7 +10,11 @@ pub mod home;
 mod identity;
 mod linux;
 mod lookup;
+mod pty;
+mod session;
 mod signal;
+mod tree;
+mod wake;
 
 pub use child::{Captured, ChildSpec};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
@@ -20,4 +24,8 @@ pub use identity::{
     is_same_live_process, is_zombie, pids_of_user, start_time_of,
 };
 pub use lookup::find_on_path;
+pub use pty::Pty;
+pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};
+pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
+pub use wake::Wake;

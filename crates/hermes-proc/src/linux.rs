@@ -20,6 +20,10 @@ pub(crate) struct Stat {
     pub(crate) state: u8,
     /// Parent's pid.
     pub(crate) parent: u32,
+    /// Process group.
+    pub(crate) group: u32,
+    /// Session.
+    pub(crate) session: u32,
     /// Clock ticks from boot to start.
     pub(crate) start_time: u64,
 }
@@ -94,11 +98,15 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
     let mut fields = rest.split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
     let parent = fields.next()?.parse().ok()?;
-    // State is field 3 and the parent field 4, so field 22 is the eighteenth after it.
-    let start_time = fields.nth(17)?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    // State is field 3 and the session field 6, so field 22 is the sixteenth after it.
+    let start_time = fields.nth(15)?.parse().ok()?;
     Some(Stat {
         state,
         parent,
+        group,
+        session,
         start_time,
     })
 }
@@ -108,7 +116,7 @@ mod tests {
     use super::*;
 
     fn line(name: &str) -> String {
-        format!("42 ({name}) S 7 42 42 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 1 2 3\n")
+        format!("42 ({name}) S 7 42 41 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 987654 1 2 3\n")
     }
 
     #[test]
@@ -116,6 +124,8 @@ mod tests {
         let expected = Some(Stat {
             state: b'S',
             parent: 7,
+            group: 42,
+            session: 41,
             start_time: 987_654,
         });
         for name in ["bash", "a b", ") R 1 2 3", "((", "x)\n(y"] {

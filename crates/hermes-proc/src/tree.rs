@@ -1,0 +1,256 @@
+//! All processes of one command, and ending them.
+//!
+//! A command's processes are its session leader, the leader's descendants, whoever is in its session
+//! or group, and whoever carries its mark in the environment: a daemon that forked twice and made a
+//! session of its own is still found by the last. Each is remembered with its start time, and nothing
+//! is ever signalled whose start time is another. Killing is reported as done only when nobody is
+//! left.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::linux::{self, Stat};
+use crate::{ProcessHandle, ProcessIdentity, ancestors_of_self};
+
+/// The variable that marks every process of one command.
+const MARK: &str = "HERMES_EXEC_ID";
+/// How long one process is waited for before the table is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
+/// Which processes belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessTree {
+    /// The session leader.
+    pub leader: u32,
+    /// When it started, in clock ticks since boot.
+    pub start_time: u64,
+    /// The value of `HERMES_EXEC_ID` in the environments of its processes.
+    pub mark: String,
+    /// Whether the leader is a child of ours that nobody has reaped: then its group can be
+    /// signalled as a whole, because the number cannot have been given out again.
+    pub leader_is_ours: bool,
+}
+
+/// How patient a kill is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KillTiming {
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+    /// From SIGKILL to giving up.
+    pub patience: Duration,
+    /// Whether SIGKILL is sent at all.
+    pub force: bool,
+}
+
+impl Default for KillTiming {
+    fn default() -> Self {
+        Self {
+            grace: Duration::from_secs(1),
+            patience: Duration::from_secs(2),
+            force: true,
+        }
+    }
+}
+
+/// What a kill left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KillOutcome {
+    /// Processes that are still there.
+    pub survivors: Vec<u32>,
+    /// Whether SIGKILL was needed.
+    pub forced: bool,
+}
+
+/// SIGTERM to the group, then SIGKILL to the group, then SIGKILL to everyone who got away.
+pub fn kill_tree(tree: &ProcessTree, timing: KillTiming) -> KillOutcome {
+    let mut hunt = Hunt::new(tree);
+    hunt.look();
+    hunt.signal_group(Signal::TERM);
+    let mut forced = false;
+    if !hunt.wait(timing.grace, Member::InGroup) && timing.force {
+        forced = true;
+        hunt.signal_group(Signal::KILL);
+        hunt.wait(timing.patience, Member::InGroup);
+    }
+    if timing.force {
+        let deadline = Instant::now() + timing.patience;
+        // Someone who forks faster than we look is found in the next round.
+        while hunt.look() && Instant::now() < deadline {
+            forced = true;
+            hunt.kill_each();
+            hunt.wait(LOOK_AGAIN, Member::Any);
+        }
+    }
+    hunt.look();
+    KillOutcome {
+        survivors: hunt.alive.keys().copied().collect(),
+        forced,
+    }
+}
+
+impl ProcessTree {
+    /// The pids of all its live processes.
+    pub fn members(&self) -> Vec<u32> {
+        let mut hunt = Hunt::new(self);
+        hunt.look();
+        hunt.alive.into_keys().collect()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Member {
+    InGroup,
+    Any,
+}
+
+struct Hunt<'a> {
+    tree: &'a ProcessTree,
+    boot_id: String,
+    spared: Vec<u32>,
+    /// Everyone ever found, with start time.
+    known: BTreeMap<u32, u64>,
+    /// Those of them who live, as of the last look.
+    alive: BTreeMap<u32, Stat>,
+}
+
+impl<'a> Hunt<'a> {
+    fn new(tree: &'a ProcessTree) -> Self {
+        let mut spared = ancestors_of_self();
+        spared.push(std::process::id());
+        Self {
+            tree,
+            boot_id: linux::boot_id().unwrap_or_default(),
+            spared,
+            known: BTreeMap::from([(tree.leader, tree.start_time)]),
+            alive: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the process table again; says whether anyone lives.
+    fn look(&mut self) -> bool {
+        let table = self.table();
+        self.alive.clear();
+        let mut unknown: Vec<(u32, Stat)> = Vec::new();
+        for (pid, stat) in table {
+            if self.known.get(&pid) == Some(&stat.start_time) || self.belongs(pid, stat) {
+                self.add(pid, stat);
+            } else {
+                unknown.push((pid, stat));
+            }
+        }
+        // Children of members are members, at any depth.
+        loop {
+            let (found, rest): (Vec<_>, Vec<_>) = unknown
+                .into_iter()
+                .partition(|(_, stat)| self.alive.contains_key(&stat.parent));
+            unknown = rest;
+            if found.is_empty() {
+                break;
+            }
+            for (pid, stat) in found {
+                self.add(pid, stat);
+            }
+        }
+        self.alive.retain(|_, stat| !stat.has_ended());
+        !self.alive.is_empty()
+    }
+
+    fn add(&mut self, pid: u32, stat: Stat) {
+        self.known.insert(pid, stat.start_time);
+        self.alive.insert(pid, stat);
+    }
+
+    /// Everyone of this user who started no earlier than the leader, ourselves and our ancestors
+    /// apart. Zombies are in it: their children may live.
+    fn table(&self) -> Vec<(u32, Stat)> {
+        linux::pids_of_user(rustix::process::geteuid().as_raw())
+            .into_iter()
+            .filter(|pid| !self.spared.contains(pid))
+            .filter_map(|pid| Some((pid, linux::stat(pid)?)))
+            .filter(|(_, stat)| stat.start_time >= self.tree.start_time)
+            .collect()
+    }
+
+    fn belongs(&self, pid: u32, stat: Stat) -> bool {
+        let leader = self.tree.leader;
+        (pid != leader && (stat.session == leader || stat.group == leader))
+            || (!self.tree.mark.is_empty() && self.is_marked(pid))
+    }
+
+    fn is_marked(&self, pid: u32) -> bool {
+        linux::environment(pid).is_some_and(|variables| {
+            variables
+                .iter()
+                .any(|(name, value)| name == MARK && value.as_bytes() == self.tree.mark.as_bytes())
+        })
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        let group = i32::try_from(self.tree.leader).ok().and_then(Pid::from_raw);
+        if let (true, Some(group)) = (self.tree.leader_is_ours, group) {
+            // No such group: everyone has ended already, which is what we want.
+            let _: Result<(), _> = kill_process_group(group, signal);
+            return;
+        }
+        for (pid, stat) in &self.alive {
+            if stat.group == self.tree.leader {
+                self.send(*pid, stat.start_time, signal);
+            }
+        }
+    }
+
+    fn kill_each(&self) {
+        for (pid, stat) in &self.alive {
+            self.send(*pid, stat.start_time, Signal::KILL);
+        }
+    }
+
+    fn send(&self, pid: u32, start_time: u64, signal: Signal) {
+        let Some(handle) = self.open(pid, start_time) else {
+            return;
+        };
+        // Who may not be signalled (a program with other rights) is reported as a survivor.
+        let sent = if signal == Signal::KILL {
+            handle.kill()
+        } else {
+            handle.terminate()
+        };
+        drop(sent);
+    }
+
+    fn open(&self, pid: u32, start_time: u64) -> Option<ProcessHandle> {
+        let identity = ProcessIdentity {
+            pid,
+            start_time,
+            boot_id: self.boot_id.clone(),
+        };
+        ProcessHandle::open(&identity).ok().flatten()
+    }
+
+    /// Waits until none of these is left; `false` if someone is at the deadline.
+    fn wait(&mut self, limit: Duration, whom: Member) -> bool {
+        let deadline = Instant::now() + limit;
+        loop {
+            self.look();
+            let leader = self.tree.leader;
+            let next = self
+                .alive
+                .iter()
+                .find(|(_, stat)| whom == Member::Any || stat.group == leader);
+            let Some((&pid, &stat)) = next else {
+                return true;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if let Some(handle) = self.open(pid, stat.start_time) {
+                // An error here is one more look at the table.
+                drop(handle.wait_for_exit(left.min(LOOK_AGAIN)));
+            }
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Runs one shell to its end: output, report, time, interrupts.
+//!
+//! One process, no thread, no file: a loop over descriptors that wakes only when something happens.
+//! When it returns after a timeout or an interrupt, nothing of the command is left, or the names of
+//! the survivors are in the result.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hermes_proc::{
+    Ended, KillTiming, ProcessTree, SessionChild, SessionSpec, StandardStreams, Wake, kill_tree,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+
+use super::report;
+use super::script::{Channels, Script, prologue};
+use super::shell::Shell;
+
+/// Output that pauses for this long after the shell has ended belongs to something it left behind.
+const SILENCE: Duration = Duration::from_millis(300);
+/// Something left behind that never pauses is not listened to for longer than this.
+const LONGEST_DRAIN: Duration = Duration::from_secs(3);
+/// How often a caller hears that the command still runs.
+const PROGRESS: Duration = Duration::from_secs(10);
+/// Room in the output pipe: fewer wake-ups for commands that print a lot.
+const PIPE_SIZE: usize = 256 * 1024;
+const CHUNK: usize = 64 * 1024;
+
+/// One shell to run.
+pub(crate) struct ShellRun<'a> {
+    pub(crate) shell: &'a Shell,
+    /// Whether the shell reads the start-up files of a login.
+    pub(crate) login: bool,
+    pub(crate) script: &'a Script<'a>,
+    pub(crate) cwd: &'a Path,
+    pub(crate) variables: &'a [(OsString, OsString)],
+    /// Value of `HERMES_EXEC_ID` among the variables.
+    pub(crate) mark: &'a str,
+    /// What the command reads; nothing if empty.
+    pub(crate) input: &'a [u8],
+    pub(crate) limit: Duration,
+    pub(crate) interrupts: &'a [&'a Wake],
+    pub(crate) on_progress: Option<&'a dyn Fn()>,
+}
+
+/// How the shell came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finish {
+    /// By itself, or by a signal that was not ours.
+    Ended(Ended),
+    /// Killed at its time limit.
+    TimedOut,
+    /// Killed because someone raised a flag.
+    Interrupted,
+}
+
+/// What a shell left.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) finish: Finish,
+    /// What came through the report pipe.
+    pub(crate) report: Vec<u8>,
+    /// Processes that could not be killed.
+    pub(crate) survivors: Vec<u32>,
+}
+
+impl ShellRun<'_> {
+    /// Starts the shell and passes its output on until it has ended. An error means that nothing
+    /// was run.
+    pub(crate) fn run(&self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+        let (child, pipes) = self.start()?;
+        let watch = Watch {
+            run: self,
+            child,
+            pipes,
+            started: Instant::now(),
+            written: 0,
+            report: Vec::new(),
+            chunk: vec![0; CHUNK],
+        };
+        watch.until_end(sink)
+    }
+
+    fn start(&self) -> hermes_proc::Result<(SessionChild, Pipes)> {
+        let failed = |source: io::Error| hermes_proc::Error::Start {
+            program: self.shell.path.clone(),
+            source,
+        };
+        let (output, child_output) = pipe().map_err(failed)?;
+        // A smaller pipe works as well.
+        let _: Result<usize, Errno> = fcntl_setpipe_size(&output, PIPE_SIZE);
+        let (report, child_report) = pipe().map_err(failed)?;
+        let (child_input, input) = if self.input.is_empty() {
+            (None, None)
+        } else {
+            let (child, ours) = pipe().map_err(failed)?;
+            rustix::io::ioctl_fionbio(&ours, true).map_err(|errno| failed(errno.into()))?;
+            (Some(child), Some(ours))
+        };
+        let child_report = out_of_the_way(child_report).map_err(failed)?;
+        let memory = memory_file().and_then(out_of_the_way).map_err(failed)?;
+        let channels = Channels {
+            script: memory.as_raw_fd(),
+            report: Some(child_report.as_raw_fd()),
+            gate: None,
+        };
+        fill(&memory, &self.script.text(self.shell.kind, channels)).map_err(failed)?;
+        let spec = SessionSpec {
+            program: &self.shell.path,
+            args: shell_arguments(self.shell, self.login, &prologue(self.shell.kind, channels)),
+            cwd: self.cwd,
+            variables: self.variables,
+            streams: StandardStreams {
+                input: child_input,
+                output: Some(child_output),
+                is_terminal: false,
+            },
+            inherited: vec![memory, child_report],
+            ends_with_us: true,
+        };
+        let child = spec.start()?;
+        let pipes = Pipes {
+            output: Some(output),
+            report: Some(report),
+            input,
+        };
+        Ok((child, pipes))
+    }
+}
+
+/// Arguments with which a shell runs a prologue.
+pub(crate) fn shell_arguments(shell: &Shell, login: bool, prologue: &str) -> Vec<OsString> {
+    let mut args: Vec<OsString> = Vec::new();
+    let is_bash = shell.kind == super::shell::ShellKind::Bash;
+    if is_bash && !login {
+        args.extend(["--norc", "--noprofile"].map(OsString::from));
+    }
+    if login {
+        args.push("-l".into());
+    }
+    args.extend(["-c", prologue, if is_bash { "bash" } else { "sh" }].map(OsString::from));
+    args
+}
+
+struct Pipes {
+    output: Option<OwnedFd>,
+    report: Option<OwnedFd>,
+    input: Option<OwnedFd>,
+}
+
+struct Watch<'a> {
+    run: &'a ShellRun<'a>,
+    child: SessionChild,
+    pipes: Pipes,
+    started: Instant,
+    written: usize,
+    report: Vec<u8>,
+    chunk: Vec<u8>,
+}
+
+/// Which descriptors have something to say.
+#[derive(Default)]
+struct Ready {
+    output: bool,
+    report: bool,
+    input: bool,
+    exit: bool,
+    interrupt: bool,
+}
+
+impl Watch<'_> {
+    fn until_end(mut self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+        let deadline = self.started + self.run.limit;
+        let mut next_progress = self.started + PROGRESS;
+        loop {
+            let now = Instant::now();
+            if now >= deadline {
+                return self.kill(Finish::TimedOut, sink);
+            }
+            if now >= next_progress {
+                next_progress = now + PROGRESS;
+                if let Some(tell) = self.run.on_progress {
+                    tell();
+                }
+            }
+            let wait = deadline.min(next_progress).saturating_duration_since(now);
+            let ready = self.poll(wait, true)?;
+            if ready.interrupt {
+                return self.kill(Finish::Interrupted, sink);
+            }
+            if ready.input {
+                self.feed();
+            }
+            if ready.report {
+                self.read_report();
+            }
+            if ready.output {
+                self.read_output(sink);
+            }
+            if ready.exit {
+                return self.after_exit(sink);
+            }
+        }
+    }
+
+    /// The shell has ended; what it wrote is still in the pipes.
+    fn after_exit(mut self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+        let end = Instant::now() + LONGEST_DRAIN;
+        while self.pipes.output.is_some() && Instant::now() < end {
+            let ready = self.poll(SILENCE, false)?;
+            if ready.report {
+                self.read_report();
+            }
+            if ready.output {
+                self.read_output(sink);
+            } else if !ready.report {
+                break;
+            }
+        }
+        self.drain_report()?;
+        self.end(None, Vec::new())
+    }
+
+    fn kill(mut self, finish: Finish, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+        let tree = ProcessTree {
+            leader: self.child.pid(),
+            start_time: self.child.start_time(),
+            mark: self.run.mark.to_owned(),
+            leader_is_ours: true,
+        };
+        let killed = kill_tree(&tree, KillTiming::default());
+        // Only what is in the pipe already: a survivor may hold it open for ever.
+        while self.pipes.output.is_some() && self.poll(Duration::ZERO, false)?.output {
+            self.read_output(sink);
+        }
+        if killed.survivors.contains(&tree.leader) {
+            // Waiting for it would take as long as the kernel needs; the result says who is left.
+            return Ok(Outcome {
+                finish,
+                report: Vec::new(),
+                survivors: killed.survivors,
+            });
+        }
+        self.end(Some(finish), killed.survivors)
+    }
+
+    fn end(self, finish: Option<Finish>, survivors: Vec<u32>) -> hermes_proc::Result<Outcome> {
+        let ended = self.child.reap()?;
+        Ok(Outcome {
+            finish: finish.unwrap_or(Finish::Ended(ended)),
+            report: self.report,
+            survivors,
+        })
+    }
+
+    fn poll(&self, wait: Duration, running: bool) -> hermes_proc::Result<Ready> {
+        let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(6);
+        let output = push(
+            &mut watched,
+            self.pipes.output.as_ref().map(AsFd::as_fd),
+            PollFlags::IN,
+        );
+        let report = push(
+            &mut watched,
+            self.pipes.report.as_ref().map(AsFd::as_fd),
+            PollFlags::IN,
+        );
+        let input = push(
+            &mut watched,
+            self.pipes.input.as_ref().map(AsFd::as_fd),
+            PollFlags::OUT,
+        );
+        let exit = push(
+            &mut watched,
+            running.then(|| self.child.exit_descriptor()),
+            PollFlags::IN,
+        );
+        let first_interrupt = watched.len();
+        if running {
+            for interrupt in self.run.interrupts {
+                push(&mut watched, Some(interrupt.as_fd()), PollFlags::IN);
+            }
+        }
+        match poll(&mut watched, Some(&timespec(wait))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => {
+                return Err(hermes_proc::Error::Wait {
+                    program: self.run.shell.path.clone(),
+                    source: errno.into(),
+                });
+            }
+        }
+        let is_ready = |place: Option<usize>| {
+            place
+                .and_then(|place| watched.get(place))
+                .is_some_and(|fd| !fd.revents().is_empty())
+        };
+        Ok(Ready {
+            output: is_ready(output),
+            report: is_ready(report),
+            input: is_ready(input),
+            exit: is_ready(exit),
+            interrupt: watched
+                .iter()
+                .skip(first_interrupt)
+                .any(|fd| !fd.revents().is_empty()),
+        })
+    }
+
+    fn read_output(&mut self, sink: &mut dyn FnMut(&[u8])) {
+        if let Some(bytes) = read_into(&mut self.chunk, &mut self.pipes.output) {
+            sink(bytes);
+        }
+    }
+
+    fn read_report(&mut self) {
+        if let Some(bytes) = read_into(&mut self.chunk, &mut self.pipes.report) {
+            // Beyond the bound it is read on, so that the shell can end, and not kept.
+            if self.report.len() <= report::LONGEST {
+                self.report.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    fn drain_report(&mut self) -> hermes_proc::Result<()> {
+        self.pipes.output = None;
+        self.pipes.input = None;
+        while self.pipes.report.is_some() && self.poll(Duration::ZERO, false)?.report {
+            self.read_report();
+        }
+        if self.report.len() > report::LONGEST {
+            tracing::warn!("the shell's state is too large to be kept");
+            self.report.clear();
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self) {
+        let Some(input) = &self.pipes.input else {
+            return;
+        };
+        let rest = self.run.input.get(self.written..).unwrap_or_default();
+        match rustix::io::write(input, rest) {
+            Ok(count) => self.written += count,
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            // The command does not read any more.
+            Err(_) => self.written = self.run.input.len(),
+        }
+        if self.written >= self.run.input.len() {
+            self.pipes.input = None;
+        }
+    }
+}
+
+fn push<'fd>(
+    watched: &mut Vec<PollFd<'fd>>,
+    descriptor: Option<BorrowedFd<'fd>>,
+    flags: PollFlags,
+) -> Option<usize> {
+    let place = watched.len();
+    watched.push(PollFd::from_borrowed_fd(descriptor?, flags));
+    Some(place)
+}
+
+/// Reads once; closes the pipe at its end.
+fn read_into<'c>(chunk: &'c mut [u8], pipe: &mut Option<OwnedFd>) -> Option<&'c [u8]> {
+    let read = rustix::io::read(pipe.as_ref()?, &mut *chunk);
+    match read {
+        Ok(0) => {
+            *pipe = None;
+            None
+        }
+        Ok(count) => chunk.get(..count),
+        Err(Errno::INTR | Errno::AGAIN) => None,
+        Err(_) => {
+            *pipe = None;
+            None
+        }
+    }
+}
+
+pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+/// A file that exists in memory only and has no name.
+pub(crate) fn memory_file() -> io::Result<OwnedFd> {
+    Ok(rustix::fs::memfd_create(
+        c"hermes-script",
+        rustix::fs::MemfdFlags::CLOEXEC,
+    )?)
+}
+
+/// Writes to the beginning of a file and leaves its position there.
+pub(crate) fn fill(file: &OwnedFd, text: &[u8]) -> io::Result<()> {
+    let mut offset = 0;
+    while let Some(rest) = text.get(offset..).filter(|rest| !rest.is_empty()) {
+        offset += rustix::io::pwrite(file, rest, offset as u64)?;
+    }
+    Ok(())
+}
+
+/// The same descriptor under a number that no command uses by itself.
+pub(crate) fn out_of_the_way(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    const FIRST: i32 = 100;
+    Ok(rustix::io::fcntl_dupfd_cloexec(&descriptor, FIRST)?)
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}

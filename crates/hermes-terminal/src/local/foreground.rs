@@ -1,0 +1,273 @@
+//! One foreground command in its session.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Terminal;
+use super::context::{SpawnRequest, ToolContext};
+use super::directory::{is_enterable, nearest_enterable, resolve_workdir};
+use super::engine::{Finish, Outcome, ShellRun};
+use super::random_id::random_hex;
+use super::report::{Report, report_nonce};
+use super::script::Script;
+use crate::output::{Collector, CollectorOptions};
+use crate::session::{Session, ShellState, StateDelta, changed_definitions, difference};
+
+/// A command to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Foreground<'a> {
+    /// Shell text.
+    pub command: &'a str,
+    /// Directory for this command only.
+    pub workdir: Option<&'a str>,
+    /// Time limit.
+    pub limit: Duration,
+    /// What it reads.
+    pub input: &'a [u8],
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForegroundResult {
+    /// Text for the reader.
+    pub output: String,
+    /// 124 for a timeout, 130 for an interrupt, −n for signal n, −1 if it did not start.
+    pub exit_code: i32,
+    /// Why it did not start, or what is left of it.
+    pub error: Option<String>,
+    /// That it ran somewhere else than expected.
+    pub cwd_note: Option<String>,
+    /// Where the whole output is.
+    pub full_output: Option<PathBuf>,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
+/// The place a command runs in.
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) note: Option<String>,
+}
+
+impl Terminal {
+    /// Runs a command to its end.
+    pub fn run_foreground(
+        &self,
+        foreground: Foreground<'_>,
+        context: &ToolContext<'_>,
+    ) -> ForegroundResult {
+        let _counted = self.count_in();
+        let session = self
+            .sessions
+            .get(context.session, &self.settings.start_directory);
+        self.ensure_login(&session, context);
+        let place = match self.place(&session, foreground.workdir, context) {
+            Ok(place) => place,
+            Err(refused) => return refused,
+        };
+        let state = session.snapshot();
+        let mark = random_hex(16);
+        let variables = self.variables(
+            context,
+            SpawnRequest {
+                session: context.session,
+                overlay: &state.overlay,
+                background: false,
+                pty: false,
+                exec_id: &mark,
+            },
+        );
+        let nonce = report_nonce();
+        let script = Script {
+            state: &state,
+            command: foreground.command.as_bytes(),
+            nonce: &nonce,
+        };
+        let attempt = Attempt {
+            script: &script,
+            cwd: &place.path,
+            variables: &variables,
+            mark: &mark,
+            foreground,
+        };
+        let mut collector = Collector::new(CollectorOptions {
+            most: self.settings.shown_output,
+            full_output: Some(self.output_directory().join(format!("{mark}.log"))),
+            redactor: self.redactor.clone(),
+        });
+        let outcome = match self.attempt(&attempt, context, &mut collector) {
+            Ok(outcome) => outcome,
+            Err(error) => return not_started(&error, place.note),
+        };
+        if let Some(report) = Report::parse(&outcome.report, &nonce) {
+            let delta = state_delta(report, &state, &variables, &place.path);
+            session.update(|state| state.apply(delta));
+        }
+        let collected = collector.finish(context.transform_output);
+        result(&outcome, foreground.limit, collected, place.note)
+    }
+
+    /// Where a command runs; the session moves along if its directory is gone.
+    pub(crate) fn place(
+        &self,
+        session: &Session,
+        workdir: Option<&str>,
+        context: &ToolContext<'_>,
+    ) -> Result<Place, ForegroundResult> {
+        let cwd = session.snapshot().cwd;
+        if let Some(workdir) = workdir {
+            let home = context.environment.child_home();
+            let path = resolve_workdir(workdir, &cwd, &home);
+            if is_enterable(&path) {
+                return Ok(Place { path, note: None });
+            }
+            return Err(ForegroundResult {
+                output: format!("{}: no such directory", path.display()),
+                exit_code: 126,
+                error: None,
+                cwd_note: None,
+                full_output: None,
+                interrupted: false,
+            });
+        }
+        let path = nearest_enterable(&cwd, &self.settings.temp_directory);
+        if path == cwd {
+            return Ok(Place { path, note: None });
+        }
+        session.update(|state| state.cwd.clone_from(&path));
+        let note = format!(
+            "{} is gone or cannot be entered; the command ran in {}, which is now the working directory.",
+            cwd.display(),
+            path.display()
+        );
+        Ok(Place {
+            path,
+            note: Some(note),
+        })
+    }
+
+    /// Runs the shell, and tries again later if the system could not start it. What has started is
+    /// never started again.
+    fn attempt(
+        &self,
+        attempt: &Attempt<'_>,
+        context: &ToolContext<'_>,
+        collector: &mut Collector,
+    ) -> hermes_proc::Result<Outcome> {
+        let mut pauses = self.settings.start_retries.iter();
+        loop {
+            let shell = self.shells.find();
+            let run = ShellRun {
+                shell: &shell,
+                login: false,
+                script: attempt.script,
+                cwd: attempt.cwd,
+                variables: attempt.variables,
+                mark: attempt.mark,
+                input: attempt.foreground.input,
+                limit: attempt.foreground.limit,
+                interrupts: &[context.interrupt, &self.shutdown],
+                on_progress: context.on_progress,
+            };
+            let error = match run.run(&mut |bytes| collector.feed(bytes)) {
+                Ok(outcome) => return Ok(outcome),
+                Err(error) => error,
+            };
+            let Some(pause) = pauses.next().filter(|_| may_pass(&error)) else {
+                return Err(error);
+            };
+            tracing::warn!(%error, "the shell did not start; it is tried again");
+            if context.interrupt.wait(*pause) {
+                return Err(error);
+            }
+        }
+    }
+}
+
+struct Attempt<'a> {
+    script: &'a Script<'a>,
+    cwd: &'a Path,
+    variables: &'a [(OsString, OsString)],
+    mark: &'a str,
+    foreground: Foreground<'a>,
+}
+
+/// Whether the same start may succeed in a moment.
+fn may_pass(error: &hermes_proc::Error) -> bool {
+    let hermes_proc::Error::Start { source, .. } = error else {
+        return false;
+    };
+    matches!(
+        source.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory
+    )
+}
+
+fn not_started(error: &hermes_proc::Error, cwd_note: Option<String>) -> ForegroundResult {
+    let hint = error
+        .hint()
+        .map(|hint| format!(" ({hint})"))
+        .unwrap_or_default();
+    ForegroundResult {
+        output: String::new(),
+        exit_code: -1,
+        error: Some(format!("{error}{hint}")),
+        cwd_note,
+        full_output: None,
+        interrupted: false,
+    }
+}
+
+fn state_delta(
+    report: Report,
+    before: &ShellState,
+    variables: &[(OsString, OsString)],
+    started_in: &Path,
+) -> StateDelta {
+    // The shell reports without links, and was perhaps started through one.
+    let real_start = hermes_fs::canonicalize(started_in).unwrap_or_else(|_| started_in.to_owned());
+    StateDelta {
+        cwd: report.cwd.filter(|cwd| *cwd != real_start),
+        variables: difference(variables, &report.exports),
+        functions: report
+            .functions
+            .map(|after| changed_definitions(&before.functions, after))
+            .unwrap_or_default(),
+        aliases: changed_definitions(&before.aliases, report.aliases),
+    }
+}
+
+fn result(
+    outcome: &Outcome,
+    limit: Duration,
+    collected: crate::output::Collected,
+    cwd_note: Option<String>,
+) -> ForegroundResult {
+    let (exit_code, marker) = match outcome.finish {
+        Finish::Ended(ended) => (ended.code(), None),
+        Finish::TimedOut => {
+            let marker = format!("[Command timed out after {}s]", limit.as_secs());
+            (124, Some(marker))
+        }
+        Finish::Interrupted => (130, Some("[Command interrupted]".to_owned())),
+    };
+    let output = match (collected.text, marker) {
+        (text, None) => text,
+        (text, Some(marker)) if text.is_empty() => marker,
+        (text, Some(marker)) => format!("{text}\n{marker}"),
+    };
+    let error = (!outcome.survivors.is_empty()).then(|| {
+        let pids: Vec<String> = outcome.survivors.iter().map(u32::to_string).collect();
+        format!("could not be killed and still run: {}", pids.join(", "))
+    });
+    ForegroundResult {
+        output,
+        exit_code,
+        error,
+        cwd_note,
+        full_output: collected.full_output,
+        interrupted: outcome.finish == Finish::Interrupted,
+    }
+}

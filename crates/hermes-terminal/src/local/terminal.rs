@@ -1,0 +1,128 @@
+//! The local backend as a whole: settings, sessions, and what ends with the process.
+
+use std::ffi::OsString;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use hermes_proc::Wake;
+use hermes_secret::Redactor;
+
+use super::context::{SpawnRequest, ToolContext};
+use super::settings::TerminalSettings;
+use super::shell::ShellFinder;
+use crate::output::remove_old_outputs;
+use crate::session::{Sessions, remove_leftover_snapshots};
+
+/// Runs commands on this machine. One per process; shared by all sessions.
+pub struct Terminal {
+    pub(crate) settings: TerminalSettings,
+    pub(crate) shells: ShellFinder,
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) sessions: Sessions,
+    /// Raised once, when the process is about to end.
+    pub(crate) shutdown: Wake,
+    running: Running,
+}
+
+/// How many foreground commands run.
+#[derive(Default)]
+struct Running {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Terminal {
+    /// A backend with these settings.
+    pub fn new(
+        settings: TerminalSettings,
+        shells: ShellFinder,
+        redactor: Arc<Redactor>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            settings,
+            shells,
+            redactor,
+            sessions: Sessions::default(),
+            shutdown: Wake::new()?,
+            running: Running::default(),
+        })
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &TerminalSettings {
+        &self.settings
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Removes what earlier programs left: session files in the temporary directory and outputs
+    /// older than a day. Called once at start.
+    pub fn clean_up(&self) {
+        let now = SystemTime::now();
+        let snapshots = remove_leftover_snapshots(&self.settings.temp_directory, now);
+        let outputs = remove_old_outputs(&self.output_directory(), now);
+        if snapshots + outputs > 0 {
+            tracing::info!(snapshots, outputs, "old files removed");
+        }
+    }
+
+    /// Kills all foreground commands and waits until they are gone; `false` if some are still
+    /// there after `limit`. Called when the process is told to end.
+    pub fn shut_down(&self, limit: Duration) -> bool {
+        self.shutdown.raise();
+        let count = self
+            .running
+            .count
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (count, _) = self
+            .running
+            .changed
+            .wait_timeout_while(count, limit, |count| *count > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        *count == 0
+    }
+
+    /// Counts a foreground command for as long as the value lives.
+    pub(crate) fn count_in(&self) -> Counted<'_> {
+        self.running.change(|count| count.saturating_add(1));
+        Counted(&self.running)
+    }
+
+    pub(crate) fn output_directory(&self) -> std::path::PathBuf {
+        self.settings.home.join("cache").join("terminal")
+    }
+
+    /// The variables of a shell, always with the mark by which its processes are found again.
+    pub(crate) fn variables(
+        &self,
+        context: &ToolContext<'_>,
+        request: SpawnRequest<'_>,
+    ) -> Vec<(OsString, OsString)> {
+        let mut variables = context.environment.variables(&request);
+        variables.retain(|(name, _)| name != "HERMES_EXEC_ID" && name != "PWD");
+        variables.push(("HERMES_EXEC_ID".into(), request.exec_id.into()));
+        variables
+    }
+}
+
+impl Running {
+    fn change(&self, change: impl FnOnce(usize) -> usize) {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        *count = change(*count);
+        self.changed.notify_all();
+    }
+}
+
+/// A running foreground command.
+pub(crate) struct Counted<'a>(&'a Running);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.change(|count| count.saturating_sub(1));
+    }
+}

@@ -1,0 +1,238 @@
+//! One command's output on its way to the result.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hermes_secret::Redactor;
+
+use super::ansi::AnsiStripper;
+use super::capture::BoundedText;
+use super::decode::Utf8Decoder;
+use super::spill::Spill;
+use super::truncate::cut;
+
+/// While reading, this many times the shown length is kept.
+const KEPT_SHARE: usize = 4;
+
+/// A function that may replace the text of an output before it is redacted and cut.
+pub type Transform<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// How an output is treated.
+#[derive(Debug, Clone)]
+pub struct CollectorOptions {
+    /// Characters shown at most.
+    pub most: usize,
+    /// Where the whole goes if it does not fit; `None` keeps no file.
+    pub full_output: Option<PathBuf>,
+    /// What masks secrets.
+    pub redactor: Arc<Redactor>,
+}
+
+/// Takes bytes as they come.
+#[derive(Debug)]
+pub struct Collector {
+    options: CollectorOptions,
+    decoder: Utf8Decoder,
+    stripper: AnsiStripper,
+    sink: Sink,
+}
+
+#[derive(Debug)]
+struct Sink {
+    text: BoundedText,
+    /// The beginning, until it is known whether a file is needed.
+    early: String,
+    spill: Option<Spill>,
+    wants_spill: bool,
+}
+
+/// What a result shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collected {
+    /// The text, redacted and cut.
+    pub text: String,
+    /// Where the whole is, if the text was cut.
+    pub full_output: Option<PathBuf>,
+}
+
+impl Collector {
+    /// Begins with nothing.
+    pub fn new(options: CollectorOptions) -> Self {
+        let sink = Sink {
+            text: BoundedText::new(options.most.saturating_mul(KEPT_SHARE)),
+            early: String::new(),
+            spill: None,
+            wants_spill: options.full_output.is_some(),
+        };
+        Self {
+            options,
+            decoder: Utf8Decoder::default(),
+            stripper: AnsiStripper::default(),
+            sink,
+        }
+    }
+
+    /// Takes the next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let Self {
+            options,
+            decoder,
+            stripper,
+            sink,
+        } = self;
+        decoder.feed(bytes, &mut |text| {
+            stripper.feed(text, &mut |text| sink.push(text, options));
+        });
+    }
+
+    /// Gives the text for a result.
+    pub fn finish(mut self, transform: Option<Transform<'_>>) -> Collected {
+        let Self {
+            options,
+            decoder,
+            stripper,
+            sink,
+        } = &mut self;
+        decoder.finish(&mut |text| {
+            stripper.feed(text, &mut |text| sink.push(text, options));
+        });
+        stripper.finish(&mut |text| sink.push(text, options));
+        let full_output = self.sink.spill.take().and_then(|spill| {
+            spill
+                .finish(&self.options.redactor)
+                .inspect_err(|error| tracing::warn!(%error, "the full output was not kept"))
+                .ok()
+        });
+        let kept = self.sink.text.finish();
+        let redactor = &self.options.redactor;
+        let most = self.options.most;
+        let replaced =
+            transform.and_then(|transform| transform(&format!("{}{}", kept.head, kept.tail)));
+        let text = match replaced {
+            Some(text) => shorten(&redactor.redact(text.trim()), most),
+            // The two parts are one text as long as nothing lies between them.
+            None if kept.omitted == 0 => {
+                let text = kept.head + &kept.tail;
+                shorten(&redactor.redact(text.trim()), most)
+            }
+            None => {
+                let head = redactor.redact(kept.head.trim_start());
+                let tail = redactor.redact(kept.tail.trim_end());
+                cut(&head, &tail, kept.omitted, most).unwrap_or_else(|| format!("{head}{tail}"))
+            }
+        };
+        Collected { text, full_output }
+    }
+}
+
+fn shorten(text: &str, most: usize) -> String {
+    super::truncate::truncate(text, most)
+}
+
+impl Sink {
+    fn push(&mut self, text: &str, options: &CollectorOptions) {
+        self.text.push(text);
+        if !self.wants_spill {
+            return;
+        }
+        if self.spill.is_none() {
+            self.early.push_str(text);
+            if self.text.total() <= options.most {
+                return;
+            }
+            self.open_spill(options);
+            return;
+        }
+        self.spill_out(text, options);
+    }
+
+    fn open_spill(&mut self, options: &CollectorOptions) {
+        let early = std::mem::take(&mut self.early);
+        let Some(path) = options.full_output.clone() else {
+            return;
+        };
+        match Spill::create(path) {
+            Ok(spill) => {
+                self.spill = Some(spill);
+                self.spill_out(&early, options);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the full output is not kept");
+                self.wants_spill = false;
+            }
+        }
+    }
+
+    fn spill_out(&mut self, text: &str, options: &CollectorOptions) {
+        if let Some(spill) = &mut self.spill
+            && let Err(error) = spill.push(text, &options.redactor)
+        {
+            // A full disk must not stop the command.
+            tracing::warn!(%error, "the full output is not kept");
+            self.spill = None;
+            self.wants_spill = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn collect(pieces: &[&[u8]], most: usize) -> Collected {
+        let mut collector = Collector::new(CollectorOptions {
+            most,
+            full_output: None,
+            redactor: Arc::new(Redactor::new(["correct-horse-battery"])),
+        });
+        for piece in pieces {
+            collector.feed(piece);
+        }
+        collector.finish(None)
+    }
+
+    #[test]
+    fn odd_bytes_colours_and_blanks_are_cleaned() {
+        let collected = collect(
+            &[b"\n\x1b[3", b"1mred\x1b[0m \xff\xe2\x82", b"\xac\0 \n\n"],
+            100,
+        );
+        assert_eq!(collected.text, "red \u{fffd}€\0");
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_is_masked_before_the_cut() {
+        for place in 0..60 {
+            let text = format!(
+                "{}correct-horse-battery{}",
+                "x ".repeat(place),
+                " y".repeat(60 - place)
+            );
+            let collected = collect(&[text.as_bytes()], 40);
+            assert!(collected.text.contains("OUTPUT TRUNCATED"), "{place}");
+            for part in ["correct", "horse", "battery", "orse", "atter"] {
+                assert!(
+                    !collected.text.contains(part),
+                    "{place}: {}",
+                    collected.text
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_transform_sees_the_clean_text_and_its_answer_is_redacted() {
+        let mut collector = Collector::new(CollectorOptions {
+            most: 100,
+            full_output: None,
+            redactor: Arc::new(Redactor::new(["correct-horse-battery"])),
+        });
+        collector.feed(b"a\x1b[1mb");
+        let collected = collector.finish(Some(&|text| {
+            assert_eq!(text, "ab");
+            Some("now correct-horse-battery".to_owned())
+        }));
+        assert_eq!(collected.text, "now ***");
+    }
+}

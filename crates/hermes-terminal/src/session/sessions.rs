@@ -1,0 +1,186 @@
+//! All sessions of this process.
+//!
+//! A session begins at its first command and ends when it is closed or has not been used for a day.
+//! Nothing of it is ever written to disk.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{SessionKey, ShellState};
+
+/// How long a session is kept after its last command.
+const IDLE_LIMIT: Duration = Duration::from_hours(24);
+
+/// One conversation's shell.
+#[derive(Debug)]
+pub struct Session {
+    key: SessionKey,
+    /// The conversation whose sub-agent this is, or its own key.
+    root: SessionKey,
+    state: Mutex<ShellState>,
+    /// Whether the login shell has been asked; held while it is.
+    login: Mutex<bool>,
+    last_used: Mutex<Instant>,
+}
+
+/// All live sessions.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    live: Mutex<HashMap<SessionKey, Arc<Session>>>,
+}
+
+impl Sessions {
+    /// The session of this key, begun in `start` if it is new.
+    pub fn get(&self, key: &SessionKey, start: &Path) -> Arc<Session> {
+        let now = Instant::now();
+        let mut live = lock(&self.live);
+        live.retain(|_, session| session.is_wanted(now));
+        let session = live.entry(key.clone()).or_insert_with(|| {
+            let state = ShellState::new(start.to_owned());
+            Arc::new(Session::new(key.clone(), key.clone(), state, false))
+        });
+        *lock(&session.last_used) = now;
+        Arc::clone(session)
+    }
+
+    /// Begins the session of a sub-agent with the parent's present state. What either does
+    /// afterwards is its own.
+    pub fn fork(&self, parent: &SessionKey, child: &SessionKey, start: &Path) -> Arc<Session> {
+        let parent = self.get(parent, start);
+        // Not while the parent asks its login shell: the child would miss the answer.
+        let has_login = *lock(&parent.login);
+        let session = Arc::new(Session::new(
+            child.clone(),
+            parent.root.clone(),
+            parent.snapshot(),
+            has_login,
+        ));
+        lock(&self.live).insert(child.clone(), Arc::clone(&session));
+        session
+    }
+
+    /// The conversation a key belongs to: that of the parent for sub-agents.
+    pub fn root_of(&self, key: &SessionKey) -> SessionKey {
+        lock(&self.live)
+            .get(key)
+            .map_or_else(|| key.clone(), |session| session.root.clone())
+    }
+
+    /// Ends a session. Commands that still run finish, but change nothing any more.
+    pub fn close(&self, key: &SessionKey) {
+        lock(&self.live).remove(key);
+    }
+
+    /// How many sessions there are.
+    pub fn len(&self) -> usize {
+        lock(&self.live).len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Session {
+    fn new(key: SessionKey, root: SessionKey, state: ShellState, has_login: bool) -> Self {
+        Self {
+            key,
+            root,
+            state: Mutex::new(state),
+            login: Mutex::new(has_login),
+            last_used: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Its key.
+    pub fn key(&self) -> &SessionKey {
+        &self.key
+    }
+
+    /// What the next command would start with.
+    pub fn snapshot(&self) -> ShellState {
+        lock(&self.state).clone()
+    }
+
+    /// Changes the state.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut ShellState)) {
+        change(&mut lock(&self.state));
+        *lock(&self.last_used) = Instant::now();
+    }
+
+    /// Runs `ask` unless the login shell was asked before; others wait meanwhile. `ask` says whether
+    /// the question is settled.
+    pub(crate) fn login_once(&self, ask: impl FnOnce() -> bool) {
+        let mut asked = lock(&self.login);
+        if !*asked {
+            *asked = ask();
+        }
+    }
+
+    fn is_wanted(self: &Arc<Self>, now: Instant) -> bool {
+        // A command in progress holds the session.
+        Arc::strong_count(self) > 1
+            || now.saturating_duration_since(*lock(&self.last_used)) < IDLE_LIMIT
+    }
+}
+
+/// A thread that panicked while it held the lock left the value whole: every change is one
+/// assignment or one merge.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> SessionKey {
+        SessionKey::new(text)
+    }
+
+    #[test]
+    fn a_sub_agent_starts_from_the_parent_and_goes_its_own_way() {
+        let sessions = Sessions::default();
+        let parent = sessions.get(&key("a"), Path::new("/"));
+        parent.update(|state| state.cwd = "/usr".into());
+        let child = sessions.fork(&key("a"), &key("a.1"), Path::new("/"));
+        assert_eq!(child.snapshot().cwd, Path::new("/usr"));
+        child.update(|state| state.cwd = "/tmp".into());
+        assert_eq!(parent.snapshot().cwd, Path::new("/usr"));
+        assert_eq!(sessions.root_of(&key("a.1")), key("a"));
+        assert_eq!(sessions.root_of(&key("b")), key("b"));
+    }
+
+    #[test]
+    fn a_session_ends_after_a_day_without_use_and_not_before() {
+        let sessions = Sessions::default();
+        let session = sessions.get(&key("a"), Path::new("/"));
+        let soon = Instant::now() + Duration::from_hours(23);
+        let later = Instant::now() + Duration::from_hours(25);
+        assert!(session.is_wanted(later), "a command holds it");
+        let stored = lock(&sessions.live).get(&key("a")).map(Arc::downgrade);
+        drop(session);
+        let stored = stored.and_then(|weak| weak.upgrade()).unwrap();
+        assert_eq!(Arc::strong_count(&stored), 2);
+        lock(&sessions.live).clear();
+        assert!(stored.is_wanted(soon));
+        assert!(!stored.is_wanted(later));
+    }
+
+    #[test]
+    fn the_login_shell_is_asked_until_it_answers() {
+        let sessions = Sessions::default();
+        let session = sessions.get(&key("a"), Path::new("/"));
+        let mut asked = 0;
+        for settled in [false, true, true] {
+            session.login_once(|| {
+                asked += 1;
+                settled
+            });
+        }
+        assert_eq!(asked, 2);
+    }
+}

@@ -1,0 +1,12 @@
+//! The local backend with real shells.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+mod foreground;
+mod killing;
+mod output;
+mod sessions;
+mod world;
