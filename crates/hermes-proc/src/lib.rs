@@ -9,6 +9,7 @@ mod error;
 mod identity;
 mod linux;
 mod lookup;
+mod piped;
 mod signal;
 
 pub use child::{Captured, ChildSpec};
@@ -19,4 +20,5 @@ pub use identity::{
     is_same_live_process, is_zombie, pids_of_user, start_time_of,
 };
 pub use lookup::find_on_path;
+pub use piped::{PipedChild, PipedSpec, TreeMarker};
 pub use signal::{ProcessHandle, Stopped};

@@ -7,6 +7,7 @@
 
 mod captured;
 mod lookup;
+mod piped;
 mod signals;
 
 use std::path::{Path, PathBuf};
