@@ -4,6 +4,7 @@
 
 mod argument;
 mod context;
+mod execute_code;
 mod files;
 mod interrupt;
 mod registry;
@@ -12,6 +13,10 @@ mod tool;
 
 pub use argument::{Argument, Kind, checked, schema_of};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
+pub use execute_code::{
+    CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
+    ScriptGate, ScriptVerdict, UnattendedScripts,
+};
 pub use files::{FileLedger, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
 pub use interrupt::Interrupt;
 pub use registry::{MAX_RESULT_CHARS, Registry};

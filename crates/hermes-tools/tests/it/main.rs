@@ -6,9 +6,12 @@
     reason = "tests look at files directly"
 )]
 
+mod execute_code;
+mod interpreter;
 mod patch;
 mod read;
 mod registry;
+mod rpc;
 mod search;
 mod stage;
 mod write;
