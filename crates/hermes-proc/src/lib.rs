@@ -10,6 +10,7 @@ pub mod home;
 mod identity;
 mod linux;
 mod lookup;
+mod piped;
 mod pty;
 mod session;
 mod signal;
@@ -24,6 +25,7 @@ pub use identity::{
     is_same_live_process, is_zombie, pids_of_user, start_time_of,
 };
 pub use lookup::find_on_path;
+pub use piped::{PipedChild, PipedSpec, TreeMarker};
 pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};

@@ -1,1 +1,23 @@
-//! The tools an agent can call.
+//! The tools an agent can call: what they take, what they answer, and the one way to call them.
+//!
+//! Results are JSON for a model: never a backtrace, never a secret, always of bounded size.
+
+mod argument;
+mod context;
+mod execute_code;
+mod files;
+mod interrupt;
+mod registry;
+mod result_cap;
+mod tool;
+
+pub use argument::{Argument, Kind, checked, schema_of};
+pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
+pub use execute_code::{
+    CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
+    ScriptGate, ScriptVerdict, UnattendedScripts,
+};
+pub use files::{FileLedger, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
+pub use interrupt::Interrupt;
+pub use registry::{MAX_RESULT_CHARS, Registry};
+pub use tool::{Tool, error, is_failure};

@@ -1,0 +1,106 @@
+//! Children whose pipes the caller reads.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hermes_proc::{Error, PipedChild, PipedSpec, TreeMarker, identity_of, is_same_live_process};
+
+use crate::{eventually, read_pid};
+
+fn script(text: &str, mark: &str) -> PipedSpec {
+    PipedSpec {
+        program: PathBuf::from("/bin/sh"),
+        args: vec!["-c".into(), text.into()],
+        cwd: std::env::temp_dir(),
+        variables: vec![
+            ("PATH".into(), "/usr/bin:/bin".into()),
+            ("MARK".into(), OsString::from(mark)),
+        ],
+    }
+}
+
+fn marker(value: &str) -> TreeMarker<'_> {
+    TreeMarker {
+        name: "MARK",
+        value: OsStr::new(value),
+    }
+}
+
+#[test]
+fn both_pipes_and_the_status_come_through() {
+    let mut child = PipedChild::spawn(&script("echo out; echo err >&2; exit 3", "a")).unwrap();
+    let mut text = String::new();
+    for pipe in [child.take_stdout(), child.take_stderr()] {
+        std::fs::File::from(pipe.unwrap())
+            .read_to_string(&mut text)
+            .unwrap();
+    }
+    assert_eq!(text, "out\nerr\n");
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn killing_reaches_a_grandchild_in_a_session_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let pid_file = dir.path().join("pid");
+    let mark = dir.path().to_str().unwrap();
+    // The middle shell ends at once: neither the group nor parent links lead to the sleeper.
+    let text = format!(
+        "setsid sh -c 'sleep 300 & echo $! > {0}.new; mv {0}.new {0}' & wait; sleep 300",
+        pid_file.display()
+    );
+    let mut child = PipedChild::spawn(&script(&text, mark)).unwrap();
+    eventually("the sleeper runs", || read_pid(&pid_file).is_some());
+    let sleeper = identity_of(read_pid(&pid_file).unwrap()).unwrap();
+    let leader = identity_of(child.pid()).unwrap();
+    let status = child
+        .kill_tree(marker(mark), Duration::from_secs(5))
+        .unwrap();
+    assert!(!status.success());
+    assert!(!is_same_live_process(&sleeper));
+    assert!(!is_same_live_process(&leader));
+}
+
+#[test]
+fn one_that_ignores_sigterm_is_killed_after_the_grace() {
+    let dir = tempfile::tempdir().unwrap();
+    let ready = dir.path().join("pid");
+    let text = format!(
+        "trap '' TERM; echo $$ > {}; while :; do sleep 300; done",
+        ready.display()
+    );
+    let mark = dir.path().to_str().unwrap();
+    let mut child = PipedChild::spawn(&script(&text, mark)).unwrap();
+    eventually("the trap is set", || read_pid(&ready).is_some());
+    let status = child
+        .kill_tree(marker(mark), Duration::from_millis(50))
+        .unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(9)
+    );
+}
+
+#[test]
+fn a_missing_directory_is_told_from_a_missing_program() {
+    let mut spec = script("true", "b");
+    spec.cwd = PathBuf::from("/no/such/place");
+    assert!(matches!(
+        PipedChild::spawn(&spec),
+        Err(Error::MissingDirectory { .. })
+    ));
+    let mut spec = script("true", "b");
+    spec.program = PathBuf::from("/no/such/program");
+    assert!(PipedChild::spawn(&spec).unwrap_err().is_program_missing());
+}
+
+#[test]
+fn debug_shows_names_only() {
+    let shown = format!("{:?}", script("true", "hunter2"));
+    assert!(
+        shown.contains("MARK") && !shown.contains("hunter2"),
+        "{shown}"
+    );
+}

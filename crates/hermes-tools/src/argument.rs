@@ -1,0 +1,329 @@
+//! What a tool takes: one table per tool, from which come the JSON schema a model reads, the check
+//! of what it sent, and the signatures scripts see.
+//!
+//! Models send numbers as text and single values where a list is meant; such arguments are brought
+//! to the declared type where only one reading exists, and refused with a sentence otherwise.
+
+use serde_json::{Map, Value, json};
+
+/// The type of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// A whole number, not below the first bound and not above the second.
+    Int {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: i64,
+    },
+    /// A whole number that is brought into the bounds when it is outside.
+    ClampedInt {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: i64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
+}
+
+/// One argument of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// Whether a call without it is refused.
+    pub required: bool,
+    /// What it means, for the model.
+    pub doc: &'static str,
+}
+
+impl Argument {
+    /// An argument every call has.
+    pub const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            required: true,
+            doc,
+        }
+    }
+
+    /// An argument with a default.
+    pub const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            required: false,
+            doc,
+        }
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            Kind::Text => json!({"type": "string"}),
+            Kind::Int { min, max } | Kind::ClampedInt { min, max } => {
+                let mut schema = json!({"type": "integer", "minimum": min});
+                if max != i64::MAX {
+                    schema["maximum"] = json!(max);
+                }
+                schema
+            }
+            Kind::Flag => json!({"type": "boolean"}),
+            Kind::Choice(words) => json!({"type": "string", "enum": words}),
+            Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+        };
+        schema["description"] = json!(self.doc);
+        schema
+    }
+
+    fn expected(&self) -> String {
+        match self.kind {
+            Kind::Text => "a string".to_owned(),
+            Kind::ClampedInt { .. } => "a whole number".to_owned(),
+            Kind::Int { min, max: i64::MAX } => format!("a whole number of at least {min}"),
+            Kind::Int { min, max } => format!("a whole number from {min} to {max}"),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Texts => "a list of strings".to_owned(),
+        }
+    }
+
+    /// The value as the declared type, or `None` if no single reading exists.
+    fn coerce(&self, value: &Value) -> Option<Value> {
+        match (self.kind, value) {
+            (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Bool(_)) => Some(value.clone()),
+            (Kind::Int { min, max }, _) => whole_number(value)
+                .filter(|number| (min..=max).contains(number))
+                .map(Value::from),
+            (Kind::ClampedInt { min, max }, _) => {
+                whole_number(value).map(|number| Value::from(number.clamp(min, max)))
+            }
+            (Kind::Flag, Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Some(json!(true)),
+                "false" | "0" | "no" | "off" => Some(json!(false)),
+                _ => None,
+            },
+            (Kind::Choice(words), Value::String(text)) => {
+                let text = text.trim();
+                words.contains(&text).then(|| json!(text))
+            }
+            (Kind::Texts, Value::Array(items)) => items
+                .iter()
+                .all(Value::is_string)
+                .then(|| Value::Array(items.clone())),
+            (Kind::Texts, Value::String(text)) => {
+                // A list written as JSON text is the list; any other text is its only element.
+                match serde_json::from_str::<Vec<String>>(text) {
+                    Ok(items) => Some(json!(items)),
+                    Err(_) => Some(json!([text])),
+                }
+            }
+            (Kind::Text | Kind::Flag | Kind::Choice(_) | Kind::Texts, _) => None,
+        }
+    }
+}
+
+fn whole_number(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.as_i64().or_else(|| {
+            let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "whole, and saturating beyond the range"
+            )]
+            Some(float as i64)
+        }),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The JSON schema of a table.
+pub fn schema_of(arguments: &[Argument]) -> Value {
+    let properties: Map<String, Value> = arguments
+        .iter()
+        .map(|argument| (argument.name.to_owned(), argument.schema()))
+        .collect();
+    let required: Vec<&str> = arguments
+        .iter()
+        .filter(|argument| argument.required)
+        .map(|argument| argument.name)
+        .collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// The arguments of a call in their declared types, nulls left out; or what is wrong with them.
+pub fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
+    let parsed;
+    let given = match given {
+        Value::Null => &Map::new(),
+        Value::Object(given) => given,
+        // Some models send the object as text.
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(Value::Object(object)) => {
+                parsed = object;
+                &parsed
+            }
+            _ => return Err("Arguments must be a JSON object, got a string.".to_owned()),
+        },
+        other => {
+            return Err(format!(
+                "Arguments must be a JSON object, got {}.",
+                type_name(other)
+            ));
+        }
+    };
+    let mut checked = Map::new();
+    for argument in arguments {
+        let value = given
+            .get(argument.name)
+            .filter(|value| !is_absent(value, argument));
+        let Some(value) = value else {
+            if argument.required {
+                return Err(format!(
+                    "Missing argument '{}': expected {}.",
+                    argument.name,
+                    argument.expected()
+                ));
+            }
+            continue;
+        };
+        let Some(value) = argument.coerce(value) else {
+            return Err(format!(
+                "Invalid argument '{}': expected {}, got {}.",
+                argument.name,
+                argument.expected(),
+                shown(value)
+            ));
+        };
+        checked.insert(argument.name.to_owned(), value);
+    }
+    if let Some(unknown) = given
+        .keys()
+        .find(|name| !arguments.iter().any(|a| a.name == name.as_str()))
+    {
+        let names: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
+        let unknown: String = unknown.chars().take(60).collect();
+        return Err(format!(
+            "Unknown argument '{unknown}'. Known: {}.",
+            names.join(", ")
+        ));
+    }
+    Ok(Value::Object(checked))
+}
+
+/// Null, or the word for it where text is not what is wanted.
+fn is_absent(value: &Value, argument: &Argument) -> bool {
+    value.is_null() || (argument.kind != Kind::Text && value.as_str() == Some("null"))
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(_) | Value::Object(_) => type_name(value).to_owned(),
+        scalar => {
+            let text = scalar.to_string();
+            if text.chars().count() > 60 {
+                type_name(value).to_owned()
+            } else {
+                text
+            }
+        }
+    }
+}
+
+/// The JSON type of a value, with its article.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+
+    const TABLE: &[Argument] = &[
+        Argument::required("path", Kind::Text, "Where."),
+        Argument::optional("limit", Kind::Int { min: 1, max: 10 }, "How many."),
+        Argument::optional("all", Kind::Flag, "Everything."),
+        Argument::optional("mode", Kind::Choice(&["a", "b"]), "Which."),
+        Argument::optional("urls", Kind::Texts, "Which ones."),
+    ];
+
+    #[test]
+    fn what_models_write_for_a_type_is_read_as_that_type() {
+        let given = json!({"path": "x", "limit": "7", "all": "true", "mode": " b ", "urls": "u"});
+        let expected = json!({"path": "x", "limit": 7, "all": true, "mode": "b", "urls": ["u"]});
+        assert_eq!(checked(TABLE, &given), Ok(expected));
+        let given = json!({"path": "null", "limit": 7.0, "all": null, "mode": "null",
+            "urls": "[\"u\", \"v\"]"});
+        let expected = json!({"path": "null", "limit": 7, "urls": ["u", "v"]});
+        assert_eq!(checked(TABLE, &given), Ok(expected.clone()));
+        assert_eq!(checked(TABLE, &json!(given.to_string())), Ok(expected));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let refused = |given: Value| checked(TABLE, &given).unwrap_err();
+        assert_eq!(
+            refused(json!({})),
+            "Missing argument 'path': expected a string."
+        );
+        assert_eq!(
+            refused(json!({"path": 5})),
+            "Invalid argument 'path': expected a string, got 5."
+        );
+        assert_eq!(
+            refused(json!({"path": "x", "limit": 11})),
+            "Invalid argument 'limit': expected a whole number from 1 to 10, got 11."
+        );
+        assert_eq!(
+            refused(json!({"path": "x", "urls": [1]})),
+            "Invalid argument 'urls': expected a list of strings, got a list."
+        );
+        assert_eq!(
+            refused(json!({"path": "x", "pth": 1})),
+            "Unknown argument 'pth'. Known: path, limit, all, mode, urls."
+        );
+        assert_eq!(
+            refused(json!([1])),
+            "Arguments must be a JSON object, got a list."
+        );
+    }
+
+    #[test]
+    fn the_schema_has_types_bounds_and_required_names() {
+        let schema = schema_of(TABLE);
+        assert_eq!(schema["required"], json!(["path"]));
+        assert_eq!(
+            schema["properties"]["limit"],
+            json!({"type": "integer", "minimum": 1, "maximum": 10, "description": "How many."})
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_for_any_argument_is_an_answer(name in "[a-z]{0,6}", text in ".*") {
+            // Neither a panic nor a message without the name.
+            if let Err(message) = checked(TABLE, &json!({"path": "x", name: text})) {
+                prop_assert!(message.contains('\''), "{message}");
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a call knows about its surroundings: session, places, guards, and the way to stop it.
+//!
+//! Built by whoever makes the call and passed by reference; tools keep nothing of it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hermes_secret::Redactor;
+
+use crate::files::FileLedger;
+use crate::interrupt::Interrupt;
+use crate::registry::Registry;
+
+/// Whether a call may write into the home of another profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrossProfile {
+    /// The call said `cross_profile: true`.
+    Allowed,
+    /// It did not.
+    Refused,
+}
+
+/// Decides where the file tools may write.
+pub trait WriteGuard: Send + Sync {
+    /// The place a write to `path` (absolute) ends at, symbolic links resolved; or why not, as a
+    /// sentence for the model.
+    fn check(&self, path: &Path, cross_profile: CrossProfile) -> Result<PathBuf, String>;
+}
+
+/// The state of a terminal session that other tools look at.
+pub trait Session: Send + Sync {
+    /// Where commands and relative paths start.
+    fn cwd(&self) -> PathBuf;
+    /// A variable as a command of the session would see it: an activated environment, `PATH`.
+    fn variable(&self, name: &str) -> Option<OsString>;
+}
+
+/// A session that never changes.
+#[derive(Clone, Default)]
+pub struct FixedSession {
+    /// Its directory.
+    pub cwd: PathBuf,
+    /// Its variables.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+impl Session for FixedSession {
+    fn cwd(&self) -> PathBuf {
+        self.cwd.clone()
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let found = self.variables.iter().find(|(n, _)| n == OsStr::new(name));
+        found.map(|(_, value)| value.clone())
+    }
+}
+
+/// The surroundings of one call.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Key of the conversation.
+    pub session_key: String,
+    /// Its terminal.
+    pub session: Arc<dyn Session>,
+    /// `HOME` of its commands, for `~`.
+    pub child_home: PathBuf,
+    /// Homes whose credential files are not read: that of the profile and the root one.
+    pub hermes_homes: Vec<PathBuf>,
+    /// Where may be written.
+    pub write_guard: Arc<dyn WriteGuard>,
+    /// Masks secrets in every result.
+    pub redactor: Arc<Redactor>,
+    /// What the session has read and written.
+    pub files: Arc<FileLedger>,
+    /// Names of the tools the session may use; empty means all.
+    pub enabled_tools: Vec<String>,
+    /// Ends the call early.
+    pub interrupt: Arc<Interrupt>,
+    /// All tools, for those that call others.
+    pub registry: Arc<Registry>,
+}
+
+impl CallContext {
+    /// The absolute path a call means: `~` is the home of the session's commands, anything relative
+    /// starts at the session's directory.
+    pub fn resolve(&self, raw: &str) -> Result<PathBuf, String> {
+        if raw.trim().is_empty() {
+            return Err("The path is empty.".to_owned());
+        }
+        if raw.contains('\0') {
+            return Err("The path contains a NUL character.".to_owned());
+        }
+        let path = match raw.strip_prefix('~') {
+            Some("") => self.child_home.clone(),
+            Some(rest) => match rest.strip_prefix('/') {
+                Some(below) => self.child_home.join(below.trim_start_matches('/')),
+                // `~name` is another user's home to a shell; to us it is a file name.
+                None => PathBuf::from(raw),
+            },
+            None => PathBuf::from(raw),
+        };
+        if path.is_absolute() {
+            Ok(path)
+        } else {
+            Ok(self.session.cwd().join(path))
+        }
+    }
+}
+
+impl std::fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallContext")
+            .field("session_key", &self.session_key)
+            .finish_non_exhaustive()
+    }
+}

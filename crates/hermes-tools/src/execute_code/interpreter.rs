@@ -1,0 +1,170 @@
+//! Which Python runs a script: the first of a list that answers as 3.8 or newer.
+//!
+//! There is none of our own, and one that belongs to an install of Hermes is never taken.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use hermes_proc::{ChildEnv, ChildSpec, find_on_path};
+
+use super::settings::{CodeSettings, Mode, lies_in};
+use crate::context::CallContext;
+
+/// How long an interpreter may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Oldest version that runs scripts.
+const OLDEST: (u32, u32) = (3, 8);
+/// Answers kept; more interpreters than this in one process are asked again.
+const MOST_KNOWN: usize = 256;
+
+/// No interpreter that could run a script.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "execute_code needs Python 3.8 or newer and none was found{}. Install python3, or set \
+     code_execution.python to its path.",
+    listed(.rejected)
+)]
+pub struct NoInterpreter {
+    /// Programs that were there and could not be used.
+    pub rejected: Vec<PathBuf>,
+}
+
+fn listed(rejected: &[PathBuf]) -> String {
+    let paths: Vec<String> = rejected
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    if paths.is_empty() {
+        String::new()
+    } else {
+        format!(" (not usable: {})", paths.join(", "))
+    }
+}
+
+/// Finds interpreters and remembers their answers.
+#[derive(Debug, Default)]
+pub struct Interpreters {
+    known: Mutex<HashMap<(PathBuf, SystemTime), bool>>,
+}
+
+impl Interpreters {
+    /// The interpreter for a script of this session.
+    pub fn find(
+        &self,
+        settings: &CodeSettings,
+        context: &CallContext,
+    ) -> Result<PathBuf, NoInterpreter> {
+        let mut rejected = Vec::new();
+        for candidate in candidates(settings, context) {
+            if lies_in(&candidate, &settings.own_install_roots) {
+                continue;
+            }
+            let Some(modified) = executable_since(&candidate) else {
+                continue;
+            };
+            if self.is_usable(&candidate, modified, context) {
+                return Ok(candidate);
+            }
+            rejected.push(candidate);
+        }
+        Err(NoInterpreter { rejected })
+    }
+
+    fn is_usable(&self, path: &Path, modified: SystemTime, context: &CallContext) -> bool {
+        let key = (path.to_owned(), modified);
+        if let Some(&answer) = self.lock().get(&key) {
+            return answer;
+        }
+        // Not under the lock: a slow one must not hold up sessions that need another.
+        let answer = version_of(path, context).is_some_and(|version| version >= OLDEST);
+        let mut known = self.lock();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(key, answer);
+        answer
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(PathBuf, SystemTime), bool>> {
+        // Each entry stands for itself, so a panic elsewhere cannot have left half of one.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn candidates(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = settings.python.iter().cloned().collect();
+    if settings.mode == Mode::Project {
+        for marker in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+            let activated = context.session.variable(marker);
+            found.extend(activated.map(|prefix| PathBuf::from(prefix).join("bin/python")));
+        }
+        found.extend(project_environments(&context.session.cwd()));
+    }
+    let path = context.session.variable("PATH");
+    for name in ["python3", "python"] {
+        found.extend(on_path(name, path.as_deref(), &settings.own_install_roots));
+    }
+    found.retain(|path| path.is_absolute());
+    found
+}
+
+/// `.venv` and `venv` here and above, up to the root of the repository.
+fn project_environments(cwd: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let repository = cwd.ancestors().find(|dir| dir.join(".git").exists());
+    // Outside a repository nothing says where the project ends, so only the directory itself counts.
+    let top = repository.unwrap_or(cwd);
+    for dir in cwd.ancestors().take_while(|dir| dir.starts_with(top)) {
+        for name in [".venv", "venv"] {
+            found.push(dir.join(name).join("bin/python"));
+        }
+    }
+    found
+}
+
+/// The first on the path that is not ours: behind one of ours the user's own may follow.
+fn on_path(name: &str, path: Option<&OsStr>, own: &[PathBuf]) -> Option<PathBuf> {
+    let directories = std::env::split_paths(path?)
+        .filter(|dir| dir.is_absolute() && !lies_in(&dir.join(name), own));
+    // Directories came out of a path, so they can be put into one again.
+    let path: OsString = std::env::join_paths(directories).ok()?;
+    find_on_path(OsStr::new(name), Some(&path))
+}
+
+fn executable_since(path: &Path) -> Option<SystemTime> {
+    find_on_path(path.as_os_str(), None)?;
+    hermes_fs::metadata(path).ok()?.modified().ok()
+}
+
+fn version_of(path: &Path, context: &CallContext) -> Option<(u32, u32)> {
+    let search_path = context.session.variable("PATH").unwrap_or_default();
+    let spec = ChildSpec {
+        program: path.to_owned(),
+        args: [
+            "-E",
+            "-S",
+            "-c",
+            "import sys; print('%d %d' % sys.version_info[:2])",
+        ]
+        .map(OsString::from)
+        .into(),
+        cwd: Some(PathBuf::from("/")),
+        env: ChildEnv::default()
+            .with("PATH", search_path)
+            .with("HOME", context.child_home.as_os_str()),
+    };
+    let answer = match spec.run_captured(PATIENCE, 1024) {
+        Ok(captured) if captured.status.success() => captured.stdout,
+        Ok(_) => return None,
+        Err(error) => {
+            tracing::debug!("no answer from an interpreter: {error}");
+            return None;
+        }
+    };
+    let text = String::from_utf8(answer).ok()?;
+    let (major, minor) = text.trim().split_once(' ')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}

@@ -1,0 +1,19 @@
+//! `execute_code`: a Python script in a child process that can call some of our tools.
+//!
+//! The script sees a module `hermes_tools` next to it, a socket and a token; nothing of Hermes can be
+//! imported. What it may know of the environment is decided by the [`SandboxEnv`] it is given.
+
+mod capture;
+mod interpreter;
+mod module;
+mod rpc;
+mod run;
+mod settings;
+mod staging;
+mod tool;
+
+pub use interpreter::{Interpreters, NoInterpreter};
+pub use settings::{
+    CodeSettings, Mode, RpcEnv, SandboxEnv, ScriptGate, ScriptVerdict, UnattendedScripts,
+};
+pub use tool::ExecuteCodeTool;

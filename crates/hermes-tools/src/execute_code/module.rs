@@ -1,0 +1,64 @@
+//! The Python module `hermes_tools`: a fixed part, and one function per tool the script may call.
+
+use crate::argument::Argument;
+use crate::registry::Registry;
+
+const FIXED_PART: &str = include_str!("hermes_tools.py");
+
+/// The module for these tools. Names and documentation come from the tables of the tools.
+pub(super) fn render(registry: &Registry, allowed: &[&str]) -> String {
+    let mut out = FIXED_PART.to_owned();
+    for tool in allowed.iter().filter_map(|name| registry.get(name)) {
+        out.push_str(&function(tool.name(), tool.arguments()));
+    }
+    out
+}
+
+fn function(name: &str, arguments: &[Argument]) -> String {
+    let required = arguments.iter().filter(|argument| argument.required);
+    let optional = arguments.iter().filter(|argument| !argument.required);
+    let parameters: Vec<String> = required
+        .map(|argument| argument.name.to_owned())
+        .chain(optional.map(|argument| format!("{}=None", argument.name)))
+        .collect();
+    let passed: Vec<String> = arguments
+        .iter()
+        .map(|argument| format!("\"{0}\": {0}", argument.name))
+        .collect();
+    let mut lines = vec![format!("\n\ndef {name}({}):", parameters.join(", "))];
+    lines.push(format!("    \"\"\"Calls the tool {name}."));
+    lines.push(String::new());
+    for argument in arguments {
+        // Rust literals without quotes or backslashes of their own, but a table is data all the
+        // same.
+        let doc = argument.doc.replace('\\', "\\\\").replace('"', "'");
+        lines.push(format!("    {}: {doc}", argument.name));
+    }
+    lines.push("    \"\"\"".to_owned());
+    lines.push(format!(
+        "    return _call(\"{name}\", {{{}}})",
+        passed.join(", ")
+    ));
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argument::Kind;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn required_parameters_come_first() {
+        let arguments = [
+            Argument::optional("limit", Kind::Flag, "How \"many\"."),
+            Argument::required("path", Kind::Text, "Where."),
+        ];
+        assert_eq!(
+            function("look", &arguments),
+            "\n\ndef look(path, limit=None):\n    \"\"\"Calls the tool look.\n\n    limit: How \
+             'many'.\n    path: Where.\n    \"\"\"\n    return _call(\"look\", {\"limit\": limit, \
+             \"path\": path})\n"
+        );
+    }
+}

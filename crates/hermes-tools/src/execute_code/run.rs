@@ -1,0 +1,208 @@
+//! One script from start to end: a single loop over its output, its exit, its socket, the clock and
+//! the interrupt.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use hermes_proc::{PipedChild, PipedSpec, TreeMarker};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::capture::Capture;
+use super::rpc::RpcServer;
+use super::staging::ScriptStage;
+use crate::interrupt::Interrupt;
+
+/// How long the pipes may be silent after the script has ended: a process it left behind may hold
+/// them for ever.
+const SILENCE: Duration = Duration::from_millis(300);
+/// How long a script may take to end on SIGTERM.
+const TERM_GRACE: Duration = Duration::from_secs(5);
+
+/// What to watch besides the script.
+pub(super) struct Watch<'a> {
+    pub(super) stage: &'a ScriptStage,
+    pub(super) server: &'a RpcServer,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) timeout: Duration,
+}
+
+/// How a script ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    Exited(ExitStatus),
+    TimedOut,
+    Interrupted,
+}
+
+/// What a script left.
+pub(super) struct Finished {
+    pub(super) ending: Ending,
+    pub(super) stdout: Capture,
+    pub(super) stderr: Capture,
+}
+
+/// Bytes of each stream that will be shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StreamLimits {
+    pub(super) stdout: usize,
+    pub(super) stderr: usize,
+}
+
+/// The one place where scripts are started.
+pub(super) fn spawn_script(spec: &PipedSpec) -> hermes_proc::Result<PipedChild> {
+    PipedChild::spawn(spec)
+}
+
+/// Waits for a script. When this returns, it does not run any more.
+pub(super) fn wait(
+    mut child: PipedChild,
+    watch: &Watch<'_>,
+    limits: StreamLimits,
+) -> hermes_proc::Result<Finished> {
+    let mut streams = [
+        Stream::new(child.take_stdout(), limits.stdout),
+        Stream::new(child.take_stderr(), limits.stderr),
+    ];
+    let deadline = Instant::now() + watch.timeout;
+    let mut stop = None;
+    while stop.is_none() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            stop = Some(Ending::TimedOut);
+            break;
+        }
+        let [stdout, stderr] = &streams;
+        let ready = ready(
+            [
+                stdout.descriptor(),
+                stderr.descriptor(),
+                Some(watch.stage.listener.as_fd()),
+                Some(watch.interrupt.descriptor()),
+                Some(child.exit_descriptor()),
+            ],
+            left,
+        );
+        for (stream, ready) in streams.iter_mut().zip(ready) {
+            if ready {
+                stream.fill();
+            }
+        }
+        let [_, _, connection, interrupted, ended] = ready;
+        if connection {
+            take_connection(&watch.stage.listener, watch.server);
+        }
+        if interrupted {
+            stop = Some(Ending::Interrupted);
+        } else if ended {
+            break;
+        }
+    }
+    let ending = match stop {
+        None => Ending::Exited(child.wait()?),
+        Some(ending) => {
+            // First the calls: a command of the script must not outlive it.
+            watch.server.close();
+            let socket: &OsStr = watch.stage.rpc.socket.as_os_str();
+            let marker = TreeMarker {
+                name: "HERMES_RPC_SOCKET",
+                value: socket,
+            };
+            child.kill_tree(marker, TERM_GRACE)?;
+            ending
+        }
+    };
+    drain(&mut streams);
+    let [stdout, stderr] = streams.map(|stream| stream.capture);
+    Ok(Finished {
+        ending,
+        stdout,
+        stderr,
+    })
+}
+
+/// Reads what is still in the pipes, until both end or fall silent.
+fn drain(streams: &mut [Stream; 2]) {
+    while streams.iter().any(|stream| stream.pipe.is_some()) {
+        let [stdout, stderr] = &*streams;
+        let ready = ready([stdout.descriptor(), stderr.descriptor()], SILENCE);
+        if ready == [false, false] {
+            return;
+        }
+        for (stream, ready) in streams.iter_mut().zip(ready) {
+            if ready {
+                stream.fill();
+            }
+        }
+    }
+}
+
+fn take_connection(listener: &UnixListener, server: &RpcServer) {
+    match listener.accept() {
+        Ok((stream, _)) => {
+            if let Err(error) = server.take(stream) {
+                tracing::warn!("a connection of a script was lost: {error}");
+            }
+        }
+        // It went away again between the two calls.
+        Err(error) => tracing::debug!("no connection after all: {error}"),
+    }
+}
+
+struct Stream {
+    pipe: Option<OwnedFd>,
+    capture: Capture,
+}
+
+impl Stream {
+    fn new(pipe: Option<OwnedFd>, shown: usize) -> Self {
+        Self {
+            pipe,
+            capture: Capture::new(shown),
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads once from a pipe that is ready; closes it at its end.
+    fn fill(&mut self) {
+        let Some(pipe) = &self.pipe else { return };
+        let mut chunk = [0; 16 * 1024];
+        match rustix::io::read(pipe, &mut chunk) {
+            Ok(0) => self.pipe = None,
+            Ok(count) => self.capture.push(chunk.get(..count).unwrap_or_default()),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(errno) => {
+                tracing::warn!("the output of a script was lost: {errno}");
+                self.pipe = None;
+            }
+        }
+    }
+}
+
+/// Which of the descriptors are readable or closed at the other end, within `limit`.
+fn ready<const N: usize>(sources: [Option<BorrowedFd<'_>>; N], limit: Duration) -> [bool; N] {
+    let mut watched: Vec<PollFd<'_>> = sources
+        .iter()
+        .flatten()
+        .map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN))
+        .collect();
+    let timeout = Timespec {
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: limit.subsec_nanos().into(),
+    };
+    if let Err(errno) = poll(&mut watched, Some(&timeout))
+        && errno != Errno::INTR
+    {
+        // Descriptors of our own, so only memory can be short; the deadline still ends the loop.
+        tracing::warn!("waiting for a script: {errno}");
+        return [false; N];
+    }
+    let mut results = watched.iter().map(|fd| !fd.revents().is_empty());
+    sources.map(|source| source.is_some() && results.next().unwrap_or(false))
+}

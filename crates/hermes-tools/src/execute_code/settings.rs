@@ -1,0 +1,158 @@
+//! What the composition of the program decides about scripts: limits, environment, approval.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::context::CallContext;
+
+/// Where a script runs (`code_execution.mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// In the session's directory, with the interpreter of the project.
+    #[default]
+    Project,
+    /// In its own directory, without the user's site packages.
+    Strict,
+}
+
+impl Mode {
+    /// The mode of this name; unknown words mean `project`, with a warning.
+    pub fn parse(text: &str) -> Self {
+        match text.trim() {
+            "strict" => Self::Strict,
+            "project" | "" => Self::Project,
+            other => {
+                tracing::warn!(
+                    "code_execution.mode: expected project or strict, got {other:?}; project is used"
+                );
+                Self::Project
+            }
+        }
+    }
+}
+
+/// Limits and places.
+#[derive(Debug, Clone)]
+pub struct CodeSettings {
+    /// Where scripts run.
+    pub mode: Mode,
+    /// The interpreter to use before all others (`code_execution.python`).
+    pub python: Option<PathBuf>,
+    /// How long a script may run (`code_execution.timeout`).
+    pub timeout: Duration,
+    /// How many tools it may call (`code_execution.max_tool_calls`).
+    pub max_tool_calls: usize,
+    /// Bytes of standard output that are kept.
+    pub max_stdout: usize,
+    /// Directories of this program and of other installs of it, whose interpreters are never used.
+    pub own_install_roots: Vec<PathBuf>,
+    /// Where staging directories are made.
+    pub temp_dir: PathBuf,
+}
+
+impl Default for CodeSettings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Project,
+            python: None,
+            timeout: Duration::from_mins(5),
+            max_tool_calls: 50,
+            max_stdout: 50_000,
+            own_install_roots: Vec::new(),
+            temp_dir: PathBuf::from("/tmp"),
+        }
+    }
+}
+
+/// What a script needs to reach our tools.
+#[derive(Clone)]
+pub struct RpcEnv {
+    /// Path of the socket, for `HERMES_RPC_SOCKET`.
+    pub socket: PathBuf,
+    /// What proves that a request comes from the script, for `HERMES_RPC_TOKEN`.
+    pub token: String,
+}
+
+impl std::fmt::Debug for RpcEnv {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RpcEnv")
+            .field("socket", &self.socket)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RpcEnv {
+    /// The variables every script gets besides those of its environment plan.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        [
+            ("HERMES_RPC_SOCKET", self.socket.as_os_str()),
+            ("HERMES_RPC_TOKEN", self.token.as_ref()),
+            ("PYTHONDONTWRITEBYTECODE", "1".as_ref()),
+            ("PYTHONIOENCODING", "utf-8".as_ref()),
+            ("PYTHONUTF8", "1".as_ref()),
+        ]
+        .map(|(name, value)| (name.into(), value.to_owned()))
+        .into()
+    }
+}
+
+/// Builds the environment of scripts.
+pub trait SandboxEnv: Send + Sync {
+    /// All variables of one script, those of [`RpcEnv::variables`] included.
+    fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)>;
+}
+
+/// Whether a whole script may run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScriptVerdict {
+    /// It may.
+    Approved,
+    /// It may not; the value is the result of the call.
+    Refused(Value),
+}
+
+/// Decides about whole scripts, before they start.
+pub trait ScriptGate: Send + Sync {
+    /// The decision about one script that would run with `context`.
+    fn decide(&self, code: &str, context: &CallContext) -> ScriptVerdict;
+}
+
+/// The gate where nobody can be asked: one decision for all scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnattendedScripts {
+    /// Every script runs.
+    Approve,
+    /// No script runs.
+    Deny,
+}
+
+impl ScriptGate for UnattendedScripts {
+    fn decide(&self, _: &str, _: &CallContext) -> ScriptVerdict {
+        match self {
+            Self::Approve => ScriptVerdict::Approved,
+            Self::Deny => ScriptVerdict::Refused(json!({
+                "status": "blocked",
+                "error": "BLOCKED: scripts need an approval and nobody can be asked here. Do not \
+                          try to reach the same end another way. The user can allow them with \
+                          'execute_code' in command_allowlist or with \
+                          approvals.noninteractive_mode: approve.",
+                "pattern_key": "execute_code",
+                "description": "run a Python script",
+            })),
+        }
+    }
+}
+
+/// Whether a path lies in one of these directories, links resolved on both sides.
+pub(super) fn lies_in(path: &Path, roots: &[PathBuf]) -> bool {
+    // The directory, not the file: an interpreter of a virtual environment is a link out of it.
+    let parent = path.parent().unwrap_or(path);
+    let real = hermes_fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned());
+    roots.iter().any(|root| {
+        let root = hermes_fs::canonicalize(root).unwrap_or_else(|_| root.clone());
+        real.starts_with(&root)
+    })
+}

@@ -1,0 +1,283 @@
+//! The tool: from a call to a prepared script, and from its end to a result.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hermes_proc::PipedSpec;
+use serde_json::{Value, json};
+
+use super::interpreter::Interpreters;
+use super::module::render;
+use super::rpc::{RpcRules, RpcServer};
+use super::run::{Ending, Finished, StreamLimits, Watch, spawn_script, wait};
+use super::settings::{CodeSettings, Mode, SandboxEnv, ScriptGate, ScriptVerdict};
+use super::staging::{ScriptStage, sweep};
+use crate::argument::{Argument, Kind};
+use crate::context::CallContext;
+use crate::files::FileLedger;
+use crate::interrupt::Interrupt;
+use crate::tool::{Tool, error};
+
+/// Tools a script may call, where the session has them.
+const SCRIPT_TOOLS: [&str; 7] = [
+    "web_search",
+    "web_extract",
+    "read_file",
+    "write_file",
+    "search_files",
+    "patch",
+    "terminal",
+];
+/// Bytes of standard error that are shown.
+const MAX_STDERR: usize = 10_000;
+
+/// Runs Python scripts.
+pub struct ExecuteCodeTool {
+    settings: CodeSettings,
+    environment: Arc<dyn SandboxEnv>,
+    gate: Arc<dyn ScriptGate>,
+    interpreters: Interpreters,
+    swept: AtomicBool,
+}
+
+impl ExecuteCodeTool {
+    /// With these limits, this environment for scripts and this gate before them.
+    pub fn new(
+        settings: CodeSettings,
+        environment: Arc<dyn SandboxEnv>,
+        gate: Arc<dyn ScriptGate>,
+    ) -> Self {
+        Self {
+            settings,
+            environment,
+            gate,
+            interpreters: Interpreters::default(),
+            swept: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Tool for ExecuteCodeTool {
+    fn name(&self) -> &'static str {
+        "execute_code"
+    }
+
+    fn toolset(&self) -> &'static str {
+        "code_execution"
+    }
+
+    fn description(&self) -> &'static str {
+        "Runs a Python script that can call other tools by 'from hermes_tools import read_file, \
+         write_file, search_files, patch, terminal' (and web_search, web_extract where available; \
+         also json_parse, shell_quote, retry). Use it for several tool calls with logic between \
+         them, or to work through large results: only what the script prints comes back. Up to \
+         five minutes and 50 tool calls. Tool functions return dicts."
+    }
+
+    fn arguments(&self) -> &'static [Argument] {
+        const ARGUMENTS: &[Argument] = &[Argument::required(
+            "code",
+            Kind::Text,
+            "The script. Print what you want to see.",
+        )];
+        ARGUMENTS
+    }
+
+    fn unavailable(&self, context: &CallContext) -> Option<String> {
+        let found = self.interpreters.find(&self.settings, context);
+        found.err().map(|error| error.to_string())
+    }
+
+    fn verdict(&self, args: &Value, context: &CallContext) -> Value {
+        match self.gate.decide(code_of(args), context) {
+            ScriptVerdict::Approved => json!({"approved": true}),
+            ScriptVerdict::Refused(result) => json!({
+                "approved": false,
+                "pattern_key": result.get("pattern_key"),
+                "description": result.get("description"),
+                "message": result.get("error"),
+            }),
+        }
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        let code = code_of(args);
+        if code.trim().is_empty() {
+            return error("No code provided.");
+        }
+        if let ScriptVerdict::Refused(result) = self.gate.decide(code, context) {
+            return result;
+        }
+        match self.run(code, context) {
+            Ok(result) => result,
+            Err(message) => json!({"status": "error", "output": "", "error": message}),
+        }
+    }
+}
+
+fn code_of(args: &Value) -> &str {
+    args["code"].as_str().unwrap_or_default()
+}
+
+impl ExecuteCodeTool {
+    fn run(&self, code: &str, context: &CallContext) -> Result<Value, String> {
+        let started = Instant::now();
+        let interpreter = self
+            .interpreters
+            .find(&self.settings, context)
+            .map_err(|error| error.to_string())?;
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            sweep(&self.settings.temp_dir);
+        }
+        let allowed = allowed_tools(context);
+        let module = render(&context.registry, &allowed);
+        let stage = ScriptStage::prepare(&self.settings.temp_dir, code, &module)?;
+        let server = RpcServer::new(RpcRules {
+            token: stage.rpc.token.clone(),
+            allowed,
+            max_calls: self.settings.max_tool_calls,
+            context: context_of_script(context)?,
+        });
+        let mut warnings = Vec::new();
+        let child = spawn_script(&PipedSpec {
+            program: interpreter,
+            args: self.arguments_for(&stage),
+            cwd: self.directory_for(&stage, context, &mut warnings),
+            variables: self.environment.variables(&stage.rpc, context),
+        })
+        .map_err(|error| error.to_string())?;
+        let watch = Watch {
+            stage: &stage,
+            server: &server,
+            interrupt: &context.interrupt,
+            timeout: self.settings.timeout,
+        };
+        let limits = StreamLimits {
+            stdout: self.settings.max_stdout,
+            stderr: MAX_STDERR,
+        };
+        let finished = wait(child, &watch, limits);
+        let (calls, remark) = server.close();
+        warnings.extend(remark);
+        let finished = finished.map_err(|error| error.to_string())?;
+        let mut result = self.report(finished, context);
+        result["tool_calls_made"] = json!(calls);
+        result["duration_seconds"] = json!(two_decimals(started.elapsed()));
+        if !warnings.is_empty() {
+            result["warning"] = json!(warnings.join(" "));
+        }
+        Ok(result)
+    }
+
+    fn arguments_for(&self, stage: &ScriptStage) -> Vec<std::ffi::OsString> {
+        // Unbuffered: a script that is stopped has said what it printed.
+        let mut arguments = vec!["-u".into()];
+        if self.settings.mode == Mode::Strict {
+            arguments.push("-s".into());
+        }
+        arguments.push(stage.script.clone().into());
+        arguments
+    }
+
+    fn directory_for(
+        &self,
+        stage: &ScriptStage,
+        context: &CallContext,
+        warnings: &mut Vec<String>,
+    ) -> PathBuf {
+        if self.settings.mode == Mode::Strict {
+            return stage.path().to_owned();
+        }
+        let cwd = context.session.cwd();
+        if cwd.is_dir() {
+            return cwd;
+        }
+        warnings.push(format!(
+            "The working directory {} does not exist; the script ran in a temporary one.",
+            cwd.display()
+        ));
+        stage.path().to_owned()
+    }
+
+    fn report(&self, finished: Finished, context: &CallContext) -> Value {
+        let shown = finished
+            .stdout
+            .show(self.settings.max_stdout, &context.redactor);
+        let stderr = finished.stderr.show_head(MAX_STDERR, &context.redactor);
+        let mut output = shown.text.clone();
+        let (status, exit_code, failure) = match finished.ending {
+            Ending::Exited(status) if status.success() => ("success", 0, None),
+            Ending::Exited(status) => {
+                let code = status
+                    .code()
+                    .unwrap_or_else(|| -status.signal().unwrap_or(1));
+                let stderr = stderr.trim_end();
+                let failure = if stderr.is_empty() {
+                    format!("The script ended with exit code {code}.")
+                } else {
+                    output.push_str(&format!("\n--- stderr ---\n{stderr}"));
+                    stderr.to_owned()
+                };
+                ("error", code, Some(failure))
+            }
+            Ending::TimedOut => {
+                let note = format!(
+                    "[Script timed out after {}s and was stopped]",
+                    self.settings.timeout.as_secs()
+                );
+                output.push_str(&format!("\n{note}"));
+                ("timeout", 124, Some(note))
+            }
+            Ending::Interrupted => {
+                let note = "[Script interrupted]".to_owned();
+                output.push_str(&format!("\n{note}"));
+                ("interrupted", 130, Some(note))
+            }
+        };
+        let mut result = json!({
+            "status": status,
+            "output": output,
+            "exit_code": exit_code,
+            "tool_calls_made": 0,
+            "duration_seconds": 0.0,
+            "stdout_truncated": shown.truncated,
+            "stdout_bytes_captured": shown.kept,
+            "stdout_bytes_total": shown.total,
+            "stdout_bytes_omitted": shown.total.saturating_sub(shown.kept),
+        });
+        if let Some(failure) = failure {
+            result["error"] = json!(failure);
+        }
+        result
+    }
+}
+
+/// What scripts may call: of the seven, those the session has, or all if it has none of them; and
+/// of these the ones that exist.
+fn allowed_tools(context: &CallContext) -> Vec<&'static str> {
+    let enabled = |name: &&'static str| context.enabled_tools.iter().any(|tool| tool == name);
+    let any = SCRIPT_TOOLS.iter().any(enabled);
+    SCRIPT_TOOLS
+        .into_iter()
+        .filter(|name| !any || enabled(name))
+        .filter(|name| context.registry.get(name).is_some())
+        .collect()
+}
+
+/// The session of a script: its calls can be stopped without stopping the turn, and pages are
+/// given as often as it asks.
+fn context_of_script(context: &CallContext) -> Result<CallContext, String> {
+    let interrupt = Interrupt::new().map_err(|error| format!("no descriptor is left: {error}"))?;
+    Ok(CallContext {
+        files: Arc::new(FileLedger::for_script()),
+        interrupt: Arc::new(interrupt),
+        ..context.clone()
+    })
+}
+
+fn two_decimals(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 100.0).round() / 100.0
+}

@@ -1,0 +1,132 @@
+//! What a session has seen of files: so that a repeated reading of an unchanged file costs no
+//! context, and a write over a file that changed meanwhile says so.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Entries before everything is forgotten: a bound, not a policy.
+const MOST_ENTRIES: usize = 4096;
+
+/// A state of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    modified: (i64, i64),
+    size: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    pub(super) fn of(meta: &Metadata) -> Self {
+        Self {
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            size: meta.size(),
+            inode: meta.ino(),
+        }
+    }
+
+    /// The state of a file now; `None` if it cannot be looked at.
+    pub(super) fn now(path: &Path) -> Option<Self> {
+        hermes_fs::metadata(path).ok().map(|meta| Self::of(&meta))
+    }
+}
+
+/// One page of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Page {
+    pub(super) path: PathBuf,
+    pub(super) offset: u64,
+    pub(super) limit: u64,
+}
+
+/// What a reading is to the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Not seen in this state.
+    New,
+    /// Already shown, once.
+    Unchanged,
+    /// Already shown and already said so.
+    Insisting,
+}
+
+/// The memory of one session.
+#[derive(Debug, Default)]
+pub struct FileLedger {
+    seen: Mutex<Seen>,
+    forgetful: bool,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    files: HashMap<PathBuf, Stamp>,
+    pages: HashMap<Page, (Stamp, u32)>,
+}
+
+impl FileLedger {
+    /// For a script, which has no memory of what it read and must get every page again.
+    pub fn for_script() -> Self {
+        Self {
+            forgetful: true,
+            ..Self::default()
+        }
+    }
+
+    /// Forgets which pages were shown: the conversation no longer holds them.
+    pub fn forget_pages(&self) {
+        self.lock().pages.clear();
+    }
+
+    /// Notes a reading and says what it is.
+    pub(super) fn note_reading(&self, page: Page, stamp: Stamp) -> Reading {
+        let mut seen = self.lock();
+        seen.files.insert(page.path.clone(), stamp);
+        if self.forgetful {
+            return Reading::New;
+        }
+        let entry = seen.pages.entry(page).or_insert((stamp, 0));
+        if entry.0 != stamp {
+            *entry = (stamp, 0);
+        }
+        entry.1 += 1;
+        match entry.1 {
+            1 => Reading::New,
+            2 => Reading::Unchanged,
+            _ => Reading::Insisting,
+        }
+    }
+
+    /// Notes that the session itself brought the file into its present state.
+    pub(super) fn note_written(&self, path: &Path) {
+        let stamp = Stamp::now(path);
+        let mut seen = self.lock();
+        seen.pages.retain(|page, _| page.path != path);
+        match stamp {
+            Some(stamp) => seen.files.insert(path.to_owned(), stamp),
+            None => seen.files.remove(path),
+        };
+    }
+
+    /// A warning if the file changed since the session last read or wrote it.
+    pub(super) fn staleness(&self, path: &Path) -> Option<String> {
+        let known = self.lock().files.get(path).copied()?;
+        (Stamp::now(path) != Some(known)).then(|| {
+            format!(
+                "{} was changed by something else since it was last read in this session; read it \
+                 again to see what it was.",
+                path.display()
+            )
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        // A panic between two insertions leaves maps that are merely less complete.
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.files.len() > MOST_ENTRIES || seen.pages.len() > MOST_ENTRIES {
+            *seen = Seen::default();
+        }
+        seen
+    }
+}

@@ -1,0 +1,16 @@
+//! Reading, writing, editing and finding files.
+
+mod credential_stores;
+mod ledger;
+mod lint;
+mod patch;
+mod read;
+mod search;
+mod text_file;
+mod write;
+
+pub use ledger::FileLedger;
+pub use patch::PatchTool;
+pub use read::ReadFileTool;
+pub use search::SearchFilesTool;
+pub use write::WriteFileTool;

@@ -1,0 +1,312 @@
+//! Finding a piece of text that a model quoted from memory: a ladder from exact to similar.
+//!
+//! Each rung is tried only when those above found nothing. The last two may be wrong, so they count
+//! only when exactly one place fits.
+
+use std::ops::Range;
+
+use similar::TextDiff;
+
+/// How a piece was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rung {
+    /// Byte for byte.
+    Exact,
+    /// Lines equal apart from blanks at both ends, so also with other indentation.
+    Trimmed,
+    /// Lines equal when runs of blanks count as one.
+    Whitespace,
+    /// Exact after `\n`, `\t` and quotes written as escapes are resolved.
+    Escapes,
+    /// Trimmed, without blank lines at the ends of the quoted piece.
+    Boundary,
+    /// Lines equal when typographic quotes, dashes and blanks count as plain ones.
+    Unicode,
+    /// First and last line equal, what is between similar.
+    BlockAnchor,
+    /// At least half of the lines similar.
+    Context,
+}
+
+/// Places in a text, in order, not overlapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) rung: Rung,
+    pub(super) ranges: Vec<Range<usize>>,
+}
+
+/// Fuzzy rungs compare every window of lines; beyond this many comparisons they are not tried.
+const MAX_FUZZY_COMPARISONS: usize = 400_000;
+/// Lines this similar count as equal in the last rung.
+const SIMILAR_LINE: f32 = 0.8;
+/// The part of a block that must be similar.
+const SIMILAR_BLOCK: f32 = 0.5;
+
+/// Looks for `wanted` in `text`. Nothing found: `None`.
+pub(super) fn find(text: &str, wanted: &str) -> Option<Found> {
+    if wanted.is_empty() {
+        return None;
+    }
+    let found =
+        |rung, ranges: Vec<Range<usize>>| (!ranges.is_empty()).then_some(Found { rung, ranges });
+    let by_line = |rung, normal: fn(&str) -> String| found(rung, windows(text, wanted, normal));
+    found(Rung::Exact, exact(text, wanted))
+        .or_else(|| by_line(Rung::Trimmed, |line| line.trim().to_owned()))
+        .or_else(|| by_line(Rung::Whitespace, one_blank))
+        .or_else(|| {
+            let unescaped = unescape(wanted);
+            (unescaped != wanted).then(|| found(Rung::Escapes, exact(text, &unescaped)))?
+        })
+        .or_else(|| {
+            let inner = without_blank_ends(wanted);
+            (inner != wanted && !inner.is_empty()).then(|| {
+                found(
+                    Rung::Boundary,
+                    windows(text, &inner, |line| line.trim().to_owned()),
+                )
+            })?
+        })
+        .or_else(|| by_line(Rung::Unicode, |line| one_blank(&plain(line))))
+        .or_else(|| fuzzy(text, wanted))
+}
+
+fn exact(text: &str, wanted: &str) -> Vec<Range<usize>> {
+    text.match_indices(wanted)
+        .map(|(start, piece)| start..start + piece.len())
+        .collect()
+}
+
+/// A line and its place, the line end not included.
+struct Placed<'a> {
+    line: &'a str,
+    range: Range<usize>,
+}
+
+fn placed_lines(text: &str) -> Vec<Placed<'_>> {
+    let mut start = 0;
+    text.split('\n')
+        .map(|line| {
+            let range = start..start + line.len();
+            start = range.end + 1;
+            Placed { line, range }
+        })
+        .collect()
+}
+
+/// The lines of a quoted piece; a final line end is not one more line.
+fn wanted_lines(wanted: &str) -> Vec<&str> {
+    wanted
+        .strip_suffix('\n')
+        .unwrap_or(wanted)
+        .split('\n')
+        .collect()
+}
+
+/// From the start of the first line to the end of the last, with its line end if the quoted piece
+/// has one too.
+fn span(text: &str, lines: &[Placed<'_>], wanted: &str) -> Option<Range<usize>> {
+    let (first, last) = (lines.first()?, lines.last()?);
+    let mut end = last.range.end;
+    if wanted.ends_with('\n') && text.get(end..)?.starts_with('\n') {
+        end += 1;
+    }
+    Some(first.range.start..end)
+}
+
+fn windows(text: &str, wanted: &str, normal: fn(&str) -> String) -> Vec<Range<usize>> {
+    let needle: Vec<String> = wanted_lines(wanted).into_iter().map(normal).collect();
+    if needle.iter().all(String::is_empty) {
+        return Vec::new();
+    }
+    let lines = placed_lines(text);
+    let hay: Vec<String> = lines.iter().map(|placed| normal(placed.line)).collect();
+    let mut ranges = Vec::new();
+    let mut next = 0;
+    while let Some(window) = hay.get(next..next + needle.len()) {
+        if window == needle {
+            let placed = lines.get(next..next + needle.len()).unwrap_or_default();
+            ranges.extend(span(text, placed, wanted));
+            next += needle.len();
+        } else {
+            next += 1;
+        }
+    }
+    ranges
+}
+
+fn one_blank(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Typographic characters as typed ones.
+fn plain(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{2032}' => out.push('\''),
+            '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2033}' => out.push('"'),
+            '\u{2010}'..='\u{2015}' | '\u{2212}' => out.push('-'),
+            '\u{2026}' => out.push_str("..."),
+            '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => out.push(' '),
+            '\u{200b}' | '\u{feff}' => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let resolved = match (c, chars.peek()) {
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some('r')) => '\r',
+            ('\\', Some(quote @ ('"' | '\'' | '\\'))) => *quote,
+            _ => {
+                out.push(c);
+                continue;
+            }
+        };
+        chars.next();
+        out.push(resolved);
+    }
+    out
+}
+
+fn without_blank_ends(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let is_full = |line: &&str| !line.trim().is_empty();
+    let (Some(first), Some(last)) = (
+        lines.iter().position(is_full),
+        lines.iter().rposition(is_full),
+    ) else {
+        return String::new();
+    };
+    lines.get(first..=last).unwrap_or_default().join("\n")
+}
+
+fn fuzzy(text: &str, wanted: &str) -> Option<Found> {
+    let needle: Vec<&str> = wanted_lines(wanted).into_iter().map(str::trim).collect();
+    let lines = placed_lines(text);
+    // One or two lines say too little to be recognised by likeness.
+    if needle.len() < 3 || lines.len().saturating_mul(needle.len()) > MAX_FUZZY_COMPARISONS {
+        return None;
+    }
+    let blocks = || lines.windows(needle.len());
+    let anchored = blocks().filter(|block| {
+        let ends =
+            |n: usize| block.get(n).map(|placed| placed.line.trim()) == needle.get(n).copied();
+        ends(0) && ends(needle.len() - 1) && middle_likeness(block, &needle) >= SIMILAR_BLOCK
+    });
+    let in_context = blocks().filter(|block| likeness(block, &needle) >= SIMILAR_BLOCK);
+    let only = |rung, mut candidates: Vec<Range<usize>>| {
+        (candidates.len() == 1).then(|| Found {
+            rung,
+            ranges: std::mem::take(&mut candidates),
+        })
+    };
+    let spans = |block: &[Placed<'_>]| span(text, block, wanted);
+    only(Rung::BlockAnchor, anchored.filter_map(spans).collect())
+        .or_else(|| only(Rung::Context, in_context.filter_map(spans).collect()))
+}
+
+fn ratio(one: &str, other: &str) -> f32 {
+    if one == other {
+        return 1.0;
+    }
+    // Cheap bound: no diff of lines whose lengths alone forbid likeness, nor of huge ones.
+    let (short, long) = (one.len().min(other.len()), one.len().max(other.len()));
+    if long > 2000 || short * 2 < long {
+        return 0.0;
+    }
+    TextDiff::from_chars(one, other).ratio()
+}
+
+fn middle_likeness(block: &[Placed<'_>], needle: &[&str]) -> f32 {
+    let inner = |count: usize| 1..count.saturating_sub(1);
+    let joined: String = block
+        .get(inner(block.len()))
+        .unwrap_or_default()
+        .iter()
+        .map(|placed| placed.line.trim())
+        .collect::<Vec<_>>()
+        .join("\n");
+    ratio(
+        &joined,
+        &needle
+            .get(inner(needle.len()))
+            .unwrap_or_default()
+            .join("\n"),
+    )
+}
+
+/// The part of the lines that are similar.
+fn likeness(block: &[Placed<'_>], needle: &[&str]) -> f32 {
+    let full = needle.iter().filter(|line| !line.is_empty()).count();
+    let alike = block
+        .iter()
+        .zip(needle)
+        .filter(|(placed, line)| {
+            !line.is_empty() && ratio(placed.line.trim(), line) >= SIMILAR_LINE
+        })
+        .count();
+    #[expect(clippy::cast_precision_loss, reason = "counts of lines in one edit")]
+    let part = alike as f32 / full.max(1) as f32;
+    part
+}
+
+/// The new text as it belongs at a place that was found with other indentation.
+pub(super) fn reindented(new: &str, wanted: &str, at: &str) -> String {
+    let Some((quoted, there)) = first_indents(wanted, at) else {
+        return new.to_owned();
+    };
+    if quoted == there {
+        return new.to_owned();
+    }
+    let lines = new.split('\n').map(|line| match line.strip_prefix(quoted) {
+        Some(rest) if !line.trim().is_empty() => format!("{there}{rest}"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn first_indents<'a>(wanted: &'a str, at: &'a str) -> Option<(&'a str, &'a str)> {
+    let indent = |text: &'a str| {
+        let line = text.split('\n').find(|line| !line.trim().is_empty())?;
+        line.get(..line.len() - line.trim_start().len())
+    };
+    Some((indent(wanted)?, indent(at)?))
+}
+
+/// The lines of the text that look most like the first line of the quoted piece, with neighbours
+/// and numbers, for an error message.
+pub(super) fn nearest(text: &str, wanted: &str) -> Option<String> {
+    let first = wanted
+        .split('\n')
+        .map(str::trim)
+        .find(|line| !line.is_empty())?;
+    let lines: Vec<&str> = text.split('\n').take(50_000).collect();
+    let (best, likeness) = lines
+        .iter()
+        .map(|line| ratio(line.trim(), first))
+        .enumerate()
+        .max_by(|one, other| one.1.total_cmp(&other.1))?;
+    if likeness < 0.5 {
+        return None;
+    }
+    let start = best.saturating_sub(2);
+    let shown = lines.iter().enumerate().skip(start).take(best + 5 - start);
+    let shown: Vec<String> = shown
+        .map(|(index, line)| {
+            let line: String = line.chars().take(200).collect();
+            format!("{:6}|{line}", index + 1)
+        })
+        .collect();
+    Some(shown.join("\n"))
+}
+
+#[cfg(test)]
+#[path = "matching_tests.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+use super::*;
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+
+fn place<'a>(text: &'a str, wanted: &str) -> Option<(Rung, Vec<&'a str>)> {
+    let found = find(text, wanted)?;
+    let pieces = found
+        .ranges
+        .iter()
+        .map(|range| text.get(range.clone()).unwrap());
+    Some((found.rung, pieces.collect()))
+}
+
+#[test]
+fn each_rung_finds_what_those_above_miss() {
+    let text = "fn a() {\n    let x = 1;\n    call(x, \"y\");\n}\n\nfn b() {}\n";
+    assert_eq!(place(text, "let x"), Some((Rung::Exact, vec!["let x"])));
+    assert_eq!(
+        place(text, "let x = 1;  \ncall(x, \"y\");"),
+        Some((Rung::Trimmed, vec!["    let x = 1;\n    call(x, \"y\");"]))
+    );
+    assert_eq!(
+        place(text, "let  x  =  1;\n"),
+        Some((Rung::Whitespace, vec!["    let x = 1;\n"]))
+    );
+    assert_eq!(
+        place(text, "1;\\n    call(x, \\\"y\\\")"),
+        Some((Rung::Escapes, vec!["1;\n    call(x, \"y\")"]))
+    );
+    assert_eq!(
+        place(text, "\n\n  fn b() {}\n\n"),
+        Some((Rung::Boundary, vec!["fn b() {}"]))
+    );
+    assert_eq!(
+        place(text, "call(x, \u{201c}y\u{201d});"),
+        Some((Rung::Unicode, vec!["    call(x, \"y\");"]))
+    );
+    assert_eq!(
+        place(text, "fn a() {\n    let xx = 1;\n    call(xx, \"y\")\n}"),
+        Some((
+            Rung::BlockAnchor,
+            vec!["fn a() {\n    let x = 1;\n    call(x, \"y\");\n}"]
+        ))
+    );
+    assert_eq!(
+        place(
+            text,
+            "fn a() -> u8 {\n    let x = 1;\n    call(x, \"y\");\n];"
+        ),
+        Some((
+            Rung::Context,
+            vec!["fn a() {\n    let x = 1;\n    call(x, \"y\");\n}"]
+        ))
+    );
+    assert_eq!(place(text, "something else"), None);
+    assert_eq!(place(text, ""), None);
+    assert_eq!(place(text, "\n\n\n\n"), None);
+}
+
+#[test]
+fn likeness_alone_never_chooses_between_two_places() {
+    let text = "a {\n  one = 1\n  two = 2\n}\na {\n  one = 1\n  two = 3\n}\n";
+    assert_eq!(find(text, "a {\n  onee = 1\n  two = 4\n}"), None);
+}
+
+#[test]
+fn new_text_takes_the_indentation_of_the_place() {
+    assert_eq!(
+        reindented("if y:\n  z()\n", "if x:\n  z()", "    if x:\n      z()"),
+        "    if y:\n      z()\n"
+    );
+    assert_eq!(reindented("b", "a", "a"), "b");
+}
+
+#[test]
+fn the_nearest_lines_are_shown_with_numbers() {
+    let shown = nearest("one\ntwo\nlet value = 3;\nfour\n", "let valeu = 3;").unwrap();
+    assert!(shown.contains("     3|let value = 3;"), "{shown}");
+    assert_eq!(nearest("one\n", "entirely different text"), None);
+}
+
+proptest! {
+    #[test]
+    fn ranges_are_ordered_disjoint_and_on_characters(text in "[aé \n]{0,40}", wanted in "[aé \n]{1,8}") {
+        if let Some(found) = find(&text, &wanted) {
+            let mut end = 0;
+            for range in found.ranges {
+                prop_assert!(range.start >= end && range.end > range.start);
+                prop_assert!(text.get(range.clone()).is_some());
+                end = range.end;
+            }
+        }
+    }
+}

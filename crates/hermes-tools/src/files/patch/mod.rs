@@ -1,0 +1,9 @@
+//! Changing parts of files.
+
+mod apply;
+mod hunks;
+mod matching;
+mod plan;
+mod tool;
+
+pub use tool::PatchTool;

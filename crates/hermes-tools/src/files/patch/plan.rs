@@ -1,0 +1,263 @@
+//! From a call to the new contents of files: everything is read, guarded and matched before the
+//! first byte is written.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::hunks::{FileChange, Hunk, parse};
+use super::matching::{Found, Rung, find, nearest, reindented};
+use crate::context::CallContext;
+use crate::files::text_file::TextFile;
+use crate::files::write::{cross_profile, refuse_special};
+
+/// One file that changes.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// As the call wrote it.
+    pub(super) shown: String,
+    /// Where it is, links resolved.
+    pub(super) target: PathBuf,
+    /// Its content now; `None` if it does not exist.
+    pub(super) before: Option<TextFile>,
+    /// Its content afterwards; `None` if it goes.
+    pub(super) after: Option<String>,
+}
+
+/// What a call would change; the error is a sentence.
+pub(super) fn plan(args: &Value, context: &CallContext) -> Result<Vec<Step>, String> {
+    let planner = Planner { args, context };
+    match args["mode"].as_str() {
+        Some("patch") => planner.patch(),
+        _ => planner.replace(),
+    }
+}
+
+struct Planner<'a> {
+    args: &'a Value,
+    context: &'a CallContext,
+}
+
+impl Planner<'_> {
+    fn replace(&self) -> Result<Vec<Step>, String> {
+        let needed = |name: &str| {
+            let message = format!("Missing argument '{name}': mode 'replace' needs it.");
+            self.args[name].as_str().ok_or(message)
+        };
+        let path = needed("path")?;
+        let old = needed("old_string")?;
+        let new = needed("new_string")?;
+        if old.is_empty() {
+            return Err("'old_string' is empty; to create a file use write_file.".to_owned());
+        }
+        if old == new {
+            return Err("'old_string' and 'new_string' are the same.".to_owned());
+        }
+        let (target, before) = self.existing(path)?;
+        let old = old.replace("\r\n", "\n");
+        let new = new.replace("\r\n", "\n");
+        let found = find(&before.text, &old).ok_or_else(|| no_match(path, &before.text, &old))?;
+        let all = self.args["replace_all"] == Value::Bool(true);
+        if found.ranges.len() > 1 && !all {
+            return Err(format!(
+                "'old_string' is in {path} {} times. Quote more lines around the place, or set \
+                 replace_all to true.",
+                found.ranges.len()
+            ));
+        }
+        let after = replaced(&before.text, &found, &old, &new);
+        Ok(vec![Step {
+            shown: path.to_owned(),
+            target,
+            before: Some(before),
+            after: Some(after),
+        }])
+    }
+
+    fn patch(&self) -> Result<Vec<Step>, String> {
+        let Some(patch) = self.args["patch"].as_str() else {
+            return Err("Missing argument 'patch': mode 'patch' needs it.".to_owned());
+        };
+        let mut steps: Vec<Step> = Vec::new();
+        for change in parse(patch)? {
+            let new = match change {
+                FileChange::Update {
+                    path,
+                    move_to,
+                    hunks,
+                } => self.update(&path, move_to.as_deref(), &hunks)?,
+                FileChange::Add { path, content } => vec![self.add(&path, content)?],
+                FileChange::Delete { path } => {
+                    let (target, before) = self.existing(&path)?;
+                    vec![Step {
+                        shown: path,
+                        target,
+                        before: Some(before),
+                        after: None,
+                    }]
+                }
+            };
+            for step in new {
+                if steps.iter().any(|earlier| earlier.target == step.target) {
+                    return Err(format!(
+                        "The patch names {} twice; put all its hunks under one heading.",
+                        step.shown
+                    ));
+                }
+                steps.push(step);
+            }
+        }
+        Ok(steps)
+    }
+
+    fn update(
+        &self,
+        path: &str,
+        move_to: Option<&str>,
+        hunks: &[Hunk],
+    ) -> Result<Vec<Step>, String> {
+        let (target, before) = self.existing(path)?;
+        let mut text = before.text.clone();
+        for (index, hunk) in hunks.iter().enumerate() {
+            text = with_hunk(&text, hunk)
+                .map_err(|message| format!("Hunk {} of {path}: {message}", index + 1))?;
+        }
+        let Some(new_path) = move_to else {
+            return Ok(vec![Step {
+                shown: path.to_owned(),
+                target,
+                before: Some(before),
+                after: Some(text),
+            }]);
+        };
+        let created = self.add(new_path, text)?;
+        let gone = Step {
+            shown: path.to_owned(),
+            target,
+            before: Some(before),
+            after: None,
+        };
+        // The new name first: a failure between the two leaves both, never none.
+        Ok(vec![created, gone])
+    }
+
+    fn add(&self, path: &str, content: String) -> Result<Step, String> {
+        let target = self.guarded(path)?;
+        if hermes_fs::exists_no_follow(&target) {
+            return Err(format!("{path} exists already; the patch would add it."));
+        }
+        Ok(Step {
+            shown: path.to_owned(),
+            target,
+            before: None,
+            after: Some(content),
+        })
+    }
+
+    fn existing(&self, path: &str) -> Result<(PathBuf, TextFile), String> {
+        let target = self.guarded(path)?;
+        if !hermes_fs::exists_no_follow(&target) {
+            return Err(format!("File not found: {path}"));
+        }
+        refuse_special(&target)?;
+        let file = TextFile::load(&target)?;
+        Ok((target, file))
+    }
+
+    fn guarded(&self, path: &str) -> Result<PathBuf, String> {
+        let path = self.context.resolve(path)?;
+        self.context
+            .write_guard
+            .check(&path, cross_profile(self.args))
+    }
+}
+
+fn with_hunk(text: &str, hunk: &Hunk) -> Result<String, String> {
+    let hint = hunk.hint.as_deref();
+    let start = hint.and_then(|hint| after_hint(text, hint));
+    if hunk.old.is_empty() {
+        // Only new lines: below the hint, or at the end.
+        let at = match (hint, start) {
+            (Some(hint), None) => return Err(format!("no line like '{hint}' is in the file.")),
+            (_, start) => start.unwrap_or(text.len()),
+        };
+        let (above, below) = text.split_at_checked(at).unwrap_or((text, ""));
+        let gap = if above.is_empty() || above.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        return Ok(format!("{above}{gap}{}{below}", hunk.new));
+    }
+    let mut found = find(text, &hunk.old).ok_or_else(|| no_match("the file", text, &hunk.old))?;
+    if found.ranges.len() > 1 {
+        let below =
+            |range: &std::ops::Range<usize>| start.is_some_and(|start| range.start >= start);
+        match found.ranges.iter().find(|range| below(range)).cloned() {
+            Some(range) => found.ranges = vec![range],
+            None => {
+                return Err(format!(
+                    "its lines are in the file {} times; add lines around the place or a line \
+                     above it after @@.",
+                    found.ranges.len()
+                ));
+            }
+        }
+    }
+    Ok(replaced(text, &found, &hunk.old, &hunk.new))
+}
+
+/// Where the line after the hint starts.
+fn after_hint(text: &str, hint: &str) -> Option<usize> {
+    let mut start = 0;
+    let mut like = None;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        if line.trim() == hint.trim() {
+            return Some(end);
+        }
+        if like.is_none() && line.contains(hint.trim()) {
+            like = Some(end);
+        }
+        start = end;
+    }
+    like
+}
+
+fn replaced(text: &str, found: &Found, old: &str, new: &str) -> String {
+    let mut out = String::with_capacity(text.len() + new.len());
+    let mut done = 0;
+    for range in &found.ranges {
+        let (Some(before), Some(piece)) = (text.get(done..range.start), text.get(range.clone()))
+        else {
+            continue;
+        };
+        out.push_str(before);
+        let new = match found.rung {
+            Rung::Exact | Rung::Escapes => new.to_owned(),
+            _ => reindented(new, old, piece),
+        };
+        // Without its own line end the last quoted line was matched without one.
+        let kept_end = !piece.ends_with('\n') && new.ends_with('\n') && found.rung != Rung::Exact;
+        out.push_str(if kept_end {
+            new.strip_suffix('\n').unwrap_or(&new)
+        } else {
+            &new
+        });
+        done = range.end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
+}
+
+fn no_match(path: &str, text: &str, old: &str) -> String {
+    match nearest(text, old) {
+        Some(lines) => format!(
+            "The quoted text is not in {path}. The nearest lines are:\n{lines}\nRead the file and \
+             quote it exactly."
+        ),
+        None => format!(
+            "The quoted text is not in {path}, and nothing there is like it. Read the file first."
+        ),
+    }
+}

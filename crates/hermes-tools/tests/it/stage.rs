@@ -1,0 +1,120 @@
+//! A private place for one test: home, working directory, registry, context.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hermes_secret::Redactor;
+use hermes_tools::{
+    CallContext, CrossProfile, FileLedger, FixedSession, Interrupt, PatchTool, ReadFileTool,
+    Registry, SearchFilesTool, WriteFileTool, WriteGuard,
+};
+use serde_json::Value;
+
+/// A value that must never come out.
+pub(crate) const SECRET: &str = "canary-5f1d2c9e7b";
+
+pub(crate) struct Stage {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) context: CallContext,
+}
+
+/// Follows links and refuses one directory, as the real guard refuses many.
+struct Fence {
+    forbidden: PathBuf,
+}
+
+impl WriteGuard for Fence {
+    fn check(&self, path: &Path, cross_profile: CrossProfile) -> Result<PathBuf, String> {
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(_) => {
+                let existing = path.ancestors().find(|path| path.exists()).unwrap();
+                let below = path.strip_prefix(existing).unwrap();
+                existing.canonicalize().unwrap().join(below)
+            }
+        };
+        if real.starts_with(&self.forbidden) && cross_profile == CrossProfile::Refused {
+            return Err(format!("Write denied: {} is protected.", real.display()));
+        }
+        Ok(real)
+    }
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::with(files_registry())
+    }
+
+    pub(crate) fn with(registry: Registry) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for name in ["work", "home", "hermes", "forbidden"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        let context = CallContext {
+            session_key: "test".to_owned(),
+            session: Arc::new(FixedSession {
+                cwd: root.join("work"),
+                variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
+            }),
+            child_home: root.join("home"),
+            hermes_homes: vec![root.join("hermes")],
+            write_guard: Arc::new(Fence {
+                forbidden: root.join("forbidden"),
+            }),
+            redactor: Arc::new(Redactor::new([SECRET])),
+            files: Arc::new(FileLedger::default()),
+            enabled_tools: Vec::new(),
+            interrupt: Arc::new(Interrupt::new().unwrap()),
+            registry: Arc::new(registry),
+        };
+        Self { dir, context }
+    }
+
+    /// A path below the working directory.
+    pub(crate) fn work(&self, name: &str) -> PathBuf {
+        self.dir
+            .path()
+            .canonicalize()
+            .unwrap()
+            .join("work")
+            .join(name)
+    }
+
+    pub(crate) fn root(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Puts a file into the working directory.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.work(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.work(name)).unwrap()
+    }
+
+    pub(crate) fn call(&self, tool: &str, args: Value) -> Value {
+        self.context.registry.call(tool, &args, &self.context)
+    }
+
+    /// The message of a call that must fail.
+    pub(crate) fn refused(&self, tool: &str, args: Value) -> String {
+        let result = self.call(tool, args);
+        match result["error"].as_str() {
+            Some(message) => message.to_owned(),
+            None => panic!("not refused: {result}"),
+        }
+    }
+}
+
+pub(crate) fn files_registry() -> Registry {
+    Registry::default()
+        .with(ReadFileTool::default())
+        .with(WriteFileTool)
+        .with(PatchTool)
+        .with(SearchFilesTool)
+}
