@@ -8,6 +8,7 @@ mod builder;
 mod links;
 mod live;
 mod secret_names;
+mod shell_source;
 mod warnings;
 
 pub use builder::{Circumstances, EnvironmentBuilder, EnvironmentFacts};

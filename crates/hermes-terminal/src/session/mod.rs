@@ -7,10 +7,11 @@ mod overlay;
 mod sessions;
 mod state;
 
+pub use hermes_proc::env::Overlay;
 pub use key::SessionKey;
 pub use leftovers::remove_leftover_snapshots;
+pub use overlay::VariableDelta;
 pub(crate) use overlay::difference;
-pub use overlay::{Overlay, VariableDelta};
 pub use sessions::{Session, Sessions};
 pub(crate) use state::changed_definitions;
 pub use state::{Definitions, ShellState, StateDelta};

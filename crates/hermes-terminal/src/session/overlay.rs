@@ -1,33 +1,11 @@
-//! Variables that a session lays over the environment every command starts with.
-//!
-//! Values may be secrets: `Debug` shows names.
+//! What a command changed about the variables of its session.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 
 /// Changes to variables: a new value, or `None` for a variable that was unset.
 pub type VariableDelta = BTreeMap<OsString, Option<OsString>>;
-
-/// What a session adds to or takes from the environment of its commands.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Overlay {
-    /// What the login shell and the init files changed.
-    pub login: VariableDelta,
-    /// What the session's own commands changed since.
-    pub session: VariableDelta,
-}
-
-impl fmt::Debug for Overlay {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Overlay")
-            .field("login", &self.login.keys())
-            .field("session", &self.session.keys())
-            .finish()
-    }
-}
 
 /// Variables that describe the one shell they are in; carried over, they would be wrong.
 const OF_ONE_SHELL: &[&str] = &["_", "SHLVL", "PWD", "HERMES_EXEC_ID"];

@@ -8,7 +8,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::overlay::{Overlay, VariableDelta};
+use hermes_proc::env::Overlay;
+
+use super::overlay::VariableDelta;
 
 /// Functions or aliases by name, as bytes of the shell.
 pub type Definitions = BTreeMap<Vec<u8>, Vec<u8>>;
