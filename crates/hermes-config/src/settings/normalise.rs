@@ -15,6 +15,11 @@ pub(super) fn normalise(tree: &mut Map<String, Value>) {
             agent.entry("max_turns").or_insert(turns);
         }
     }
+    if let Some(Value::Object(terminal)) = tree.get_mut("terminal")
+        && let Some(backend) = terminal.remove("env_type")
+    {
+        fill(terminal, "backend", backend);
+    }
     let misplaced: Vec<(&str, Value)> = MODEL_AT_ROOT
         .iter()
         .filter_map(|key| Some((*key, tree.remove(*key)?)))
@@ -60,6 +65,9 @@ pub(super) fn source_paths(path: &[String]) -> Vec<Vec<String>> {
     let mut paths = vec![path.to_vec()];
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     match words.as_slice() {
+        ["terminal", "backend"] => {
+            paths.push(vec!["terminal".to_owned(), "env_type".to_owned()]);
+        }
         ["agent", "max_turns"] => paths.push(vec!["max_turns".to_owned()]),
         ["model", "default"] => paths.push(vec!["model".to_owned()]),
         ["model", "base_url"] => {
@@ -99,6 +107,14 @@ mod tests {
         assert_eq!(
             normalised(json!({"agent": {"max_turns": 1}, "max_turns": 2})),
             json!({"agent": {"max_turns": 1}})
+        );
+        assert_eq!(
+            normalised(json!({"terminal": {"env_type": "docker"}})),
+            json!({"terminal": {"backend": "docker"}})
+        );
+        assert_eq!(
+            normalised(json!({"terminal": {"env_type": "docker", "backend": "ssh"}})),
+            json!({"terminal": {"backend": "ssh"}})
         );
         assert_eq!(normalised(json!({"model": ""})), json!({"model": ""}));
         assert_eq!(normalised(json!({})), json!({}));

@@ -158,7 +158,7 @@ pub(super) const TERMINAL: Section = Section {
             "Whether files in a container last.",
         )
         .var(&vars::TERMINAL_CONTAINER_PERSISTENT),
-        int(
+        positive(
             "lifetime_seconds",
             300,
             "Seconds an idle environment is kept.",
