@@ -17,7 +17,7 @@ pub enum SpawnClass {
     Hermes,
     /// F: a program we call for our own ends: git, docker, an editor.
     Helper,
-    /// G: another agent's command line that brings its own model.
+    /// G: another agent's command line. It logs in by itself; a key it needs is granted by name.
     ModelCli,
 }
 

@@ -77,9 +77,9 @@ fn each_tier_has_its_keepers() {
         ("SUDO_PASSWORD", "E"),
         ("SLACK_SIGNING_SECRET", "E"),
         // T2, listed and derived.
-        ("OPENAI_API_KEY", "EG"),
-        ("TELEGRAM_HOME_CHANNEL", "EG"),
-        ("MY_PROVIDER", "EG"),
+        ("OPENAI_API_KEY", "E"),
+        ("TELEGRAM_HOME_CHANNEL", "E"),
+        ("MY_PROVIDER", "E"),
         // T3.
         ("VIRTUAL_ENV", ""),
         ("CONDA_PREFIX_1", ""),
@@ -122,7 +122,7 @@ fn the_operator_lets_markers_through_and_no_credential() {
     ]);
     assert_eq!(keepers(&policy, "VIRTUAL_ENV"), "ABCG");
     assert_eq!(keepers(&policy, "CONDA_PREFIX"), "");
-    assert_eq!(keepers(&policy, "OPENAI_API_KEY"), "EG");
+    assert_eq!(keepers(&policy, "OPENAI_API_KEY"), "E");
     assert_eq!(keepers(&policy, "GH_TOKEN"), "E");
     assert_eq!(keepers(&policy, "_HERMES_GATEWAY"), "");
     assert_eq!(keepers(&policy, "NOTION_TOKEN"), "ABCEFG");
@@ -144,7 +144,7 @@ fn trusted_names_reach_shells_alone() {
     let mut policy = policy();
     policy.trusted_passthrough = names(&["GH_TOKEN", "MY_PROVIDER", "AUXILIARY_VISION_API_KEY"]);
     assert_eq!(keepers(&policy, "GH_TOKEN"), "AE");
-    assert_eq!(keepers(&policy, "MY_PROVIDER"), "AEG");
+    assert_eq!(keepers(&policy, "MY_PROVIDER"), "AE");
     assert_eq!(keepers(&policy, "AUXILIARY_VISION_API_KEY"), "E");
     let plan = inherited(SpawnClass::ToolShell, &policy, &["GH_TOKEN"]);
     assert_eq!(
@@ -614,7 +614,6 @@ fn rule_texts_fit_a_narrow_table_and_ids_differ() {
         Rule::Inherited,
         Rule::SkillPassthrough,
         Rule::TrustedPassthrough,
-        Rule::OwnModel,
         Rule::ListedSecret,
         Rule::DerivedSecret,
         Rule::OwnInstall,

@@ -73,7 +73,7 @@ fn escaped(plan: &EnvPlan) -> BTreeSet<String> {
         .collect()
 }
 
-/// What a class may hold of the planted secrets: nothing, two classes apart.
+/// What a class may hold of the planted secrets: nothing, our own program apart.
 fn permitted(class: SpawnClass) -> BTreeSet<String> {
     let internal = internal_names();
     let secret_of_ours = |name: &&str| {
@@ -87,10 +87,6 @@ fn permitted(class: SpawnClass) -> BTreeSet<String> {
             .into_iter()
             .chain(CREDENTIALS.iter().copied())
             .chain(internal.into_iter().filter(secret_of_ours))
-            .collect(),
-        SpawnClass::ModelCli => tier2_names()
-            .into_iter()
-            .filter(|name| !CREDENTIALS.contains(name) && !secret_of_ours(name))
             .collect(),
         _ => Vec::new(),
     };

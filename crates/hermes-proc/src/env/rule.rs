@@ -9,8 +9,6 @@ pub enum Rule {
     AllowListed,
     /// The child is Hermes under the same user.
     SameProgram,
-    /// The child drives a model of its own and needs the key.
-    OwnModel,
     /// `terminal.env_passthrough`.
     OperatorPassthrough,
     /// A skill viewed in this session asked for it.
@@ -80,7 +78,6 @@ impl Rule {
             Self::Inherited => "inherited",
             Self::AllowListed => "allow-listed",
             Self::SameProgram => "same-program",
-            Self::OwnModel => "own-model",
             Self::OperatorPassthrough => "passthrough",
             Self::SkillPassthrough => "skill-passthrough",
             Self::TrustedPassthrough => "trusted-passthrough",
@@ -120,7 +117,6 @@ impl Rule {
             Self::Inherited => "inherited, no rule against it",
             Self::AllowListed => "on the list of this class",
             Self::SameProgram => "the child is Hermes too",
-            Self::OwnModel => "the program calls a model itself",
             Self::OperatorPassthrough => "terminal.env_passthrough",
             Self::SkillPassthrough => "a skill of this session needs it",
             Self::TrustedPassthrough => "terminal.trusted_env_passthrough",

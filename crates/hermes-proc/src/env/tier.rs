@@ -61,7 +61,6 @@ impl Tier {
                 SpawnClass::Hermes,
                 Self::InternalSecret | Self::Credential | Self::Listed | Self::Derived,
             ) => Some(Rule::SameProgram),
-            (SpawnClass::ModelCli, Self::Listed | Self::Derived) => Some(Rule::OwnModel),
             _ => None,
         }
     }
