@@ -89,7 +89,8 @@ impl EnvPlan {
         Builder::new(request).build()
     }
 
-    pub(super) fn empty(class: SpawnClass) -> Self {
+    /// A plan that inherits nothing: the child sees what the call site sets.
+    pub fn empty(class: SpawnClass) -> Self {
         Self {
             variables: BTreeMap::new(),
             receipt: Receipt::new(class),

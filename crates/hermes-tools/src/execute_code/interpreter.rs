@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use hermes_proc::{ChildEnv, ChildSpec, find_on_path};
+use hermes_proc::{ChildSpec, EnvPlan, SpawnClass, find_on_path};
 
 use super::settings::{CodeSettings, Mode, lies_in};
 use crate::context::CallContext;
@@ -152,7 +152,7 @@ fn version_of(path: &Path, context: &CallContext) -> Option<(u32, u32)> {
         .map(OsString::from)
         .into(),
         cwd: Some(PathBuf::from("/")),
-        env: ChildEnv::default()
+        env: EnvPlan::empty(SpawnClass::Helper)
             .with("PATH", search_path)
             .with("HOME", context.child_home.as_os_str()),
     };
