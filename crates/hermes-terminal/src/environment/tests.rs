@@ -116,7 +116,7 @@ web: {api_key: '${BROKEN', token: '${1BAD}', key_env: 'not a name'}
         .env("NOT_ONE", "n")
         .env("CORP_KEY", "c");
     for class in SpawnClass::ALL {
-        let keeps = matches!(class, SpawnClass::Hermes | SpawnClass::ModelCli);
+        let keeps = class == SpawnClass::Hermes;
         let plan = place.plan(class);
         assert_eq!(text(&plan, "MY_KEY").is_some(), keeps, "{class}");
         assert_eq!(text(&plan, "CORP_KEY").is_some(), keeps, "{class}");
@@ -352,7 +352,7 @@ proptest! {
         for class in SpawnClass::ALL {
             let plan = place.plan(class);
             let found = plan.variables().values().any(|value| value == &OsString::from("canary"));
-            let keeps = matches!(class, SpawnClass::Hermes | SpawnClass::ModelCli);
+            let keeps = class == SpawnClass::Hermes;
             prop_assert_eq!(found, keeps, "class {}", class);
             prop_assert_eq!(
                 derived.iter().all(|name| plan.receipt().of(name).is_some_and(|(fate, _)| fate == Fate::Stripped)),
