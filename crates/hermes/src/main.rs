@@ -10,6 +10,7 @@ mod context;
 mod doctor;
 mod error;
 mod reference_docs;
+mod toolbox;
 mod ui;
 
 use std::process::ExitCode;
