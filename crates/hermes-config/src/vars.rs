@@ -172,6 +172,8 @@ vars! {
     DOCKER_HOST;
     /// Set in Kubernetes pods: counts as a container.
     KUBERNETES_SERVICE_HOST;
+    /// Where temporary files go, as in every Unix program.
+    TMPDIR;
     /// Zone of the system, as in every Unix program.
     TZ;
     /// Kind of the terminal; `dumb` means no colour.

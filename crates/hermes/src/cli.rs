@@ -51,6 +51,10 @@ pub(crate) enum Command {
     Backup(commands::backup::Args),
     /// Restore a backup
     Import(commands::import::Args),
+    /// Run a command as an agent's terminal would
+    Exec(commands::exec::Args),
+    /// List and call the tools of agents
+    Tools(commands::tools::Args),
     /// Print a completion script for a shell
     Completion(commands::completion::Args),
     /// Show the version and where the program is

@@ -12,6 +12,7 @@ mod doctor;
 mod error;
 mod recovery;
 mod reference_docs;
+mod toolbox;
 mod ui;
 
 use std::process::ExitCode;

@@ -5,11 +5,13 @@ pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod dump;
+pub(crate) mod exec;
 pub(crate) mod import;
 pub(crate) mod internal;
 pub(crate) mod logs;
 pub(crate) mod profile;
 pub(crate) mod status;
+pub(crate) mod tools;
 pub(crate) mod version;
 
 use std::process::ExitCode;
@@ -29,6 +31,8 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Dump(args) => dump::run(&args, context),
         Command::Backup(args) => backup::run(&args, context),
         Command::Import(args) => import::run(&args, context),
+        Command::Exec(args) => exec::run(&args, context),
+        Command::Tools(args) => tools::run(&args, context),
         Command::Completion(args) => completion::run(&args, context),
         Command::Version => version::run(context),
         Command::Internal(args) => internal::run(&args, context),

@@ -1,0 +1,87 @@
+//! `hermes tools call`: one tool, once.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use hermes_tools::is_failure;
+use serde_json::{Value, json};
+
+use super::call_lines;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::toolbox::Toolbox;
+
+/// Arguments on standard input are not read beyond this.
+const MAX_INPUT: u64 = 16 * 1024 * 1024;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name of the tool
+    #[arg(required_unless_present = "stdin")]
+    tool: Option<String>,
+    /// Its arguments as a JSON object, or - to read them from standard input
+    #[arg(value_name = "JSON")]
+    arguments: Option<String>,
+    /// Conversation the call belongs to; calls of one share a terminal and a working directory
+    #[arg(long, value_name = "KEY", default_value = "cli")]
+    session: String,
+    /// Print what the guards say instead of running the tool
+    #[arg(long)]
+    check: bool,
+    /// Read calls as JSON lines {"tool", "args", "session"} and answer each with one line
+    #[arg(long, conflicts_with_all = ["tool", "arguments"])]
+    stdin: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let toolbox = Toolbox::assemble(context)?;
+    if args.stdin {
+        return call_lines::run(&toolbox, &args.session, args.check, context);
+    }
+    let tool = args.tool.as_deref().unwrap_or_default();
+    let arguments = given_arguments(args.arguments.as_deref())?;
+    let call = toolbox.call_context(&args.session)?;
+    let (result, failed) = if args.check {
+        let verdict = toolbox.registry.verdict(tool, &arguments, &call);
+        let refused = verdict.get("approved") != Some(&json!(true));
+        (verdict, refused)
+    } else {
+        let result = toolbox.registry.call(tool, &arguments, &call);
+        let failed = is_failure(&result);
+        (result, failed)
+    };
+    context.printer.line(result.to_string())?;
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn given_arguments(text: Option<&str>) -> Result<Value> {
+    let text = match text {
+        None => return Ok(json!({})),
+        Some("-") => from_standard_input()?,
+        Some(text) => text.to_owned(),
+    };
+    match serde_json::from_str(&text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(CommandError::usage("the arguments are not a JSON object")),
+        Err(error) => Err(CommandError::usage(format!(
+            "the arguments are not JSON: {error}"
+        ))),
+    }
+}
+
+fn from_standard_input() -> Result<String> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MAX_INPUT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| {
+            CommandError::environment(format!("could not read standard input: {error}"))
+        })?;
+    if bytes.len() as u64 > MAX_INPUT {
+        return Err(CommandError::usage(format!(
+            "the arguments are longer than {MAX_INPUT} bytes"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| CommandError::usage("the arguments are not UTF-8"))
+}

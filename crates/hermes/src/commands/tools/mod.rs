@@ -1,0 +1,35 @@
+//! `hermes tools`: what an agent can call, and calling it by hand.
+
+mod call;
+mod call_lines;
+mod list;
+
+use std::process::ExitCode;
+
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// List the tools and whether they can be used here
+    List(list::Args),
+    /// Run one tool with all guards and print its result
+    ///
+    /// Exits with 0 when the tool did what was asked, also when a command it ran ended with another
+    /// code than 0; with 1 when it refused or failed; with 2 when the call itself is wrong.
+    Call(call::Args),
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.verb {
+        Verb::List(args) => list::run(args, context),
+        Verb::Call(args) => call::run(args, context),
+    }
+}

@@ -1,0 +1,129 @@
+//! The tools as this program offers them: which there are, with which limits, and what each call of
+//! a session gets.
+
+mod sandbox_env;
+mod script_gate;
+mod workdir_guard;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_config::{Config, vars};
+use hermes_secret::Redactor;
+use hermes_tools::{
+    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, FixedSession, Interrupt, Mode,
+    PatchTool, ReadFileTool, Registry, SearchFilesTool, Session, WriteFileTool,
+};
+
+use self::sandbox_env::AllowedNames;
+use self::script_gate::unattended_scripts;
+use self::workdir_guard::WorkdirGuard;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+/// All tools, and the sessions that use them.
+pub(crate) struct Toolbox {
+    pub(crate) registry: Arc<Registry>,
+    session: Arc<dyn Session>,
+    child_home: PathBuf,
+    hermes_homes: Vec<PathBuf>,
+    redactor: Arc<Redactor>,
+    ledgers: RefCell<HashMap<String, Arc<FileLedger>>>,
+}
+
+impl Toolbox {
+    /// The tools under the settings of this profile.
+    pub(crate) fn assemble(context: &Context) -> Result<Self> {
+        let config = context.config();
+        let scripts = ExecuteCodeTool::new(
+            code_settings(context),
+            Arc::new(AllowedNames::of(context)),
+            Arc::new(unattended_scripts(config)),
+        );
+        let registry = Registry::default()
+            .with(ReadFileTool {
+                max_chars: positive(config, "file_read_max_chars").unwrap_or(100_000),
+            })
+            .with(WriteFileTool)
+            .with(PatchTool)
+            .with(SearchFilesTool)
+            .with(scripts);
+        let session = FixedSession {
+            cwd: working_directory(context)?,
+            variables: context
+                .env
+                .iter()
+                .filter(|(name, _)| *name == "PATH")
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+        };
+        Ok(Self {
+            registry: Arc::new(registry),
+            session: Arc::new(session),
+            child_home: context.location.user_home.clone(),
+            hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
+            redactor: Arc::new(context.redactor()),
+            ledgers: RefCell::default(),
+        })
+    }
+
+    /// What a call of this session gets.
+    pub(crate) fn call_context(&self, session_key: &str) -> Result<CallContext> {
+        let interrupt = Interrupt::new().map_err(|error| {
+            CommandError::environment(format!("no file descriptor is left: {error}"))
+        })?;
+        let mut ledgers = self.ledgers.borrow_mut();
+        let files = ledgers.entry(session_key.to_owned()).or_default();
+        Ok(CallContext {
+            session_key: session_key.to_owned(),
+            session: Arc::clone(&self.session),
+            child_home: self.child_home.clone(),
+            hermes_homes: self.hermes_homes.clone(),
+            write_guard: Arc::new(WorkdirGuard::of(self.session.cwd())),
+            redactor: Arc::clone(&self.redactor),
+            files: Arc::clone(files),
+            enabled_tools: Vec::new(),
+            interrupt: Arc::new(interrupt),
+            registry: Arc::clone(&self.registry),
+        })
+    }
+}
+
+fn working_directory(context: &Context) -> Result<PathBuf> {
+    let start = context.system.start_dir.clone();
+    start.ok_or_else(|| {
+        CommandError::user("the current directory does not exist any more")
+            .hint("change to one that does")
+    })
+}
+
+fn positive(config: &Config, key: &str) -> Option<usize> {
+    let number = config.int(key).filter(|number| *number > 0)?;
+    usize::try_from(number).ok()
+}
+
+fn code_settings(context: &Context) -> CodeSettings {
+    let config = context.config();
+    let fallback = CodeSettings::default();
+    let seconds = positive(config, "code_execution.timeout")
+        .and_then(|seconds| u64::try_from(seconds).ok())
+        .map(Duration::from_secs);
+    let python = config.text("code_execution.python");
+    CodeSettings {
+        mode: Mode::parse(config.text("code_execution.mode")),
+        python: (!python.is_empty()).then(|| PathBuf::from(python)),
+        timeout: seconds.unwrap_or(fallback.timeout),
+        max_tool_calls: positive(config, "code_execution.max_tool_calls")
+            .unwrap_or(fallback.max_tool_calls),
+        temp_dir: context
+            .env
+            .os(&vars::TMPDIR)
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute() && dir.is_dir())
+            .unwrap_or(fallback.temp_dir),
+        ..fallback
+    }
+}
