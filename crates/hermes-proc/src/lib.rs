@@ -25,7 +25,7 @@ pub use identity::{
     is_same_live_process, is_zombie, pids_of_user, start_time_of,
 };
 pub use lookup::find_on_path;
-pub use piped::{PipedChild, PipedSpec, TreeMarker};
+pub use piped::{PipedChild, PipedSpec};
 pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};

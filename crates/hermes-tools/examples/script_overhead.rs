@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use hermes_secret::Redactor;
 use hermes_tools::{
     CallContext, CodeSettings, CrossProfile, ExecuteCodeTool, FileLedger, FixedSession,
-    Interpreters, Interrupt, Registry, RpcEnv, SandboxEnv, UnattendedScripts, WriteGuard,
+    Interpreters, Registry, RpcEnv, SandboxEnv, UnattendedScripts, WriteGuard,
 };
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn main() {
         redactor: Arc::new(Redactor::default()),
         files: Arc::new(FileLedger::default()),
         enabled_tools: Vec::new(),
-        interrupt: Arc::new(Interrupt::new().unwrap()),
+        interrupt: Arc::new(Wake::new().unwrap()),
         registry: Arc::new(Registry::default().with(tool)),
     };
     let python = Interpreters::default().find(&settings, &context).unwrap();

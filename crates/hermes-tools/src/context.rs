@@ -9,8 +9,8 @@ use std::sync::Arc;
 use hermes_secret::Redactor;
 
 use crate::files::FileLedger;
-use crate::interrupt::Interrupt;
 use crate::registry::Registry;
+use hermes_proc::Wake;
 
 /// Whether a call may write into the home of another profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub struct CallContext {
     /// Names of the tools the session may use; empty means all.
     pub enabled_tools: Vec<String>,
     /// Ends the call early.
-    pub interrupt: Arc<Interrupt>,
+    pub interrupt: Arc<Wake>,
     /// All tools, for those that call others.
     pub registry: Arc<Registry>,
 }

@@ -6,7 +6,6 @@ mod argument;
 mod context;
 mod execute_code;
 mod files;
-mod interrupt;
 mod registry;
 mod result_cap;
 mod symptom_hint;
@@ -19,7 +18,6 @@ pub use execute_code::{
     ScriptGate, ScriptVerdict, UnattendedScripts,
 };
 pub use files::{FileLedger, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
-pub use interrupt::Interrupt;
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use tool::{Tool, error, is_failure};

@@ -1,11 +1,11 @@
 //! Children whose pipes the caller reads.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hermes_proc::{Error, PipedChild, PipedSpec, TreeMarker, identity_of, is_same_live_process};
+use hermes_proc::{Error, PipedChild, PipedSpec, identity_of, is_same_live_process};
 
 use crate::{eventually, read_pid};
 
@@ -16,15 +16,8 @@ fn script(text: &str, mark: &str) -> PipedSpec {
         cwd: std::env::temp_dir(),
         variables: vec![
             ("PATH".into(), "/usr/bin:/bin".into()),
-            ("MARK".into(), OsString::from(mark)),
+            ("HERMES_EXEC_ID".into(), OsString::from(mark)),
         ],
-    }
-}
-
-fn marker(value: &str) -> TreeMarker<'_> {
-    TreeMarker {
-        name: "MARK",
-        value: OsStr::new(value),
     }
 }
 
@@ -55,9 +48,7 @@ fn killing_reaches_a_grandchild_in_a_session_of_its_own() {
     eventually("the sleeper runs", || read_pid(&pid_file).is_some());
     let sleeper = identity_of(read_pid(&pid_file).unwrap()).unwrap();
     let leader = identity_of(child.pid()).unwrap();
-    let status = child
-        .kill_tree(marker(mark), Duration::from_secs(5))
-        .unwrap();
+    let status = child.kill_tree(mark, Duration::from_secs(5)).unwrap();
     assert!(!status.success());
     assert!(!is_same_live_process(&sleeper));
     assert!(!is_same_live_process(&leader));
@@ -74,9 +65,7 @@ fn one_that_ignores_sigterm_is_killed_after_the_grace() {
     let mark = dir.path().to_str().unwrap();
     let mut child = PipedChild::spawn(&script(&text, mark)).unwrap();
     eventually("the trap is set", || read_pid(&ready).is_some());
-    let status = child
-        .kill_tree(marker(mark), Duration::from_millis(50))
-        .unwrap();
+    let status = child.kill_tree(mark, Duration::from_millis(50)).unwrap();
     assert_eq!(
         std::os::unix::process::ExitStatusExt::signal(&status),
         Some(9)

@@ -107,7 +107,7 @@ impl RpcServer {
         }
         let mut remark = None;
         if state.under_way > 0 {
-            self.shared.rules.context.interrupt.set();
+            self.shared.rules.context.interrupt.raise();
             let deadline = Instant::now() + WIND_DOWN;
             while state.under_way > 0 {
                 let left = deadline.saturating_duration_since(Instant::now());

@@ -1,20 +1,18 @@
 //! One script from start to end: a single loop over its output, its exit, its socket, the clock and
 //! the interrupt.
 
-use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{PipedChild, PipedSpec, TreeMarker};
+use hermes_proc::{PipedChild, PipedSpec, Wake};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::capture::Capture;
 use super::rpc::RpcServer;
 use super::staging::ScriptStage;
-use crate::interrupt::Interrupt;
 
 /// How long the pipes may be silent after the script has ended: a process it left behind may hold
 /// them for ever.
@@ -26,7 +24,7 @@ const TERM_GRACE: Duration = Duration::from_secs(5);
 pub(super) struct Watch<'a> {
     pub(super) stage: &'a ScriptStage,
     pub(super) server: &'a RpcServer,
-    pub(super) interrupt: &'a Interrupt,
+    pub(super) interrupt: &'a Wake,
     pub(super) timeout: Duration,
 }
 
@@ -81,7 +79,7 @@ pub(super) fn wait(
                 stdout.descriptor(),
                 stderr.descriptor(),
                 Some(watch.stage.listener.as_fd()),
-                Some(watch.interrupt.descriptor()),
+                Some(watch.interrupt.as_fd()),
                 Some(child.exit_descriptor()),
             ],
             left,
@@ -106,12 +104,7 @@ pub(super) fn wait(
         Some(ending) => {
             // First the calls: a command of the script must not outlive it.
             watch.server.close();
-            let socket: &OsStr = watch.stage.rpc.socket.as_os_str();
-            let marker = TreeMarker {
-                name: "HERMES_RPC_SOCKET",
-                value: socket,
-            };
-            child.kill_tree(marker, TERM_GRACE)?;
+            child.kill_tree(&watch.stage.rpc.mark(), TERM_GRACE)?;
             ending
         }
     };

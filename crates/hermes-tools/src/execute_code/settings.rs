@@ -85,9 +85,16 @@ impl std::fmt::Debug for RpcEnv {
 }
 
 impl RpcEnv {
+    /// What marks every process of the script, wherever it runs off to.
+    pub fn mark(&self) -> String {
+        self.socket.display().to_string()
+    }
+
     /// The variables every script gets besides those of its environment plan.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        let mark = OsString::from(self.mark());
         [
+            ("HERMES_EXEC_ID", mark.as_os_str()),
             ("HERMES_RPC_SOCKET", self.socket.as_os_str()),
             ("HERMES_RPC_TOKEN", self.token.as_ref()),
             ("PYTHONDONTWRITEBYTECODE", "1".as_ref()),

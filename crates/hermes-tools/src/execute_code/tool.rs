@@ -18,8 +18,8 @@ use super::staging::{ScriptStage, sweep};
 use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
 use crate::files::FileLedger;
-use crate::interrupt::Interrupt;
 use crate::tool::{Tool, error};
+use hermes_proc::Wake;
 
 /// Tools a script may call, where the session has them.
 const SCRIPT_TOOLS: [&str; 7] = [
@@ -270,7 +270,7 @@ fn allowed_tools(context: &CallContext) -> Vec<&'static str> {
 /// The session of a script: its calls can be stopped without stopping the turn, and pages are
 /// given as often as it asks.
 fn context_of_script(context: &CallContext) -> Result<CallContext, String> {
-    let interrupt = Interrupt::new().map_err(|error| format!("no descriptor is left: {error}"))?;
+    let interrupt = Wake::new().map_err(|error| format!("no descriptor is left: {error}"))?;
     Ok(CallContext {
         files: Arc::new(FileLedger::for_script()),
         interrupt: Arc::new(interrupt),

@@ -262,7 +262,7 @@ impl<'a> Search<'a> {
             .follow_links(false)
             .build();
         for entry in walk {
-            if self.context.interrupt.is_set() {
+            if self.context.interrupt.is_raised() {
                 found.stopped = Some("The search was interrupted.");
                 return;
             }

@@ -55,7 +55,7 @@ impl Tool for FakeTerminal {
     fn call(&self, args: &Value, context: &CallContext) -> Value {
         if args["command"] == "wait for the interrupt" {
             let deadline = Instant::now() + Duration::from_secs(20);
-            while !context.interrupt.is_set() {
+            while !context.interrupt.is_raised() {
                 assert!(Instant::now() < deadline, "never interrupted");
                 std::thread::sleep(Duration::from_millis(2));
             }
@@ -314,7 +314,7 @@ fn an_interrupt_stops_the_script_and_its_call() {
                 assert!(Instant::now() < deadline, "the script never started");
                 std::thread::sleep(Duration::from_millis(2));
             }
-            interrupt.set();
+            interrupt.raise();
         });
         run(&stage, code)
     });

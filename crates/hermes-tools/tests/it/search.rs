@@ -158,7 +158,7 @@ fn bad_patterns_and_places_are_answers() {
 #[test]
 fn an_interrupt_ends_the_walk() {
     let stage = stage();
-    stage.context.interrupt.set();
+    stage.context.interrupt.raise();
     let result = stage.call("search_files", json!({"pattern": "foo"}));
     assert_eq!(result["total_count"], 0);
     assert!(result["note"].as_str().unwrap().contains("interrupted"));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hermes_secret::Redactor;
 use hermes_tools::{
-    CallContext, CrossProfile, FileLedger, FixedSession, Interrupt, PatchTool, ReadFileTool,
-    Registry, SearchFilesTool, WriteFileTool, WriteGuard,
+    CallContext, CrossProfile, FileLedger, FixedSession, PatchTool, ReadFileTool, Registry,
+    SearchFilesTool, WriteFileTool, WriteGuard,
 };
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ impl Stage {
             redactor: Arc::new(Redactor::new([SECRET])),
             files: Arc::new(FileLedger::default()),
             enabled_tools: Vec::new(),
-            interrupt: Arc::new(Interrupt::new().unwrap()),
+            interrupt: Arc::new(Wake::new().unwrap()),
             registry: Arc::new(registry),
         };
         Self { dir, context }

@@ -14,8 +14,8 @@ use std::time::Duration;
 use hermes_config::{Config, vars};
 use hermes_secret::Redactor;
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, FixedSession, Interrupt, Mode,
-    PatchTool, ReadFileTool, Registry, SearchFilesTool, Session, WriteFileTool,
+    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, FixedSession, Mode, PatchTool,
+    ReadFileTool, Registry, SearchFilesTool, Session, WriteFileTool,
 };
 
 use self::sandbox_env::AllowedNames;
@@ -72,7 +72,7 @@ impl Toolbox {
 
     /// What a call of this session gets.
     pub(crate) fn call_context(&self, session_key: &str) -> Result<CallContext> {
-        let interrupt = Interrupt::new().map_err(|error| {
+        let interrupt = Wake::new().map_err(|error| {
             CommandError::environment(format!("no file descriptor is left: {error}"))
         })?;
         let mut ledgers = self.ledgers.borrow_mut();
