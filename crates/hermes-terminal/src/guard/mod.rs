@@ -4,9 +4,15 @@
 //! except for the one place that remembers a permanent approval. It is defence in depth, not a
 //! boundary.
 
+mod detect;
+mod foreground;
 mod glob;
+mod hardline;
+mod keys;
 mod normalise;
+mod paths;
 mod programs;
+mod sudo;
 mod syntax;
 
 use syntax::Word;

@@ -143,6 +143,10 @@ impl Folding {
     /// A path with dots and double slashes collapsed and known directories folded. Relative paths
     /// stay relative; `..` that leads out of them stays in front.
     pub fn canonical(&self, path: &str) -> String {
+        if path.starts_with("./~") {
+            // A file of that name, not the home directory.
+            return format!("./{}", collapse(path));
+        }
         let unfolded = self.unfold(path);
         self.fold(&collapse(&unfolded))
     }
@@ -211,7 +215,9 @@ fn collapse(path: &str) -> String {
         match part {
             "" | "." => {}
             ".." => {
-                let below = parts.last().is_some_and(|&last| last != ".." && last != "~");
+                let below = parts
+                    .last()
+                    .is_some_and(|&last| last != ".." && last != "~");
                 if below {
                     parts.pop();
                 } else if !absolute {
@@ -247,7 +253,15 @@ mod tests {
 
     #[test]
     fn sequences_cut_short_do_no_harm() {
-        for text in ["\u{1b}", "\u{1b}[", "\u{1b}[3", "\u{1b}]0;x", "\u{9b}", "\\", "a\\\r"] {
+        for text in [
+            "\u{1b}",
+            "\u{1b}[",
+            "\u{1b}[3",
+            "\u{1b}]0;x",
+            "\u{9b}",
+            "\\",
+            "a\\\r",
+        ] {
             drop(normalise(text));
         }
     }
@@ -268,6 +282,7 @@ mod tests {
             ("~/x/../../..", "/"),
             ("a/../../b", "../b"),
             ("~root/x", "/root/x"),
+            ("./~/x", "./~/x"),
             ("", "."),
         ] {
             assert_eq!(folding.canonical(path), expected, "{path}");

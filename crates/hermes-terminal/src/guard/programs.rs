@@ -173,8 +173,9 @@ pub fn shell_text(command: &Command) -> Option<ShellInput> {
                 .collect();
             (!values.is_empty()).then(|| ShellInput::Joined(values.join("\n")))
         }
-        "su" | "runuser" | "script" | "flock" => value_of(args, &["-c", "--command"])
-            .map(ShellInput::Text),
+        "su" | "runuser" | "script" | "flock" => {
+            value_of(args, &["-c", "--command"]).map(ShellInput::Text)
+        }
         "watch" => joined(super::syntax_operands(args, &["-n", "--interval"])),
         "ssh" => joined(
             super::syntax_operands(
@@ -328,8 +329,8 @@ pub fn program_option(command: &Command) -> Option<(String, Option<String>)> {
             if !hit {
                 continue;
             }
-            let joined = joined
-                .or_else(|| written.strip_prefix(option).filter(|rest| !rest.is_empty()));
+            let joined =
+                joined.or_else(|| written.strip_prefix(option).filter(|rest| !rest.is_empty()));
             let next = || command.args().get(at + 1).map(|word| word.text.as_str());
             let program = joined.or_else(next);
             if option == &"--checkpoint-action" {

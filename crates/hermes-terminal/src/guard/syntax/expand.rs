@@ -3,13 +3,13 @@
 //! Each command found is looked at once; what it carries is appended and looked at in its turn, to
 //! a fixed depth and within a budget that is a multiple of the text's length.
 
+use super::MAX_PAYLOAD_DEPTH;
 use super::lexical;
 use super::model::{Command, Reach, Script, Via, Word};
 use super::substitution;
 use super::walk::{Provenance, Walker, parse};
 use super::word::Scope;
 use super::wrapper::{self, behind_options};
-use super::{MAX_PAYLOAD_DEPTH, Analysis};
 use crate::guard::programs::{self, ShellInput};
 
 /// Bytes that may be read or filled in per byte of the text, and besides.
@@ -52,7 +52,8 @@ impl Reader {
     }
 
     pub(super) fn finish(mut self) -> Script {
-        self.script.incomplete |= self.scope.exhausted;
+        self.script.unread |= self.scope.exhausted;
+        self.script.incomplete |= self.script.unread;
         self.script
     }
 
@@ -61,10 +62,14 @@ impl Reader {
         while let Some((text, from)) = pending.pop() {
             if from.depth > MAX_PAYLOAD_DEPTH || !self.scope.spend(text.len()) {
                 self.script.incomplete = true;
+                self.script.unread = true;
                 continue;
             }
             let tree = parse(&text);
-            let broken = tree.as_ref().is_none_or(|tree| tree.root_node().has_error());
+            self.script.unread |= tree.is_none();
+            let broken = tree
+                .as_ref()
+                .is_none_or(|tree| tree.root_node().has_error());
             if let Some(tree) = &tree {
                 let mut walker = Walker {
                     source: &text,
@@ -88,6 +93,9 @@ impl Reader {
             }
             if broken {
                 self.script.incomplete = true;
+                self.script
+                    .unclear
+                    .extend(from.carrier.map(|(index, _)| index));
                 let found = lexical::commands(&text).into_iter().map(|command| Command {
                     reach: from.reach,
                     carrier: from.carrier,
@@ -112,7 +120,7 @@ impl Reader {
                 continue;
             }
             if command.depth >= MAX_PAYLOAD_DEPTH {
-                self.script.incomplete |= programs::shell_text(&command).is_some();
+                self.script.unread |= programs::shell_text(&command).is_some();
                 continue;
             }
             self.follow_words(index, &command);
@@ -154,11 +162,7 @@ impl Reader {
     /// Constant words that arrive through the pipe: `echo / | xargs rm`.
     fn piped_words(&self, command: &Command) -> Vec<Word> {
         self.piped_text(command)
-            .map(|text| {
-                text.split_ascii_whitespace()
-                    .map(Word::constant)
-                    .collect()
-            })
+            .map(|text| text.split_ascii_whitespace().map(Word::constant).collect())
             .unwrap_or_default()
     }
 
@@ -168,22 +172,24 @@ impl Reader {
             return (!stdin.dynamic).then(|| stdin.text.clone());
         }
         let upstream = self.script.upstream(command);
-        let mut texts = upstream.iter().filter_map(|source| {
-            if source.words.iter().any(|word| word.dynamic) {
-                return None;
-            }
-            match (source.name(), &source.stdin) {
-                ("cat" | "tee", Some(stdin)) if !stdin.dynamic => Some(stdin.text.clone()),
-                _ => substitution::output(&source.words),
-            }
-        });
-        let text = texts.next()?;
         // With anything but copies between, the text that arrives is another one.
         let transparent = upstream.iter().all(|source| {
             matches!(source.name(), "cat" | "tee" | "echo" | "printf" | "")
                 || source.carrier.is_some()
         });
-        transparent.then_some(text)
+        if !transparent {
+            return None;
+        }
+        upstream.iter().find_map(|source| {
+            if source.words.iter().any(|word| word.dynamic) {
+                return None;
+            }
+            match (source.name(), &source.stdin) {
+                ("cat" | "tee", Some(stdin)) if !stdin.dynamic => Some(stdin.text.clone()),
+                ("echo" | "printf", _) => substitution::output(&source.words),
+                _ => None,
+            }
+        })
     }
 
     fn follow_text(&mut self, index: usize, command: &Command) {
@@ -218,11 +224,6 @@ impl Reader {
             self.read(&text, &from);
         }
     }
-}
-
-/// Whether a text of its own, such as the payload of `sh -c`, is understood as a whole.
-pub(in crate::guard) fn is_understood(text: &str) -> bool {
-    !Analysis::of(text).script.incomplete
 }
 
 /// What is left of the arguments behind options; for rules that need the operands.

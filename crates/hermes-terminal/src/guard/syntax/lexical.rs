@@ -4,6 +4,8 @@
 //! one place does not hide a command in another. It never says that something is harmless.
 
 use super::model::{Command, Word};
+use super::word::brace_fields;
+use crate::guard::programs::is_shell;
 
 /// Commands of a text, by operators and blanks alone.
 pub(super) fn commands(text: &str) -> Vec<Command> {
@@ -14,8 +16,21 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
         current: None,
         found: Vec::new(),
         heredocs: Vec::new(),
+        herestrings: Vec::new(),
+        herestring: false,
     };
     reader.read();
+    // Text for some command; for which is not known, so any shell around makes it its text.
+    let shell = reader.found.iter().any(|found| is_shell(found.name()));
+    for text in reader.herestrings {
+        if shell {
+            reader.found.push(Command {
+                words: vec![Word::constant("eval"), text],
+                lexical: true,
+                ..Command::default()
+            });
+        }
+    }
     reader.found
 }
 
@@ -26,6 +41,9 @@ struct Reader {
     current: Option<Word>,
     found: Vec<Command>,
     heredocs: Vec<String>,
+    herestrings: Vec<Word>,
+    /// The next word is a here-string.
+    herestring: bool,
 }
 
 impl Reader {
@@ -59,7 +77,12 @@ impl Reader {
                         self.at += 1;
                     }
                 }
-                '<' if self.peek(0) == Some('<') && self.peek(1) != Some('<') => self.heredoc(),
+                '<' if self.peek(0) == Some('<') && self.peek(1) == Some('<') => {
+                    self.end_word();
+                    self.at += 2;
+                    self.herestring = true;
+                }
+                '<' if self.peek(0) == Some('<') => self.heredoc(),
                 '\n' => {
                     self.end_command();
                     self.skip_heredocs();
@@ -68,7 +91,12 @@ impl Reader {
                 '&' if self.peek(0) == Some('>') => self.end_word(),
                 '&' => self.end_command(),
                 '<' | '>' => self.end_word(),
-                '{' | '}' if self.current.is_none() => self.end_command(),
+                '{' | '}'
+                    if self.current.is_none()
+                        && self.peek(0).is_none_or(|c| c.is_whitespace() || c == ';') =>
+                {
+                    self.end_command();
+                }
                 c if c.is_whitespace() => self.end_word(),
                 other => self.push(other),
             }
@@ -98,7 +126,9 @@ impl Reader {
                 let braced = self.peek(0) == Some('{');
                 let mut name = String::new();
                 self.at += usize::from(braced);
-                while let Some(c) = self.peek(0).filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+                while let Some(c) = self
+                    .peek(0)
+                    .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
                 {
                     name.push(c);
                     self.at += 1;
@@ -171,7 +201,20 @@ impl Reader {
     }
 
     fn end_word(&mut self) {
-        self.words.extend(self.current.take());
+        let Some(word) = self.current.take() else {
+            return;
+        };
+        if std::mem::take(&mut self.herestring) {
+            self.herestrings.push(word);
+        } else if word.text.contains('{') {
+            let fields = brace_fields(&word.text).into_iter().map(|text| Word {
+                text,
+                ..word.clone()
+            });
+            self.words.extend(fields);
+        } else {
+            self.words.push(word);
+        }
     }
 
     fn end_command(&mut self) {

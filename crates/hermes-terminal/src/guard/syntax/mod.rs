@@ -9,7 +9,7 @@ mod walk;
 mod word;
 mod wrapper;
 
-pub(in crate::guard) use expand::{is_understood, operands};
+pub(in crate::guard) use expand::operands;
 pub use model::{
     Command, Inner, InnerForm, PipePlace, Reach, Redirect, Script, StdinText, Via, Word, basename,
 };
@@ -40,8 +40,8 @@ pub struct Analysis<'t> {
 impl<'t> Analysis<'t> {
     /// Takes a command line apart. Never fails: what is not understood is marked as such.
     pub fn of(command: &'t str) -> Self {
-        let too_long = command.len() > MAX_COMMAND_CHARS
-            && command.chars().nth(MAX_COMMAND_CHARS).is_some();
+        let too_long =
+            command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
         if too_long {
             return Self {
                 raw: Cow::Borrowed(command),

@@ -1,6 +1,6 @@
 //! The parts of a script, as the rules see them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -184,8 +184,12 @@ pub struct Script {
     pub functions: Vec<String>,
     /// The grammar did not fit, or a limit was reached: there may be more than was found.
     pub incomplete: bool,
+    /// A limit was reached and part of the text was not read.
+    pub unread: bool,
     /// A list of the source itself ends with `&`.
     pub background: bool,
+    /// Commands whose payload the grammar did not fit, by index.
+    pub unclear: BTreeSet<usize>,
     /// Commands by pipeline and stage, those in inner pipelines included.
     by_place: BTreeMap<(usize, usize), Vec<usize>>,
 }
@@ -193,7 +197,7 @@ pub struct Script {
 /// Outer pipelines looked at; nobody writes more by hand.
 const MAX_PIPE_NESTING: usize = 16;
 /// Commands in front of one in its pipeline that are looked at.
-const MAX_UPSTREAM: usize = 512;
+const MAX_UPSTREAM: usize = 64;
 
 impl Script {
     /// Adds a command.

@@ -30,9 +30,9 @@ pub(super) fn inner(source: &str, node: Node<'_>) -> Inner {
             // Arguments count too: `sudo curl`, `base64 -d`.
             let words = source.get(node.byte_range()).unwrap_or_default();
             let words = words.split_ascii_whitespace().take(8);
-            names.extend(words.map(|word| {
-                basename(word.trim_matches(['"', '\'', '\\'])).to_owned()
-            }));
+            names.extend(
+                words.map(|word| basename(word.trim_matches(['"', '\'', '\\'])).to_owned()),
+            );
             continue;
         }
         let mut cursor = node.walk();
@@ -52,7 +52,9 @@ pub(super) fn constant(
     if depth >= MAX_WORD_DEPTH || node.named_child_count() != 1 {
         return None;
     }
-    let command = node.named_child(0).filter(|node| node.kind() == "command")?;
+    let command = node
+        .named_child(0)
+        .filter(|node| node.kind() == "command")?;
     let mut words = Vec::new();
     let mut cursor = command.walk();
     for child in command.named_children(&mut cursor) {
@@ -95,7 +97,11 @@ pub(super) fn output(words: &[Word]) -> Option<String> {
         }
         "which" => args.last().map(|word| word.text.clone()),
         "command" if texts.first() == Some(&"-v") => texts.get(1).map(|&text| text.to_owned()),
-        "type" if texts.first().is_some_and(|flag| matches!(*flag, "-p" | "-P")) => {
+        "type"
+            if texts
+                .first()
+                .is_some_and(|flag| matches!(*flag, "-p" | "-P")) =>
+        {
             texts.get(1).map(|&text| text.to_owned())
         }
         _ => None,

@@ -47,7 +47,10 @@ fn commands_are_found_wherever_they_stand() {
         ("rm x; echo 'open", "rm x"),
     ] {
         let found = rendered(text);
-        assert!(found.iter().any(|c| c == expected), "{text:?} gave {found:?}");
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
     }
 }
 
@@ -83,7 +86,10 @@ fn words_are_resolved() {
         ("rm 'a b'\"c\"", "rm a bc"),
     ] {
         let found = rendered(text);
-        assert!(found.iter().any(|c| c == expected), "{text:?} gave {found:?}");
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
     }
 }
 
@@ -126,7 +132,10 @@ fn payloads_are_followed() {
         ("git -c alias.z='!rm x' z", "rm x"),
     ] {
         let found = rendered(text);
-        assert!(found.iter().any(|c| c == expected), "{text:?} gave {found:?}");
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
     }
 }
 
@@ -143,7 +152,10 @@ fn data_is_not_read_as_commands() {
         "grep 'a|rm x' f",
     ] {
         let found = rendered(text);
-        assert!(!found.iter().any(|c| c == "rm x"), "{text:?} gave {found:?}");
+        assert!(
+            !found.iter().any(|c| c == "rm x"),
+            "{text:?} gave {found:?}"
+        );
         assert!(!Analysis::of(text).script.incomplete, "{text:?}");
     }
 }
@@ -195,18 +207,19 @@ fn variables_that_double_end_at_a_limit() {
 
 #[test]
 fn long_and_deep_texts_are_read_in_time() {
-    let started = std::time::Instant::now();
     for text in [
         "a&&".repeat(42_000),
         "(".repeat(100_000),
         "$(".repeat(60_000),
         "${a:-".repeat(20_000),
         "x=([".repeat(30_000),
+        "a() ".repeat(30_000),
         "<<a ".repeat(30_000),
         "{a,{a,".repeat(20_000),
         "{a,b}".repeat(25_000),
         "sudo ".repeat(25_000),
         "sh|".repeat(40_000),
+        "sh|sh;".repeat(20_000),
         "`\"".repeat(60_000),
         "[[ ( ".repeat(25_000),
         "\"$(".repeat(40_000),
@@ -215,10 +228,14 @@ fn long_and_deep_texts_are_read_in_time() {
         "a=b;$a ".repeat(18_000),
         "echo {a,b}{a,b}{a,b}{a,b}{a,b}{a,b}; ".repeat(3_000),
     ] {
-        let one = std::time::Instant::now();
+        let started = std::time::Instant::now();
         drop(Analysis::of(&text));
         let shown: String = text.chars().take(12).collect();
-        eprintln!("{shown:14} {:?}", one.elapsed());
+        // Far above what a debug build on a busy machine needs, far below anything quadratic.
+        assert!(
+            started.elapsed().as_secs() < 15,
+            "{shown}: {:?}",
+            started.elapsed()
+        );
     }
-    assert!(started.elapsed().as_secs() < 120);
 }

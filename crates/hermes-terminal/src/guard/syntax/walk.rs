@@ -4,40 +4,60 @@
 //! visits each node once. It follows every node, known or not, so that a substitution in an odd
 //! place is found all the same.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use tree_sitter::{Node, ParseOptions, Parser, Tree};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use super::model::{Command, PipePlace, Reach, Redirect, Script, StdinText, Word};
 use super::word::{self, Scope};
 
-/// Progress reports of the parser before it is stopped: some, and some more per byte. Ordinary text
-/// needs a tenth; there are inputs on which error recovery is quadratic.
-const PARSE_STEPS: usize = 2_000;
-const PARSE_STEPS_PER_BYTE: usize = 2;
+/// Bytes handed to the parser at a time, and how many in all per byte of the text, and besides,
+/// before it is stopped. Ordinary text is read once or twice; there are inputs on which error
+/// recovery reads to the end again and again.
+const CHUNK: usize = 256;
+const SERVED_PER_BYTE: usize = 48;
+const SERVED: usize = 1 << 18;
+/// Pipe characters on one line from which on the text is not parsed: at the end of a long broken
+/// pipeline, recovery takes quadratic time in a single step.
+const MAX_PIPES: usize = 400;
 
 /// Parses a text; `None` when the parser would take too long.
 pub(super) fn parse(text: &str) -> Option<Tree> {
+    let pipes = |line: &str| line.bytes().filter(|&byte| byte == b'|').count();
+    if text.split(['\n', ';']).any(|line| pipes(line) > MAX_PIPES) {
+        return None;
+    }
     let mut parser = Parser::new();
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
-    let mut steps = PARSE_STEPS + text.len() * PARSE_STEPS_PER_BYTE;
-    let mut progress = |_: &tree_sitter::ParseState| {
-        steps = steps.saturating_sub(1);
-        if steps == 0 {
+    let spent = Cell::new(false);
+    let mut progress = |_: &ParseState| {
+        if spent.get() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     };
     let bytes = text.as_bytes();
-    parser.parse_with_options(
-        &mut |at, _| bytes.get(at..).unwrap_or_default(),
+    let mut left = SERVED + text.len() * SERVED_PER_BYTE;
+    let tree = parser.parse_with_options(
+        &mut |at, _| {
+            let end = bytes.len().min(at + CHUNK);
+            left = left.saturating_sub(CHUNK);
+            if left == 0 {
+                // Nothing more to read: whatever it is doing comes to an end.
+                spent.set(true);
+                return <&[u8]>::default();
+            }
+            bytes.get(at..end).unwrap_or_default()
+        },
         None,
         Some(ParseOptions::new().progress_callback(&mut progress)),
-    )
+    );
+    tree.filter(|_| !spent.get())
 }
 
 /// Where the text that is walked comes from; every command found in it inherits this.
@@ -99,7 +119,12 @@ impl Walker<'_> {
         }
     }
 
-    fn visit<'t>(&mut self, node: Node<'t>, place: Place<'t>, stack: &mut Vec<(Node<'t>, Place<'t>)>) {
+    fn visit<'t>(
+        &mut self,
+        node: Node<'t>,
+        place: Place<'t>,
+        stack: &mut Vec<(Node<'t>, Place<'t>)>,
+    ) {
         match node.kind() {
             "command" => self.command(node, &place),
             "declaration_command" | "unset_command" => self.declaration(node, &place),
@@ -291,7 +316,9 @@ impl Walker<'_> {
 
     fn assigned(&mut self, node: Node<'_>) -> (String, Vec<Word>) {
         let name = node.child_by_field_name("name");
-        let name = name.map(|name| self.text(name).to_owned()).unwrap_or_default();
+        let name = name
+            .map(|name| self.text(name).to_owned())
+            .unwrap_or_default();
         let words = match node.child_by_field_name("value") {
             Some(array) if array.kind() == "array" => {
                 let mut cursor = array.walk();
@@ -426,8 +453,8 @@ impl Walker<'_> {
     ) {
         let mut cursor = redirect.walk();
         for child in redirect.named_children(&mut cursor) {
-            let visited_elsewhere = redirect.kind() == "heredoc_redirect"
-                && child.kind() != "heredoc_body";
+            let visited_elsewhere =
+                redirect.kind() == "heredoc_redirect" && child.kind() != "heredoc_body";
             if !visited_elsewhere {
                 stack.push((child, place.clone()));
             }
@@ -519,9 +546,9 @@ impl Walker<'_> {
                 }
             }
             "herestring_redirect" => {
-                if let Some(value) = node.named_child(u32::try_from(
-                    node.named_child_count().saturating_sub(1),
-                ).unwrap_or(0)) {
+                if let Some(value) = node.named_child(
+                    u32::try_from(node.named_child_count().saturating_sub(1)).unwrap_or(0),
+                ) {
                     let word = word::single(self.source, self.scope, value, 0);
                     command.stdin = Some(Rc::new(StdinText {
                         text: word.text,
@@ -544,8 +571,14 @@ impl Walker<'_> {
             match child.kind() {
                 "heredoc_start" => quoted = self.text(child).contains(['\'', '"', '\\']),
                 "heredoc_body" => body = Some(child),
-                "word" | "concatenation" | "string" | "raw_string" | "number"
-                | "simple_expansion" | "expansion" | "command_substitution" => {
+                "word"
+                | "concatenation"
+                | "string"
+                | "raw_string"
+                | "number"
+                | "simple_expansion"
+                | "expansion"
+                | "command_substitution" => {
                     let words = word::fields(self.source, self.scope, child, 0);
                     command.words.extend(words);
                 }
@@ -553,7 +586,9 @@ impl Walker<'_> {
             }
         }
         let mut stdin = StdinText {
-            text: body.map(|body| self.text(body).to_owned()).unwrap_or_default(),
+            text: body
+                .map(|body| self.text(body).to_owned())
+                .unwrap_or_default(),
             dynamic: false,
             heredoc: true,
             inner: Vec::new(),

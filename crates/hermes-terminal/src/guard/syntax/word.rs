@@ -165,8 +165,7 @@ impl WordReader<'_> {
             "expansion" => self.expansion(node, quoted, depth),
             "command_substitution" => self.substitution(node, quoted, depth),
             "process_substitution" => {
-                self.inner
-                    .push(substitution::inner(self.source, node));
+                self.inner.push(substitution::inner(self.source, node));
                 self.opaque(node);
             }
             "arithmetic_expansion" => self.opaque(node),
@@ -478,6 +477,16 @@ fn split_field(field: &[(char, Kind)]) -> Vec<Vec<(char, Kind)>> {
         fields.push(current);
     }
     fields
+}
+
+/// The fields that braces make of a text without quotes.
+pub(super) fn brace_fields(text: &str) -> Vec<String> {
+    if text.len() > MAX_BRACE_WORD {
+        return vec![text.to_owned()];
+    }
+    let chars: Vec<(char, Kind)> = text.chars().map(|c| (c, Kind::Bare)).collect();
+    let fields = expand_braces(&chars, 0);
+    fields.iter().map(|field| field_text(field)).collect()
 }
 
 /// `a{b,c}d` as `abd acd`. Stops at the limits and leaves the rest as written.

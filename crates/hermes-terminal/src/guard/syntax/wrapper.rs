@@ -37,9 +37,30 @@ const fn wrapper(
 }
 
 const SUDO_VALUES: &[&str] = &[
-    "-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "-a", "-c", "--user",
-    "--group", "--host", "--prompt", "--close-from", "--role", "--type", "--command-timeout",
-    "--other-user", "--chdir", "--chroot",
+    "-u",
+    "-g",
+    "-h",
+    "-p",
+    "-C",
+    "-r",
+    "-t",
+    "-T",
+    "-U",
+    "-D",
+    "-R",
+    "-a",
+    "-c",
+    "--user",
+    "--group",
+    "--host",
+    "--prompt",
+    "--close-from",
+    "--role",
+    "--type",
+    "--command-timeout",
+    "--other-user",
+    "--chdir",
+    "--chroot",
 ];
 
 /// Words the grammar leaves in front of a command are here too (`then`, `coproc`, `!`).
@@ -57,18 +78,30 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("ionice", &["-c", "-n", "-p", "--class", "--classdata"], 0),
     wrapper("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
     wrapper("gtimeout", &["-s", "-k", "--signal", "--kill-after"], 1),
-    wrapper("stdbuf", &["-i", "-o", "-e", "--input", "--output", "--error"], 0),
+    wrapper(
+        "stdbuf",
+        &["-i", "-o", "-e", "--input", "--output", "--error"],
+        0,
+    ),
     plain("nohup"),
     plain("setsid"),
     wrapper("chrt", &["-T", "-P", "-D"], 1),
     wrapper("taskset", &[], 1),
-    wrapper("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-P", "-a"], 0),
+    wrapper(
+        "strace",
+        &["-e", "-o", "-p", "-s", "-u", "-E", "-P", "-a"],
+        0,
+    ),
     wrapper("ltrace", &["-e", "-o", "-p", "-s", "-u"], 0),
     wrapper("unshare", &["-S", "-G", "-R", "-w"], 0),
     wrapper("nsenter", &["-t", "-S", "-G"], 0),
     plain("setpriv"),
     plain("prlimit"),
-    wrapper("systemd-run", &["-u", "-p", "-E", "-t", "--unit", "--property", "--setenv"], 0),
+    wrapper(
+        "systemd-run",
+        &["-u", "-p", "-E", "-t", "--unit", "--property", "--setenv"],
+        0,
+    ),
     plain("fakeroot"),
     plain("caffeinate"),
     plain("unbuffer"),
@@ -143,11 +176,7 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
         ),
         "find" | "gfind" => find_exec(args),
         "fd" | "fdfind" => fd_exec(args),
-        "chroot" => one(
-            behind_options(args, &[], 1),
-            Via::Wrapper,
-            Reach::Container,
-        ),
+        "chroot" => one(behind_options(args, &[], 1), Via::Wrapper, Reach::Container),
         "docker" | "podman" | "nerdctl" | "kubectl" => in_container(args),
         "flock" => {
             let rest = behind_options(args, &["-w", "-E", "--wait", "--timeout"], 1);
@@ -161,8 +190,21 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
 }
 
 const XARGS_VALUES: &[&str] = &[
-    "-I", "-n", "-L", "-P", "-s", "-d", "-a", "-E", "--max-args", "--max-lines", "--max-procs",
-    "--max-chars", "--delimiter", "--arg-file", "--replace",
+    "-I",
+    "-n",
+    "-L",
+    "-P",
+    "-s",
+    "-d",
+    "-a",
+    "-E",
+    "--max-args",
+    "--max-lines",
+    "--max-procs",
+    "--max-chars",
+    "--delimiter",
+    "--arg-file",
+    "--replace",
 ];
 
 fn runner(name: &str, args: &[Word]) -> Vec<Carried> {
@@ -175,7 +217,14 @@ fn runner(name: &str, args: &[Word]) -> Vec<Carried> {
         return Vec::new();
     };
     let rest = args.get(at + 1..).unwrap_or_default();
-    let with_value = &["--with", "--python", "-p", "--group", "--extra", "--env-file"];
+    let with_value = &[
+        "--with",
+        "--python",
+        "-p",
+        "--group",
+        "--extra",
+        "--env-file",
+    ];
     vec![Carried {
         words: behind_options(rest, with_value, 0).to_vec(),
         via: Via::Wrapper,
@@ -303,9 +352,31 @@ fn in_container(args: &[Word]) -> Vec<Carried> {
     let Some(at) = verb else { return Vec::new() };
     let rest = args.get(at + 1..).unwrap_or_default();
     let with_value = &[
-        "-e", "-u", "-w", "-v", "-p", "-n", "-c", "--env", "--user", "--workdir", "--volume",
-        "--publish", "--name", "--network", "--namespace", "--container", "--entrypoint",
-        "--mount", "--env-file", "--platform", "--memory", "--cpus", "-m", "-l", "--label",
+        "-e",
+        "-u",
+        "-w",
+        "-v",
+        "-p",
+        "-n",
+        "-c",
+        "--env",
+        "--user",
+        "--workdir",
+        "--volume",
+        "--publish",
+        "--name",
+        "--network",
+        "--namespace",
+        "--container",
+        "--entrypoint",
+        "--mount",
+        "--env-file",
+        "--platform",
+        "--memory",
+        "--cpus",
+        "-m",
+        "-l",
+        "--label",
     ];
     let words = behind_options(rest, with_value, 1);
     let words = match words.split_first() {
