@@ -57,8 +57,6 @@ pub(super) const PLATFORM_TOOLSETS: Section =
 pub(super) const KNOWN_PLUGIN_TOOLSETS: Section =
     section("known_plugin_toolsets", "Toolsets that add-ons brought.");
 pub(super) const QUICK_COMMANDS: Section = section("quick_commands", "Short commands of your own.");
-pub(super) const COMMAND_ALLOWLIST: Section =
-    section("command_allowlist", "Commands approved for good.");
 pub(super) const CHANNEL_PROMPTS: Section = section("channel_prompts", "Prompts per channel.");
 pub(super) const SERVER_ACTIONS: Section = section("server_actions", "Actions of the server.");
 pub(super) const PROFILE_ROUTES: Section =

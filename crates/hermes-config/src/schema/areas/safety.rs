@@ -68,6 +68,17 @@ pub(super) const APPROVALS: Section = Section {
             "deny",
             "What happens to risky commands in scheduled jobs.",
         ),
+        whole(
+            "gateway_timeout",
+            300,
+            "Seconds a question sent through a messenger stays open.",
+        ),
+        choice(
+            "noninteractive_mode",
+            &["deny", "approve"],
+            "deny",
+            "What happens to risky commands when nobody can be asked.",
+        ),
         list("deny", "Patterns of commands that never run."),
         flag(
             "mcp_reload_confirm",
@@ -80,4 +91,14 @@ pub(super) const APPROVALS: Section = Section {
             "Whether slash commands that discard something are confirmed.",
         ),
     ],
+};
+
+pub(super) const COMMAND_ALLOWLIST: Section = Section {
+    name: "command_allowlist",
+    doc: "Commands approved for good.",
+    open: false,
+    keys: &[list(
+        "",
+        "Kinds of danger, commands, and patterns of commands.",
+    )],
 };
