@@ -162,6 +162,8 @@ vars! {
     PATH;
     /// Name of the user who ran `sudo`; profiles of that user are found from a root shell.
     SUDO_USER;
+    /// The user's shell, taken for commands where there is no bash.
+    SHELL;
     /// Program that `config edit` opens, before `VISUAL`.
     EDITOR;
     /// Program that `config edit` opens if `EDITOR` is unset.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
     CallContext, CodeSettings, CrossProfile, ExecuteCodeTool, FileLedger, FixedSession,

@@ -9,6 +9,7 @@ mod files;
 mod registry;
 mod result_cap;
 mod symptom_hint;
+mod terminal_tool;
 mod tool;
 
 pub use argument::{Argument, Kind, checked, schema_of};
@@ -20,4 +21,5 @@ pub use execute_code::{
 pub use files::{FileLedger, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
+pub use terminal_tool::{TerminalSession, TerminalTool};
 pub use tool::{Tool, error, is_failure};

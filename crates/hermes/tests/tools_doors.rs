@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use hermes_testkit::TestHome;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -130,30 +131,36 @@ fn the_list_has_every_tool_with_its_schema() {
     );
 }
 
+/// The system's directories are always on the session's PATH, so Python is hidden under them.
+const WITHOUT_PYTHON: &str = "for file in /usr/bin/python* /usr/local/bin/python* /bin/python*; do
+    if [ -x \"$file\" ]; then mount --bind /dev/null \"$(readlink -f \"$file\")\"; fi
+done
+exec \"$0\" \"$@\"";
+
 #[test]
 fn without_python_scripts_are_not_offered_and_say_why() {
-    let place = Place::with_scripts();
-    let output = place
-        .command(&["tools", "list", "--json"])
-        .env("PATH", "/nowhere")
-        .output()
-        .unwrap();
-    let (_, tools) = result_of(&output);
+    let home = TestHome::new(env!("CARGO_BIN_EXE_hermes"));
+    home.put(
+        "config.yaml",
+        "approvals:\n  noninteractive_mode: approve\n",
+    );
+    let run = |args: &[&str]| {
+        home.hermes(args)
+            .env("PATH", "/usr/bin:/bin")
+            .in_mount_namespace(WITHOUT_PYTHON)
+            .run()
+    };
+    let tools = run(&["tools", "list", "--json"]).succeeds().json();
+    let tools = tools.as_array().unwrap();
     let tool = tools
-        .as_array()
-        .unwrap()
         .iter()
         .find(|tool| tool["name"] == "execute_code")
         .unwrap();
     assert_eq!(tool["available"], false);
     assert!(tool["reason"].as_str().unwrap().contains("Python 3.8"));
-    let output = place
-        .command(&["tools", "call", "execute_code", r#"{"code": "1"}"#])
-        .env("PATH", "/nowhere")
-        .output()
-        .unwrap();
-    let (code, result) = result_of(&output);
-    assert_eq!(code, 1);
+    let result = run(&["tools", "call", "execute_code", r#"{"code": "1"}"#])
+        .exits(1)
+        .json();
     assert!(result["error"].as_str().unwrap().contains("Python 3.8"));
 }
 

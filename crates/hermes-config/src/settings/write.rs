@@ -159,6 +159,16 @@ pub fn set(sources: &Sources, request: &SetRequest<'_>) -> Result<SetOutcome, Co
     })
 }
 
+/// Adds a text to the end of a list in `config.yaml`, under the file's lock, unless it is there.
+/// Comments, order and every other byte stay.
+pub fn append_to_list(sources: &Sources, key: &str, item: &str) -> Result<(), ConfigError> {
+    let path = split_key(key)?;
+    refuse_managed(sources, &path)?;
+    edit_text_file(&sources.config_path(), "config.yaml", |text| {
+        Ok(yaml::append(text, &path, &Value::String(item.to_owned()))?)
+    })
+}
+
 /// Removes a setting, or a variable from `.env`.
 pub fn unset(sources: &Sources, key: &str) -> Result<(Target, PathBuf), ConfigError> {
     if belongs_in_dotenv(key) {

@@ -194,3 +194,32 @@ fn managed_keys_are_refused() {
     ));
     put(&sources, "terminal.cwd", "/x").unwrap();
 }
+
+#[test]
+fn two_writers_at_once_lose_no_element() {
+    let before = "# mine\ncommand_allowlist:  # approved\n  - a b\nmodel: x  # kept\n";
+    let (_dir, sources) = home(before, "");
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let sources = &sources;
+            scope.spawn(move || {
+                for item in 0..10 {
+                    let item = format!("key {writer}-{item}: [x] # y");
+                    append_to_list(sources, "command_allowlist", &item).unwrap();
+                }
+            });
+        }
+    });
+    let config = crate::Config::load(&sources);
+    assert_eq!(config.texts("command_allowlist").len(), 41);
+    let text = config_text(&sources);
+    assert!(text.starts_with("# mine\ncommand_allowlist:  # approved\n  - a b\n"));
+    assert!(text.ends_with("model: x  # kept\n"));
+}
+
+#[test]
+fn a_broken_file_gets_no_element() {
+    let (_dir, sources) = home("a: [1\n", "");
+    assert!(append_to_list(&sources, "command_allowlist", "x").is_err());
+    assert_eq!(config_text(&sources), "a: [1\n");
+}

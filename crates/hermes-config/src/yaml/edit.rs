@@ -35,6 +35,9 @@ pub enum EditError {
         /// What was given.
         segment: String,
     },
+    /// An element cannot be added to something else than a list.
+    #[error("'{0}' is not a list")]
+    NotAList(String),
     /// A list is shorter than that.
     #[error("'{path}' has {len} elements, so there is no element {segment}")]
     IndexOutOfRange {
@@ -69,6 +72,29 @@ pub fn set(text: &str, path: &[String], value: &Value) -> Result<String, EditErr
     let document = Document::parse(text)?;
     let mut expected = root_map(&document)?;
     set_in_value(&mut expected, path, value.clone())?;
+    widening(&document, path, path.len(), &expected)
+}
+
+/// Adds an element to the end of a list; a missing or empty list is created. Says nothing new when
+/// the list already holds it.
+pub fn append(text: &str, path: &[String], item: &Value) -> Result<String, EditError> {
+    let document = Document::parse(text)?;
+    let mut expected = root_map(&document)?;
+    let mut items = match value_at(&expected, path) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items.clone(),
+        Some(_) => return Err(EditError::NotAList(path.join("."))),
+    };
+    if items.contains(item) {
+        return Ok(text.to_owned());
+    }
+    items.push(item.clone());
+    set_in_value(&mut expected, path, Value::Array(items))?;
+    if let Some(candidate) = splice_append(&document, path, item)
+        && means(&candidate, &expected)
+    {
+        return Ok(candidate);
+    }
     widening(&document, path, path.len(), &expected)
 }
 
@@ -262,6 +288,35 @@ fn splice_remove(document: &Document, path: &[String]) -> Option<String> {
         return None;
     }
     text.remove_lines(entry)
+}
+
+fn splice_append(document: &Document, path: &[String], item: &Value) -> Option<String> {
+    let text = Splicer::new(document.text());
+    let NodeKind::List { items, flow } = &document.find(path)?.kind else {
+        return None;
+    };
+    let last = items.last()?;
+    let item = to_flow_text(item);
+    if *flow {
+        let end = last.span.end;
+        return Some(text.splice(end..end, &format!(", {item}")));
+    }
+    // The new line repeats what stands before another element: blanks, a dash, blanks.
+    let prefix = items.iter().find_map(|item| {
+        let start = text.line_start(item.span.start);
+        let prefix = text.slice(start..item.span.start);
+        let (indent, gap) = prefix.split_once('-')?;
+        let blank = indent.chars().chain(gap.chars()).all(|c| c == ' ');
+        blank.then_some(prefix)
+    })?;
+    let line = format!("{prefix}{item}");
+    let end = last.span.end;
+    Some(if text.slice(0..end).ends_with('\n') {
+        text.splice(end..end, &format!("{line}\n"))
+    } else {
+        let at = text.line_end(end);
+        text.splice(at..at, &format!("\n{line}"))
+    })
 }
 
 /// A text and the ways to cut it.

@@ -406,3 +406,35 @@ proptest! {
         let _edited = set(&text, &path("a.b"), &json!(1));
     }
 }
+
+#[test]
+fn an_element_is_added_and_nothing_else_changes() {
+    let path = ["list".to_owned()];
+    for (before, after) in [
+        ("a: 1\n", "a: 1\nlist: [x y]\n"),
+        ("list: []  # none\na: 1\n", "list: [x y]  # none\na: 1\n"),
+        ("list: [b, c]  # two\n", "list: [b, c, x y]  # two\n"),
+        (
+            "# top\nlist:\n  - b  # first\n  # between\n  - c  # last\n\na: 1  # one\n",
+            "# top\nlist:\n  - b  # first\n  # between\n  - c  # last\n  - x y\n\na: 1  # one\n",
+        ),
+        ("list:\n- b\na: 1\n", "list:\n- b\n- x y\na: 1\n"),
+        ("list:\n- b", "list:\n- b\n- x y"),
+        ("list:\r\n- b\r\n", "list:\r\n- b\r\n- x y\r\n"),
+        ("list:\n- x y\n", "list:\n- x y\n"),
+        (
+            "list:\n- b\n- |\n  text\na: 1\n",
+            "list:\n- b\n- |\n  text\n- x y\na: 1\n",
+        ),
+    ] {
+        assert_eq!(
+            append(before, &path, &json!("x y")).unwrap(),
+            after,
+            "{before:?}"
+        );
+    }
+    assert_eq!(
+        append("list: word\n", &path, &json!("x")),
+        Err(EditError::NotAList("list".to_owned()))
+    );
+}

@@ -10,7 +10,7 @@ mod parse;
 mod render;
 mod scalar;
 
-pub use edit::{Edit, EditError, remove, set, set_in_value};
+pub use edit::{Edit, EditError, append, remove, set, set_in_value};
 pub use node::{Document, Entry, Node, NodeKind};
 pub use parse::YamlError;
 pub use render::{to_block_text, to_flow_text};

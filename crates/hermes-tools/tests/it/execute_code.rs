@@ -160,7 +160,7 @@ fn nothing_of_hermes_can_be_imported_and_little_is_in_the_environment() {
                 print(sorted(n for n in os.environ if not n.startswith(own)))";
     assert_eq!(
         printed(&stage, code),
-        "['HERMES_RPC_SOCKET', 'HERMES_RPC_TOKEN', 'HOME', 'PATH', 'PYTHONDONTWRITEBYTECODE', \
+        "['HERMES_EXEC_ID', 'HERMES_RPC_SOCKET', 'HERMES_RPC_TOKEN', 'HOME', 'PATH', 'PYTHONDONTWRITEBYTECODE', \
          'PYTHONIOENCODING', 'PYTHONUTF8']\n"
     );
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
     CallContext, CrossProfile, FileLedger, FixedSession, PatchTool, ReadFileTool, Registry,

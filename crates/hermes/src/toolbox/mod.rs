@@ -1,24 +1,28 @@
 //! The tools as this program offers them: which there are, with which limits, and what each call of
 //! a session gets.
 
-mod sandbox_env;
+mod sandbox_plan;
 mod script_gate;
 mod workdir_guard;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_config::{Config, vars};
+use hermes_proc::Wake;
 use hermes_secret::Redactor;
+use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings};
+use hermes_terminal::session::SessionKey;
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, FixedSession, Mode, PatchTool,
-    ReadFileTool, Registry, SearchFilesTool, Session, WriteFileTool,
+    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Mode, PatchTool, ReadFileTool,
+    Registry, SearchFilesTool, Session, TerminalSession, WriteFileTool,
 };
 
-use self::sandbox_env::AllowedNames;
+use self::sandbox_plan::SandboxPlan;
 use self::script_gate::unattended_scripts;
 use self::workdir_guard::WorkdirGuard;
 use crate::context::Context;
@@ -27,8 +31,8 @@ use crate::error::{CommandError, Result};
 /// All tools, and the sessions that use them.
 pub(crate) struct Toolbox {
     pub(crate) registry: Arc<Registry>,
-    session: Arc<dyn Session>,
-    child_home: PathBuf,
+    terminal: Arc<Terminal>,
+    environment: Arc<LiveEnvironment>,
     hermes_homes: Vec<PathBuf>,
     redactor: Arc<Redactor>,
     ledgers: RefCell<HashMap<String, Arc<FileLedger>>>,
@@ -38,9 +42,20 @@ impl Toolbox {
     /// The tools under the settings of this profile.
     pub(crate) fn assemble(context: &Context) -> Result<Self> {
         let config = context.config();
+        let environment = Arc::new(LiveEnvironment::new(
+            context.sources(),
+            context.environment_facts(),
+        ));
+        let redactor = Arc::new(context.redactor());
+        let terminal = Arc::new(terminal(context, &redactor)?);
+        let sandbox = SandboxPlan {
+            terminal: Arc::clone(&terminal),
+            environment: Arc::clone(&environment),
+            zone: config.text("timezone").to_owned(),
+        };
         let scripts = ExecuteCodeTool::new(
-            code_settings(context),
-            Arc::new(AllowedNames::of(context)),
+            code_settings(context, &environment),
+            Arc::new(sandbox),
             Arc::new(unattended_scripts(config)),
         );
         let registry = Registry::default()
@@ -51,38 +66,32 @@ impl Toolbox {
             .with(PatchTool)
             .with(SearchFilesTool)
             .with(scripts);
-        let session = FixedSession {
-            cwd: working_directory(context)?,
-            variables: context
-                .env
-                .iter()
-                .filter(|(name, _)| *name == "PATH")
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-        };
         Ok(Self {
             registry: Arc::new(registry),
-            session: Arc::new(session),
-            child_home: context.location.user_home.clone(),
+            terminal,
+            environment,
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
-            redactor: Arc::new(context.redactor()),
+            redactor,
             ledgers: RefCell::default(),
         })
     }
 
     /// What a call of this session gets.
     pub(crate) fn call_context(&self, session_key: &str) -> Result<CallContext> {
-        let interrupt = Wake::new().map_err(|error| {
-            CommandError::environment(format!("no file descriptor is left: {error}"))
-        })?;
+        let interrupt = Wake::new().map_err(|error| no_descriptor(&error))?;
         let mut ledgers = self.ledgers.borrow_mut();
         let files = ledgers.entry(session_key.to_owned()).or_default();
+        let session = TerminalSession {
+            terminal: Arc::clone(&self.terminal),
+            environment: Arc::clone(&self.environment),
+            key: SessionKey::new(session_key),
+        };
         Ok(CallContext {
             session_key: session_key.to_owned(),
-            session: Arc::clone(&self.session),
-            child_home: self.child_home.clone(),
+            write_guard: Arc::new(WorkdirGuard::of(session.cwd())),
+            session: Arc::new(session),
+            child_home: self.environment.child_home(),
             hermes_homes: self.hermes_homes.clone(),
-            write_guard: Arc::new(WorkdirGuard::of(self.session.cwd())),
             redactor: Arc::clone(&self.redactor),
             files: Arc::clone(files),
             enabled_tools: Vec::new(),
@@ -90,6 +99,22 @@ impl Toolbox {
             registry: Arc::clone(&self.registry),
         })
     }
+}
+
+fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
+    let settings =
+        TerminalSettings::new(context.location.home.clone(), working_directory(context)?)
+            .configured(context.config());
+    let user_shell = context.env.os(&vars::SHELL).map(Path::new);
+    let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
+    let terminal = Terminal::new(settings, shells, Arc::clone(redactor))
+        .map_err(|error| no_descriptor(&error))?;
+    terminal.clean_up();
+    Ok(terminal)
+}
+
+fn no_descriptor(error: &std::io::Error) -> CommandError {
+    CommandError::environment(format!("no file descriptor is left: {error}"))
 }
 
 fn working_directory(context: &Context) -> Result<PathBuf> {
@@ -105,7 +130,7 @@ fn positive(config: &Config, key: &str) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
-fn code_settings(context: &Context) -> CodeSettings {
+fn code_settings(context: &Context, environment: &LiveEnvironment) -> CodeSettings {
     let config = context.config();
     let fallback = CodeSettings::default();
     let seconds = positive(config, "code_execution.timeout")
@@ -124,6 +149,7 @@ fn code_settings(context: &Context) -> CodeSettings {
             .map(PathBuf::from)
             .filter(|dir| dir.is_absolute() && dir.is_dir())
             .unwrap_or(fallback.temp_dir),
+        own_install_roots: environment.current().policy().own_install.roots().to_vec(),
         ..fallback
     }
 }

@@ -21,9 +21,11 @@ enum Verb {
     /// List the tools and whether they can be used here
     List(list::Args),
     /// Run one tool with all guards and print its result
-    ///
-    /// Exits with 0 when the tool did what was asked, also when a command it ran ended with another
-    /// code than 0; with 1 when it refused or failed; with 2 when the call itself is wrong.
+    #[command(
+        after_help = "Exits with 0 when the tool did what was asked, also when a command it ran ended \
+                      with another code than 0; with 1 when it refused or failed; with 2 when the \
+                      call itself is wrong."
+    )]
     Call(call::Args),
 }
 

@@ -1,0 +1,620 @@
+//! From the syntax tree to commands.
+//!
+//! The walk keeps its own stack, because a list of forty thousand commands is a tree that deep, and
+//! visits each node once. It follows every node, known or not, so that a substitution in an odd
+//! place is found all the same.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+use super::model::{Command, PipePlace, Reach, Redirect, Script, StdinText, Word};
+use super::word::{self, Scope};
+
+/// Bytes handed to the parser at a time, and how many in all per byte of the text, and besides,
+/// before it is stopped. Ordinary text is read once or twice; there are inputs on which error
+/// recovery reads to the end again and again.
+const CHUNK: usize = 256;
+const SERVED_PER_BYTE: usize = 48;
+const SERVED: usize = 1 << 18;
+/// Pipe characters on one line from which on the text is not parsed: at the end of a long broken
+/// pipeline, recovery takes quadratic time in a single step.
+const MAX_PIPES: usize = 400;
+
+/// Parses a text; `None` when the parser would take too long.
+pub(super) fn parse(text: &str) -> Option<Tree> {
+    let pipes = |line: &str| line.bytes().filter(|&byte| byte == b'|').count();
+    if text.split(['\n', ';']).any(|line| pipes(line) > MAX_PIPES) {
+        return None;
+    }
+    let mut parser = Parser::new();
+    parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .ok()?;
+    let spent = Cell::new(false);
+    let mut progress = |_: &ParseState| {
+        if spent.get() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let bytes = text.as_bytes();
+    let mut left = SERVED + text.len() * SERVED_PER_BYTE;
+    let tree = parser.parse_with_options(
+        &mut |at, _| {
+            let end = bytes.len().min(at + CHUNK);
+            left = left.saturating_sub(CHUNK);
+            if left == 0 {
+                // Nothing more to read: whatever it is doing comes to an end.
+                spent.set(true);
+                return <&[u8]>::default();
+            }
+            bytes.get(at..end).unwrap_or_default()
+        },
+        None,
+        Some(ParseOptions::new().progress_callback(&mut progress)),
+    );
+    tree.filter(|_| !spent.get())
+}
+
+/// Where the text that is walked comes from; every command found in it inherits this.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Provenance {
+    pub(super) reach: Option<Reach>,
+    pub(super) carrier: Option<(usize, super::model::Via)>,
+    pub(super) depth: u8,
+    pub(super) variant: bool,
+    pub(super) pipe: Option<PipePlace>,
+    pub(super) function: Option<usize>,
+}
+
+impl Provenance {
+    /// Whether this is the text that was given, byte for byte.
+    pub(super) fn is_source(&self) -> bool {
+        self.depth == 0 && !self.variant && self.carrier.is_none()
+    }
+}
+
+#[derive(Clone)]
+struct Place<'t> {
+    pipe: Option<PipePlace>,
+    background: bool,
+    function: Option<usize>,
+    stdin: Option<Rc<StdinText>>,
+    redirects: Option<Rc<Vec<Node<'t>>>>,
+    /// Kind of the node above; asking the tree would climb down from its root.
+    parent: &'t str,
+}
+
+/// Text of backtick substitutions, which must be read once more without its escapes.
+pub(super) struct Backtick {
+    pub(super) text: String,
+    pub(super) function: Option<usize>,
+}
+
+pub(super) struct Walker<'w> {
+    pub(super) source: &'w str,
+    pub(super) scope: &'w mut Scope,
+    pub(super) script: &'w mut Script,
+    pub(super) from: &'w Provenance,
+    pub(super) backticks: Vec<Backtick>,
+}
+
+impl Walker<'_> {
+    pub(super) fn walk(&mut self, tree: &Tree) {
+        let place = Place {
+            pipe: self.from.pipe,
+            background: false,
+            function: self.from.function,
+            stdin: None,
+            redirects: None,
+            parent: "",
+        };
+        let mut stack = vec![(tree.root_node(), place)];
+        while let Some((node, place)) = stack.pop() {
+            self.visit(node, place, &mut stack);
+        }
+    }
+
+    fn visit<'t>(
+        &mut self,
+        node: Node<'t>,
+        place: Place<'t>,
+        stack: &mut Vec<(Node<'t>, Place<'t>)>,
+    ) {
+        match node.kind() {
+            "command" => self.command(node, &place),
+            "declaration_command" | "unset_command" => self.declaration(node, &place),
+            "variable_assignment" => self.assignment(node, &place),
+            "redirected_statement" => return self.redirected(node, place, stack),
+            "pipeline" => return self.pipeline(node, place, stack),
+            "for_statement" => self.loop_variable(node),
+            "command_substitution" if self.is_backtick(node) => {
+                let text = self.text(node);
+                let inner = text.trim_start_matches('`').trim_end_matches('`');
+                self.backticks.push(Backtick {
+                    text: unescape_backticks(inner),
+                    function: place.function,
+                });
+                return;
+            }
+            _ => {}
+        }
+        let mut below = place.clone();
+        below.parent = node.kind();
+        match node.kind() {
+            "function_definition" => {
+                let name = node.child_by_field_name("name");
+                let name = name.map(|name| self.text(name).to_owned());
+                below.function = Some(self.script.functions.len());
+                self.script.functions.push(name.unwrap_or_default());
+                below.redirects = None;
+                below.background = false;
+            }
+            // Passed on to the last command, as the shell does it.
+            "list" | "negated_command" => {}
+            "command" | "command_substitution" | "process_substitution" => {
+                below.redirects = None;
+                below.stdin = None;
+                below.background = false;
+                below.pipe = self.from.pipe;
+            }
+            _ => {
+                self.redirects_of_group(&place, &mut below);
+            }
+        }
+        self.push_children(node, &below, stack);
+    }
+
+    /// Children in the order of the text, each with whether `&` ends it.
+    fn push_children<'t>(
+        &mut self,
+        node: Node<'t>,
+        place: &Place<'t>,
+        stack: &mut Vec<(Node<'t>, Place<'t>)>,
+    ) {
+        let expression = matches!(
+            node.kind(),
+            "binary_expression" | "parenthesized_expression" | "arithmetic_expansion"
+        );
+        let first = stack.len();
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            if child.is_named() {
+                stack.push((child, place.clone()));
+            } else if child.kind() == "&" && !expression {
+                if self.from.is_source() {
+                    self.script.background = true;
+                }
+                if stack.len() > first
+                    && let Some((_, before)) = stack.last_mut()
+                {
+                    before.background = true;
+                }
+            }
+        }
+        if matches!(node.kind(), "list" | "negated_command") {
+            let last = stack.len().saturating_sub(1);
+            for (index, (_, place)) in stack.iter_mut().enumerate().skip(first) {
+                if index != last {
+                    place.redirects = None;
+                    place.stdin = None;
+                }
+            }
+        }
+        if let Some(pushed) = stack.get_mut(first..) {
+            pushed.reverse();
+        }
+    }
+
+    fn text(&self, node: Node<'_>) -> &str {
+        self.source.get(node.byte_range()).unwrap_or_default()
+    }
+
+    fn is_backtick(&self, node: Node<'_>) -> bool {
+        self.text(node).starts_with('`')
+    }
+
+    /// A command as found, not yet with words.
+    fn new_command(&self, place: &Place<'_>) -> Command {
+        Command {
+            pipe: place.pipe,
+            background: place.background,
+            function: place.function,
+            stdin: place.stdin.clone(),
+            reach: self.from.reach,
+            carrier: self.from.carrier,
+            depth: self.from.depth,
+            variant: self.from.variant,
+            ..Command::default()
+        }
+    }
+
+    fn emit(&mut self, mut command: Command) {
+        if !self.from.is_source() {
+            for word in &mut command.words {
+                word.span = None;
+            }
+        }
+        self.script.add(command);
+    }
+
+    fn command(&mut self, node: Node<'_>, place: &Place<'_>) {
+        let mut command = self.new_command(place);
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "variable_assignment" => {
+                    let (name, words) = self.assigned(child);
+                    let value = words.into_iter().next().unwrap_or_default();
+                    command.assignments.push((name, value));
+                }
+                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
+                    self.redirect(child, &mut command);
+                }
+                "subshell" | "comment" => {}
+                _ => {
+                    let words = word::fields(self.source, self.scope, child, 0);
+                    command.words.extend(words);
+                }
+            }
+        }
+        if let Some(redirects) = &place.redirects {
+            for redirect in redirects.iter() {
+                self.redirect(*redirect, &mut command);
+            }
+        }
+        self.emit(command);
+    }
+
+    /// `export`, `declare`, `unset` and relatives.
+    fn declaration(&mut self, node: Node<'_>, place: &Place<'_>) {
+        let mut command = self.new_command(place);
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            if child.kind() == "variable_assignment" {
+                let (name, words) = self.assigned(child);
+                self.scope.assign(&name, &words);
+                let value = words.into_iter().next().unwrap_or_default();
+                command.words.push(Word {
+                    text: format!("{name}={}", value.text),
+                    ..value
+                });
+            } else {
+                let words = word::fields(self.source, self.scope, child, 0);
+                command.words.extend(words);
+            }
+        }
+        if let Some(redirects) = &place.redirects {
+            for redirect in redirects.iter() {
+                self.redirect(*redirect, &mut command);
+            }
+        }
+        self.emit(command);
+    }
+
+    /// An assignment that stands alone, or in front of a command (which then does not keep it).
+    fn assignment(&mut self, node: Node<'_>, place: &Place<'_>) {
+        if matches!(place.parent, "command" | "declaration_command") {
+            return;
+        }
+        let (name, words) = self.assigned(node);
+        self.scope.assign(&name, &words);
+        let mut command = self.new_command(place);
+        let value = words.into_iter().next().unwrap_or_default();
+        command.assignments.push((name, value));
+        if let Some(redirects) = &place.redirects {
+            for redirect in redirects.iter() {
+                self.redirect(*redirect, &mut command);
+            }
+        }
+        self.emit(command);
+    }
+
+    fn assigned(&mut self, node: Node<'_>) -> (String, Vec<Word>) {
+        let name = node.child_by_field_name("name");
+        let name = name
+            .map(|name| self.text(name).to_owned())
+            .unwrap_or_default();
+        let words = match node.child_by_field_name("value") {
+            Some(array) if array.kind() == "array" => {
+                let mut cursor = array.walk();
+                let elements: Vec<Node<'_>> = array.named_children(&mut cursor).collect();
+                elements
+                    .into_iter()
+                    .flat_map(|element| word::fields(self.source, self.scope, element, 0))
+                    .collect()
+            }
+            Some(value) => vec![word::single(self.source, self.scope, value, 0)],
+            None => vec![Word::default()],
+        };
+        (name, words)
+    }
+
+    fn loop_variable(&mut self, node: Node<'_>) {
+        let Some(variable) = node.child_by_field_name("variable") else {
+            return;
+        };
+        let name = self.text(variable).to_owned();
+        let mut cursor = node.walk();
+        let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
+        let words: Vec<Word> = values
+            .into_iter()
+            .flat_map(|value| word::fields(self.source, self.scope, value, 0))
+            .collect();
+        self.scope.assign(&name, &words);
+    }
+
+    /// `body > file`: the redirections go down to the command or group they belong to.
+    fn redirected<'t>(
+        &mut self,
+        node: Node<'t>,
+        mut place: Place<'t>,
+        stack: &mut Vec<(Node<'t>, Place<'t>)>,
+    ) {
+        let mut redirects = place.redirects.take().map_or_else(Vec::new, |r| r.to_vec());
+        let mut body = None;
+        let mut followers: Vec<(Node<'t>, bool)> = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            match child.kind() {
+                "file_redirect" | "herestring_redirect" => redirects.push(child),
+                "heredoc_redirect" => {
+                    redirects.push(child);
+                    self.behind_heredoc(child, &mut redirects, &mut followers);
+                }
+                "comment" => {}
+                _ if body.is_none() => body = Some(child),
+                _ => followers.push((child, false)),
+            }
+        }
+        let piped = followers.iter().any(|(_, piped)| *piped);
+        let outer = place.pipe;
+        if piped {
+            let pipeline = self.script.pipelines.len();
+            self.script.pipelines.push(outer);
+            place.pipe = Some(PipePlace { pipeline, stage: 0 });
+        }
+        // Last pushed, first visited: followers, then what the redirections contain, then the body.
+        for (follower, piped) in followers.into_iter().rev() {
+            let mut behind = Place {
+                pipe: outer,
+                redirects: None,
+                stdin: None,
+                parent: "heredoc_redirect",
+                ..place.clone()
+            };
+            if let (true, Some(first)) = (piped, place.pipe) {
+                behind.pipe = Some(PipePlace {
+                    stage: first.stage + 1,
+                    ..first
+                });
+            }
+            stack.push((follower, behind));
+        }
+        let inside = Place {
+            pipe: self.from.pipe,
+            redirects: None,
+            stdin: None,
+            background: false,
+            function: place.function,
+            parent: "file_redirect",
+        };
+        for redirect in redirects.iter().rev() {
+            self.push_redirect_contents(*redirect, &inside, stack);
+        }
+        place.redirects = Some(Rc::new(redirects));
+        place.parent = "redirected_statement";
+        match body {
+            Some(body) => stack.push((body, place)),
+            None => {
+                let mut below = place.clone();
+                self.redirects_of_group(&place, &mut below);
+            }
+        }
+    }
+
+    /// Commands and redirections that stand on the line of `<<WORD`.
+    fn behind_heredoc<'t>(
+        &mut self,
+        heredoc: Node<'t>,
+        redirects: &mut Vec<Node<'t>>,
+        followers: &mut Vec<(Node<'t>, bool)>,
+    ) {
+        let mut cursor = heredoc.walk();
+        for child in heredoc.children(&mut cursor) {
+            match child.kind() {
+                "file_redirect" | "herestring_redirect" => redirects.push(child),
+                "pipeline" => followers.push((child, true)),
+                "ERROR" => {
+                    let mut inner = child.walk();
+                    let background = child.children(&mut inner).any(|token| token.kind() == "&");
+                    if background && self.from.is_source() {
+                        self.script.background = true;
+                    }
+                    followers.push((child, false));
+                }
+                "heredoc_start" | "heredoc_body" | "heredoc_end" | "file_descriptor" => {}
+                _ if child.is_named() => followers.push((child, false)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Substitutions inside file names and here-documents run as well.
+    fn push_redirect_contents<'t>(
+        &mut self,
+        redirect: Node<'t>,
+        place: &Place<'t>,
+        stack: &mut Vec<(Node<'t>, Place<'t>)>,
+    ) {
+        let mut cursor = redirect.walk();
+        for child in redirect.named_children(&mut cursor) {
+            let visited_elsewhere =
+                redirect.kind() == "heredoc_redirect" && child.kind() != "heredoc_body";
+            if !visited_elsewhere {
+                stack.push((child, place.clone()));
+            }
+        }
+    }
+
+    fn pipeline<'t>(
+        &mut self,
+        node: Node<'t>,
+        place: Place<'t>,
+        stack: &mut Vec<(Node<'t>, Place<'t>)>,
+    ) {
+        // The part of a pipeline behind a here-document continues the one before it.
+        let continues = place.parent == "heredoc_redirect";
+        let (pipeline, first_stage) = match (continues, place.pipe) {
+            (true, Some(at)) => (at.pipeline, at.stage),
+            _ => {
+                self.script.pipelines.push(place.pipe);
+                (self.script.pipelines.len() - 1, 0)
+            }
+        };
+        let first = stack.len();
+        let mut cursor = node.walk();
+        let children = node
+            .named_children(&mut cursor)
+            .filter(|child| child.kind() != "comment");
+        for (index, child) in children.enumerate() {
+            let mut below = place.clone();
+            below.parent = "pipeline";
+            below.pipe = Some(PipePlace {
+                pipeline,
+                stage: first_stage + index,
+            });
+            below.redirects = None;
+            if index > 0 {
+                below.stdin = None;
+            }
+            stack.push((child, below));
+        }
+        if let (Some(redirects), Some((_, last))) = (place.redirects, stack.last_mut()) {
+            last.redirects = Some(redirects);
+        }
+        if let Some(pushed) = stack.get_mut(first..) {
+            pushed.reverse();
+        }
+    }
+
+    /// Redirections of a group are judged on their own; its input is that of its commands.
+    fn redirects_of_group<'t>(&mut self, place: &Place<'t>, below: &mut Place<'t>) {
+        let Some(redirects) = &place.redirects else {
+            return;
+        };
+        let mut command = self.new_command(place);
+        for redirect in redirects.iter() {
+            self.redirect(*redirect, &mut command);
+        }
+        below.redirects = None;
+        if command.stdin.is_some() {
+            below.stdin.clone_from(&command.stdin);
+        }
+        if !command.redirects.is_empty() {
+            command.stdin = None;
+            self.emit(command);
+        }
+    }
+
+    fn redirect(&mut self, node: Node<'_>, command: &mut Command) {
+        match node.kind() {
+            "file_redirect" => {
+                let mut cursor = node.walk();
+                let writes = node
+                    .children(&mut cursor)
+                    .any(|child| !child.is_named() && child.kind().contains('>'))
+                    || node.has_error();
+                let mut cursor = node.walk();
+                let targets: Vec<Node<'_>> = node
+                    .children_by_field_name("destination", &mut cursor)
+                    .collect();
+                for (index, target) in targets.into_iter().enumerate() {
+                    // The grammar takes words behind a file name as further files; they are
+                    // arguments.
+                    if index == 0 {
+                        let target = word::single(self.source, self.scope, target, 0);
+                        command.redirects.push(Redirect { writes, target });
+                    } else {
+                        let words = word::fields(self.source, self.scope, target, 0);
+                        command.words.extend(words);
+                    }
+                }
+            }
+            "herestring_redirect" => {
+                if let Some(value) = node.named_child(
+                    u32::try_from(node.named_child_count().saturating_sub(1)).unwrap_or(0),
+                ) {
+                    let word = word::single(self.source, self.scope, value, 0);
+                    command.stdin = Some(Rc::new(StdinText {
+                        text: word.text,
+                        dynamic: word.dynamic,
+                        heredoc: false,
+                        inner: word.inner,
+                    }));
+                }
+            }
+            "heredoc_redirect" => self.heredoc(node, command),
+            _ => {}
+        }
+    }
+
+    fn heredoc(&mut self, node: Node<'_>, command: &mut Command) {
+        let mut quoted = false;
+        let mut body = None;
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            match child.kind() {
+                "heredoc_start" => quoted = self.text(child).contains(['\'', '"', '\\']),
+                "heredoc_body" => body = Some(child),
+                "word"
+                | "concatenation"
+                | "string"
+                | "raw_string"
+                | "number"
+                | "simple_expansion"
+                | "expansion"
+                | "command_substitution" => {
+                    let words = word::fields(self.source, self.scope, child, 0);
+                    command.words.extend(words);
+                }
+                _ => {}
+            }
+        }
+        let mut stdin = StdinText {
+            text: body
+                .map(|body| self.text(body).to_owned())
+                .unwrap_or_default(),
+            dynamic: false,
+            heredoc: true,
+            inner: Vec::new(),
+        };
+        if let Some(body) = body.filter(|body| !quoted && body.named_child_count() > 0) {
+            // Substitutions and variables inside; the word reader fills in what is known.
+            let word = word::single(self.source, self.scope, body, 0);
+            stdin.text = word.text;
+            stdin.dynamic = word.dynamic;
+            stdin.inner = word.inner;
+        }
+        command.stdin = Some(Rc::new(stdin));
+    }
+}
+
+fn unescape_backticks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some(&next @ ('`' | '\\' | '$'))) => {
+                out.push(next);
+                chars.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}

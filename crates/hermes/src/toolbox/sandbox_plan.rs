@@ -1,0 +1,40 @@
+//! The environment of scripts: the plan of class B, with what the session's shell activated.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hermes_proc::SpawnClass;
+use hermes_terminal::environment::{Circumstances, LiveEnvironment};
+use hermes_terminal::local::Terminal;
+use hermes_terminal::session::SessionKey;
+use hermes_tools::{CallContext, RpcEnv, SandboxEnv};
+
+/// Plans environments of scripts.
+pub(super) struct SandboxPlan {
+    pub(super) terminal: Arc<Terminal>,
+    pub(super) environment: Arc<LiveEnvironment>,
+    /// The setting `timezone`; empty for the machine's.
+    pub(super) zone: String,
+}
+
+impl SandboxEnv for SandboxPlan {
+    fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)> {
+        let key = SessionKey::new(context.session_key.clone());
+        let start = &self.terminal.settings().start_directory;
+        let state = self.terminal.sessions().get(&key, start).snapshot();
+        let plan = self.environment.ready(Instant::now()).plan(
+            SpawnClass::ScriptSandbox,
+            &Circumstances {
+                overlay: Some(&state.overlay),
+                ..Circumstances::default()
+            },
+        );
+        let mut variables = plan.variables().clone();
+        variables.extend(rpc.variables());
+        if !self.zone.is_empty() {
+            variables.insert("TZ".into(), self.zone.clone().into());
+        }
+        variables.into_iter().collect()
+    }
+}
