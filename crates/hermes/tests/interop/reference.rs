@@ -31,10 +31,15 @@ pub(crate) struct Reference {
 impl Reference {
     /// The reference of this version, installed by whichever test comes first.
     pub(crate) fn install(version: Version) -> Self {
+        Self::install_package(version.number, &format!("hermes-agent=={}", version.number))
+    }
+
+    /// Any other package, in an environment of this name.
+    pub(crate) fn install_package(name: &str, package: &str) -> Self {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         let all = target.join("reference");
         fs::create_dir_all(&all).unwrap();
-        let directory = all.join(version.number);
+        let directory = all.join(name);
         let complete = directory.join(".complete");
         let this = Self { directory };
         let _lock = this.lock();
@@ -52,7 +57,7 @@ impl Reference {
                 .arg(&this.directory),
         );
         must(
-            "install the reference",
+            "install a package",
             Command::new(this.python())
                 .args([
                     "-m",
@@ -61,9 +66,9 @@ impl Reference {
                     "--quiet",
                     "--disable-pip-version-check",
                 ])
-                .arg(format!("hermes-agent=={}", version.number)),
+                .arg(package),
         );
-        fs::write(complete, version.number).unwrap();
+        fs::write(complete, package).unwrap();
         this
     }
 
@@ -83,6 +88,11 @@ impl Reference {
 
     pub(crate) fn program(&self) -> PathBuf {
         self.directory.join("bin/hermes")
+    }
+
+    /// A program it brought.
+    pub(crate) fn tool(&self, name: &str) -> PathBuf {
+        self.directory.join("bin").join(name)
     }
 
     /// Its interpreter, with the libraries it reads our files with.
