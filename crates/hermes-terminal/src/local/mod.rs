@@ -6,6 +6,7 @@ mod directory;
 mod engine;
 mod foreground;
 mod login;
+mod memory;
 mod quoting;
 mod random_id;
 mod report;

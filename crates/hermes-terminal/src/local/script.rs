@@ -131,7 +131,7 @@ fn bash_trap(report: RawFd, nonce: &str) -> String {
 fn posix_trap(report: RawFd, nonce: &str) -> String {
     format!(
         "trap '{{ printf \"{nonce}\\0\"; export -p; printf \"\\0\\0\\0\\0\"; pwd -P; \
-         printf \"\\0{nonce}\\0\"; }} >/dev/fd/{report} 2>/dev/null' EXIT\n"
+         printf \"\\0{nonce}\\0\"; }} 1<>/dev/fd/{report} 2>/dev/null' EXIT\n"
     )
 }
 
