@@ -6,21 +6,23 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hermes_proc::{
     Ended, KillTiming, ProcessTree, SessionChild, SessionSpec, StandardStreams, Wake, kill_tree,
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::fcntl_setpipe_size;
 
 use super::memory::{empty_memory_file, memory_file_of, written};
+use super::polling::{push, timespec};
 use super::report;
 use super::script::{Channels, Script, prologue};
 use super::shell::Shell;
+use super::shell_start::{out_of_the_way, pipe, shell_arguments};
 
 /// Output that pauses for this long after the shell has ended belongs to something it left behind.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -103,19 +105,23 @@ impl ShellRun<'_> {
         };
         let report = empty_memory_file(report::LONGEST).map_err(failed)?;
         let child_report = out_of_the_way(report.as_fd()).map_err(failed)?;
-        let channels = |script: RawFd| Channels {
-            script,
-            report: Some(child_report.as_raw_fd()),
-            gate: None,
-        };
-        let text = self.script.text(self.shell.kind, channels(-1));
+        let report_number = Some(child_report.as_raw_fd());
+        let text = self.script.text(self.shell.kind, report_number);
         let memory = memory_file_of(&text)
             .and_then(|file| out_of_the_way(file.as_fd()))
             .map_err(failed)?;
-        let channels = channels(memory.as_raw_fd());
+        let channels = Channels {
+            script: memory.as_raw_fd(),
+            report: report_number,
+            gate: None,
+        };
         let spec = SessionSpec {
             program: &self.shell.path,
-            args: shell_arguments(self.shell, self.login, &prologue(self.shell.kind, channels)),
+            args: shell_arguments(
+                self.shell.kind,
+                self.login,
+                &prologue(self.shell.kind, channels),
+            ),
             cwd: self.cwd,
             variables: self.variables,
             streams: StandardStreams {
@@ -134,20 +140,6 @@ impl ShellRun<'_> {
         };
         Ok((child, pipes))
     }
-}
-
-/// Arguments with which a shell runs a prologue.
-pub(crate) fn shell_arguments(shell: &Shell, login: bool, prologue: &str) -> Vec<OsString> {
-    let mut args: Vec<OsString> = Vec::new();
-    let is_bash = shell.kind == super::shell::ShellKind::Bash;
-    if is_bash && !login {
-        args.extend(["--norc", "--noprofile"].map(OsString::from));
-    }
-    if login {
-        args.push("-l".into());
-    }
-    args.extend(["-c", prologue, if is_bash { "bash" } else { "sh" }].map(OsString::from));
-    args
 }
 
 struct Pipes {
@@ -323,16 +315,6 @@ impl Watch<'_> {
     }
 }
 
-fn push<'fd>(
-    watched: &mut Vec<PollFd<'fd>>,
-    descriptor: Option<BorrowedFd<'fd>>,
-    flags: PollFlags,
-) -> Option<usize> {
-    let place = watched.len();
-    watched.push(PollFd::from_borrowed_fd(descriptor?, flags));
-    Some(place)
-}
-
 /// Reads once; closes the pipe at its end.
 fn read_into<'c>(chunk: &'c mut [u8], pipe: &mut Option<OwnedFd>) -> Option<&'c [u8]> {
     let read = rustix::io::read(pipe.as_ref()?, &mut *chunk);
@@ -347,22 +329,5 @@ fn read_into<'c>(chunk: &'c mut [u8], pipe: &mut Option<OwnedFd>) -> Option<&'c 
             *pipe = None;
             None
         }
-    }
-}
-
-pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(pipe_with(PipeFlags::CLOEXEC)?)
-}
-
-/// The same descriptor under a number that no command uses by itself.
-pub(crate) fn out_of_the_way(descriptor: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    const FIRST: i32 = 100;
-    Ok(rustix::io::fcntl_dupfd_cloexec(descriptor, FIRST)?)
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
     }
 }
