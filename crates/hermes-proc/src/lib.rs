@@ -30,4 +30,4 @@ pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};
 pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
-pub use wake::Wake;
+pub use wake::{Wake, wait_for_any};

@@ -4,7 +4,7 @@
 //! signalled and awaited without the pid ever being looked up again.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -101,6 +101,13 @@ impl ProcessHandle {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(errno) => Err(signal_error("signal", self.pid, errno)),
         }
+    }
+}
+
+impl AsFd for ProcessHandle {
+    /// Readable when the process has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
@@ -47,6 +47,25 @@ impl Wake {
         let mut watched = [PollFd::new(&self.descriptor, PollFlags::IN)];
         // An interrupted wait counts as "not yet": callers look again.
         poll(&mut watched, Some(&timespec(limit))).is_ok_and(|ready| ready > 0)
+    }
+}
+
+/// Waits until one of the flags is up and says which; `None` if all are still down after `limit`.
+pub fn wait_for_any(flags: &[&Wake], limit: Duration) -> Option<usize> {
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut watched: Vec<PollFd<'_>> = flags
+            .iter()
+            .map(|flag| PollFd::new(&flag.descriptor, PollFlags::IN))
+            .collect();
+        let ready = poll(&mut watched, Some(&timespec(left))).unwrap_or(0);
+        if ready > 0 {
+            return watched.iter().position(|flag| !flag.revents().is_empty());
+        }
+        if left.is_zero() {
+            return None;
+        }
     }
 }
 

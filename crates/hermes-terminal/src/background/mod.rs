@@ -1,18 +1,25 @@
-//! Background processes.
+//! Processes that run on while the conversation goes on, and outlive Hermes if need be.
 
-use serde_json::Value;
+mod attach;
+mod frame;
+mod kill;
+mod link;
+mod monitor;
+mod notice;
+mod process;
+mod record;
+mod registry;
+mod ring;
+mod start;
+mod supervisor;
+mod tail;
+mod tool;
+mod watch;
 
-use crate::local::ToolContext;
-
-pub(crate) struct StartRequest<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) workdir: Option<&'a str>,
-    pub(crate) pty: bool,
-    pub(crate) notify_on_complete: bool,
-    pub(crate) watch_patterns: Vec<String>,
-    pub(crate) approval: Option<String>,
-}
-
-pub(crate) fn start_from_tool(_: StartRequest<'_>, _: &ToolContext<'_>) -> Value {
-    Value::Null
-}
+pub use kill::Killed;
+pub use notice::{EndReason, Ending, Notice, NoticeKind};
+pub use registry::Registry;
+pub use start::StartError;
+pub use supervisor::supervise;
+pub use tool::process;
+pub(crate) use tool::{StartRequest, start_from_tool};

@@ -93,8 +93,10 @@ pub struct SudoInput {
 /// Where results may be heard later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeSupport {
-    /// The session gets notices.
+    /// The session gets notices, whether it asked in between or not: a chat.
     Delivered,
+    /// The session gets notices, but none about an end it has been shown by `poll`: a terminal.
+    DeliveredUnlessShown,
     /// It cannot: the reason goes into the result.
     Unsupported(String),
 }

@@ -13,13 +13,16 @@ use std::time::{Duration, Instant};
 use hermes_proc::{
     Ended, KillTiming, ProcessTree, SessionChild, SessionSpec, StandardStreams, Wake, kill_tree,
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::fcntl_setpipe_size;
 
+use super::memory::{empty_memory_file, memory_file_of, written};
+use super::polling::{push, timespec};
 use super::report;
 use super::script::{Channels, Script, prologue};
 use super::shell::Shell;
+use super::shell_start::{out_of_the_way, pipe, shell_arguments};
 
 /// Output that pauses for this long after the shell has ended belongs to something it left behind.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -63,7 +66,7 @@ pub(crate) enum Finish {
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) finish: Finish,
-    /// What came through the report pipe.
+    /// What the shell said about itself.
     pub(crate) report: Vec<u8>,
     /// Processes that could not be killed.
     pub(crate) survivors: Vec<u32>,
@@ -80,7 +83,6 @@ impl ShellRun<'_> {
             pipes,
             started: Instant::now(),
             written: 0,
-            report: Vec::new(),
             chunk: vec![0; CHUNK],
         };
         watch.until_end(sink)
@@ -94,7 +96,6 @@ impl ShellRun<'_> {
         let (output, child_output) = pipe().map_err(failed)?;
         // A smaller pipe works as well.
         let _: Result<usize, Errno> = fcntl_setpipe_size(&output, PIPE_SIZE);
-        let (report, child_report) = pipe().map_err(failed)?;
         let (child_input, input) = if self.input.is_empty() {
             (None, None)
         } else {
@@ -102,17 +103,25 @@ impl ShellRun<'_> {
             rustix::io::ioctl_fionbio(&ours, true).map_err(|errno| failed(errno.into()))?;
             (Some(child), Some(ours))
         };
-        let child_report = out_of_the_way(child_report).map_err(failed)?;
-        let memory = memory_file().and_then(out_of_the_way).map_err(failed)?;
+        let report = empty_memory_file(report::LONGEST).map_err(failed)?;
+        let child_report = out_of_the_way(report.as_fd()).map_err(failed)?;
+        let report_number = Some(child_report.as_raw_fd());
+        let text = self.script.text(self.shell.kind, report_number);
+        let memory = memory_file_of(&text)
+            .and_then(|file| out_of_the_way(file.as_fd()))
+            .map_err(failed)?;
         let channels = Channels {
             script: memory.as_raw_fd(),
-            report: Some(child_report.as_raw_fd()),
+            report: report_number,
             gate: None,
         };
-        fill(&memory, &self.script.text(self.shell.kind, channels)).map_err(failed)?;
         let spec = SessionSpec {
             program: &self.shell.path,
-            args: shell_arguments(self.shell, self.login, &prologue(self.shell.kind, channels)),
+            args: shell_arguments(
+                self.shell.kind,
+                self.login,
+                &prologue(self.shell.kind, channels),
+            ),
             cwd: self.cwd,
             variables: self.variables,
             streams: StandardStreams {
@@ -126,30 +135,17 @@ impl ShellRun<'_> {
         let child = spec.start()?;
         let pipes = Pipes {
             output: Some(output),
-            report: Some(report),
+            report,
             input,
         };
         Ok((child, pipes))
     }
 }
 
-/// Arguments with which a shell runs a prologue.
-pub(crate) fn shell_arguments(shell: &Shell, login: bool, prologue: &str) -> Vec<OsString> {
-    let mut args: Vec<OsString> = Vec::new();
-    let is_bash = shell.kind == super::shell::ShellKind::Bash;
-    if is_bash && !login {
-        args.extend(["--norc", "--noprofile"].map(OsString::from));
-    }
-    if login {
-        args.push("-l".into());
-    }
-    args.extend(["-c", prologue, if is_bash { "bash" } else { "sh" }].map(OsString::from));
-    args
-}
-
 struct Pipes {
     output: Option<OwnedFd>,
-    report: Option<OwnedFd>,
+    /// Not a pipe: the shell writes it in many small pieces, and nobody needs to wake up for them.
+    report: OwnedFd,
     input: Option<OwnedFd>,
 }
 
@@ -159,7 +155,6 @@ struct Watch<'a> {
     pipes: Pipes,
     started: Instant,
     written: usize,
-    report: Vec<u8>,
     chunk: Vec<u8>,
 }
 
@@ -167,7 +162,6 @@ struct Watch<'a> {
 #[derive(Default)]
 struct Ready {
     output: bool,
-    report: bool,
     input: bool,
     exit: bool,
     interrupt: bool,
@@ -196,9 +190,6 @@ impl Watch<'_> {
             if ready.input {
                 self.feed();
             }
-            if ready.report {
-                self.read_report();
-            }
             if ready.output {
                 self.read_output(sink);
             }
@@ -212,17 +203,11 @@ impl Watch<'_> {
     fn after_exit(mut self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
         let end = Instant::now() + LONGEST_DRAIN;
         while self.pipes.output.is_some() && Instant::now() < end {
-            let ready = self.poll(SILENCE, false)?;
-            if ready.report {
-                self.read_report();
-            }
-            if ready.output {
-                self.read_output(sink);
-            } else if !ready.report {
+            if !self.poll(SILENCE, false)?.output {
                 break;
             }
+            self.read_output(sink);
         }
-        self.drain_report()?;
         self.end(None, Vec::new())
     }
 
@@ -251,9 +236,10 @@ impl Watch<'_> {
 
     fn end(self, finish: Option<Finish>, survivors: Vec<u32>) -> hermes_proc::Result<Outcome> {
         let ended = self.child.reap()?;
+        let report = written(&self.pipes.report, report::LONGEST);
         Ok(Outcome {
             finish: finish.unwrap_or(Finish::Ended(ended)),
-            report: self.report,
+            report,
             survivors,
         })
     }
@@ -263,11 +249,6 @@ impl Watch<'_> {
         let output = push(
             &mut watched,
             self.pipes.output.as_ref().map(AsFd::as_fd),
-            PollFlags::IN,
-        );
-        let report = push(
-            &mut watched,
-            self.pipes.report.as_ref().map(AsFd::as_fd),
             PollFlags::IN,
         );
         let input = push(
@@ -302,7 +283,6 @@ impl Watch<'_> {
         };
         Ok(Ready {
             output: is_ready(output),
-            report: is_ready(report),
             input: is_ready(input),
             exit: is_ready(exit),
             interrupt: watched
@@ -316,28 +296,6 @@ impl Watch<'_> {
         if let Some(bytes) = read_into(&mut self.chunk, &mut self.pipes.output) {
             sink(bytes);
         }
-    }
-
-    fn read_report(&mut self) {
-        if let Some(bytes) = read_into(&mut self.chunk, &mut self.pipes.report) {
-            // Beyond the bound it is read on, so that the shell can end, and not kept.
-            if self.report.len() <= report::LONGEST {
-                self.report.extend_from_slice(bytes);
-            }
-        }
-    }
-
-    fn drain_report(&mut self) -> hermes_proc::Result<()> {
-        self.pipes.output = None;
-        self.pipes.input = None;
-        while self.pipes.report.is_some() && self.poll(Duration::ZERO, false)?.report {
-            self.read_report();
-        }
-        if self.report.len() > report::LONGEST {
-            tracing::warn!("the shell's state is too large to be kept");
-            self.report.clear();
-        }
-        Ok(())
     }
 
     fn feed(&mut self) {
@@ -357,16 +315,6 @@ impl Watch<'_> {
     }
 }
 
-fn push<'fd>(
-    watched: &mut Vec<PollFd<'fd>>,
-    descriptor: Option<BorrowedFd<'fd>>,
-    flags: PollFlags,
-) -> Option<usize> {
-    let place = watched.len();
-    watched.push(PollFd::from_borrowed_fd(descriptor?, flags));
-    Some(place)
-}
-
 /// Reads once; closes the pipe at its end.
 fn read_into<'c>(chunk: &'c mut [u8], pipe: &mut Option<OwnedFd>) -> Option<&'c [u8]> {
     let read = rustix::io::read(pipe.as_ref()?, &mut *chunk);
@@ -381,39 +329,5 @@ fn read_into<'c>(chunk: &'c mut [u8], pipe: &mut Option<OwnedFd>) -> Option<&'c 
             *pipe = None;
             None
         }
-    }
-}
-
-pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(pipe_with(PipeFlags::CLOEXEC)?)
-}
-
-/// A file that exists in memory only and has no name.
-pub(crate) fn memory_file() -> io::Result<OwnedFd> {
-    Ok(rustix::fs::memfd_create(
-        c"hermes-script",
-        rustix::fs::MemfdFlags::CLOEXEC,
-    )?)
-}
-
-/// Writes to the beginning of a file and leaves its position there.
-pub(crate) fn fill(file: &OwnedFd, text: &[u8]) -> io::Result<()> {
-    let mut offset = 0;
-    while let Some(rest) = text.get(offset..).filter(|rest| !rest.is_empty()) {
-        offset += rustix::io::pwrite(file, rest, offset as u64)?;
-    }
-    Ok(())
-}
-
-/// The same descriptor under a number that no command uses by itself.
-pub(crate) fn out_of_the_way(descriptor: OwnedFd) -> io::Result<OwnedFd> {
-    const FIRST: i32 = 100;
-    Ok(rustix::io::fcntl_dupfd_cloexec(&descriptor, FIRST)?)
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
     }
 }

@@ -1,19 +1,22 @@
 //! The local backend: commands as children of this process.
 
-mod arguments;
+pub(crate) mod arguments;
 mod context;
 mod directory;
 mod engine;
-mod foreground;
+pub(crate) mod foreground;
 mod login;
+pub(crate) mod memory;
+pub(crate) mod polling;
 mod quoting;
-mod random_id;
+pub(crate) mod random_id;
 mod report;
-mod script;
+pub(crate) mod script;
 mod settings;
 mod shell;
+pub(crate) mod shell_start;
 mod terminal;
-mod tool;
+pub(crate) mod tool;
 
 pub use context::{
     CommandGuard, CommandKind, EnvSource, GuardOutcome, NoticeSupport, SpawnRequest, SudoInput,

@@ -33,12 +33,12 @@ pub(crate) struct Script<'a> {
 }
 
 impl Script<'_> {
-    /// What is written to the descriptor [`Channels::script`].
-    pub(crate) fn text(&self, kind: ShellKind, channels: Channels) -> Vec<u8> {
+    /// What the shell reads from [`Channels::script`].
+    pub(crate) fn text(&self, kind: ShellKind, report: Option<RawFd>) -> Vec<u8> {
         let mut out = Vec::with_capacity(1024 + self.command.len());
         match kind {
             ShellKind::Bash => {
-                if let Some(report) = channels.report {
+                if let Some(report) = report {
                     out.extend_from_slice(bash_trap(report, self.nonce).as_bytes());
                 }
                 aliases(&mut out, &self.state.aliases);
@@ -52,7 +52,7 @@ impl Script<'_> {
                 out.push(0);
             }
             ShellKind::Posix => {
-                if let Some(report) = channels.report {
+                if let Some(report) = report {
                     out.extend_from_slice(posix_trap(report, self.nonce).as_bytes());
                 }
                 out.extend_from_slice(b"eval ");
@@ -131,7 +131,7 @@ fn bash_trap(report: RawFd, nonce: &str) -> String {
 fn posix_trap(report: RawFd, nonce: &str) -> String {
     format!(
         "trap '{{ printf \"{nonce}\\0\"; export -p; printf \"\\0\\0\\0\\0\"; pwd -P; \
-         printf \"\\0{nonce}\\0\"; }} >/dev/fd/{report} 2>/dev/null' EXIT\n"
+         printf \"\\0{nonce}\\0\"; }} 1<>/dev/fd/{report} 2>/dev/null' EXIT\n"
     )
 }
 

@@ -11,6 +11,7 @@ use hermes_secret::Redactor;
 use super::context::{SpawnRequest, ToolContext};
 use super::settings::TerminalSettings;
 use super::shell::ShellFinder;
+use crate::background::Registry;
 use crate::output::remove_old_outputs;
 use crate::session::{Sessions, remove_leftover_snapshots};
 
@@ -20,6 +21,7 @@ pub struct Terminal {
     pub(crate) shells: ShellFinder,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) sessions: Sessions,
+    pub(crate) background: Registry,
     /// Raised once, when the process is about to end.
     pub(crate) shutdown: Wake,
     running: Running,
@@ -39,7 +41,9 @@ impl Terminal {
         shells: ShellFinder,
         redactor: Arc<Redactor>,
     ) -> io::Result<Self> {
+        let background = Registry::new(&settings.home, redactor.clone())?;
         Ok(Self {
+            background,
             settings,
             shells,
             redactor,
@@ -57,6 +61,11 @@ impl Terminal {
     /// The sessions.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
+    }
+
+    /// The background processes.
+    pub fn background(&self) -> &Registry {
+        &self.background
     }
 
     /// Removes what earlier programs left: session files in the temporary directory and outputs

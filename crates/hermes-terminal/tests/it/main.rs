@@ -5,6 +5,7 @@
     reason = "tests look at files directly"
 )]
 
+mod background;
 mod foreground;
 mod killing;
 mod output;

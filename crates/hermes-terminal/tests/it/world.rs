@@ -73,13 +73,28 @@ impl World {
         shells: ShellFinder,
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
         for name in ["home", "work", "user", "tmp"] {
-            std::fs::create_dir(root.join(name)).unwrap();
+            std::fs::create_dir(dir.path().join(name)).unwrap();
         }
+        Self::build(dir, change, shells)
+    }
+
+    /// Another Hermes over the same directories.
+    pub(crate) fn at(dir: tempfile::TempDir) -> Self {
+        let shells = ShellFinder::new(Some("/usr/bin:/bin".as_ref()), None);
+        Self::build(dir, |_| {}, shells)
+    }
+
+    fn build(
+        dir: tempfile::TempDir,
+        change: impl FnOnce(&mut TerminalSettings),
+        shells: ShellFinder,
+    ) -> Self {
+        let root = dir.path().canonicalize().unwrap();
         let mut settings = TerminalSettings::new(root.join("home"), root.join("work"));
         settings.start_retries = vec![Duration::from_millis(10); 3];
         settings.temp_directory = root.join("tmp");
+        settings.supervisor = vec![env!("CARGO_BIN_EXE_hermes-proc-shim").into()];
         change(&mut settings);
         let redactor = Arc::new(Redactor::new(["correct-horse-battery-staple"]));
         let terminal = Terminal::new(settings, shells, redactor).unwrap();

@@ -1,0 +1,155 @@
+//! One background process, as Hermes knows it.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hermes_proc::{ProcessHandle, ProcessTree, SessionChild, start_time_of};
+use serde_json::Value;
+
+use super::link::Link;
+use super::notice::Ending;
+use super::record::Record;
+use super::tail::OutputTail;
+use super::watch::Watch;
+use crate::session::SessionKey;
+
+/// How a process is heard of.
+#[derive(Debug)]
+pub(super) enum Connection {
+    /// Its supervisor talks to us.
+    Supervisor(Link),
+    /// It has none we can reach; its end is seen, its output is not.
+    Seen(ProcessHandle),
+    /// It has ended.
+    None,
+}
+
+/// Running, or how it ended and when.
+#[derive(Debug, Clone)]
+pub(super) enum Status {
+    Running,
+    Exited { ending: Ending, at: Instant },
+}
+
+/// A tracked process.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// Fields of `processes.json`, those we do not know included.
+    pub(super) record: Record,
+    pub(super) id: String,
+    pub(super) command: String,
+    pub(super) cwd: String,
+    pub(super) tree: ProcessTree,
+    pub(super) started_at: SystemTime,
+    pub(super) session: SessionKey,
+    pub(super) pty: bool,
+    pub(super) detached: bool,
+    pub(super) notify: bool,
+    pub(super) watch: Watch,
+    pub(super) output: OutputTail,
+    pub(super) connection: Connection,
+    pub(super) supervisor: Option<SessionChild>,
+    pub(super) status: Status,
+    /// Who is killing it.
+    pub(super) kill_source: Option<String>,
+    /// Callers who will show its end themselves.
+    pub(super) waiters: usize,
+    /// Whether the session has been shown its end.
+    pub(super) end_was_shown: bool,
+    /// Its key among the descriptors that are waited for.
+    pub(super) key: u64,
+}
+
+/// How long an ended process is remembered.
+pub(super) const REMEMBERED: Duration = Duration::from_mins(30);
+
+impl Process {
+    /// A process from its entry; `None` if the entry lacks what makes it one.
+    pub(super) fn from_record(record: Record) -> Option<Self> {
+        let pid = u32::try_from(record.number("pid")?).ok()?;
+        let started = record.float("started_at").unwrap_or_default();
+        let started_at = Duration::try_from_secs_f64(started)
+            .ok()
+            .and_then(|since| UNIX_EPOCH.checked_add(since))
+            .unwrap_or(UNIX_EPOCH);
+        let text = |name: &str| record.text(name).unwrap_or_default().to_owned();
+        let session = [text("session_key"), text("task_id")]
+            .into_iter()
+            .find(|key| !key.is_empty())
+            .unwrap_or_default();
+        Some(Self {
+            id: record.id()?.to_owned(),
+            command: text("command"),
+            cwd: text("cwd"),
+            tree: ProcessTree {
+                leader: pid,
+                start_time: record.number("host_start_time").unwrap_or(0),
+                mark: text("exec_id"),
+                leader_is_ours: false,
+            },
+            started_at,
+            session: SessionKey::new(session),
+            pty: record.flag("pty"),
+            detached: false,
+            notify: record.flag("notify_on_complete"),
+            watch: Watch::new(record.texts("watch_patterns")),
+            output: OutputTail::default(),
+            connection: Connection::None,
+            supervisor: None,
+            status: Status::Running,
+            kill_source: None,
+            waiters: 0,
+            end_was_shown: false,
+            key: 0,
+            record,
+        })
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.status, Status::Running)
+    }
+
+    pub(super) fn ending(&self) -> Option<&Ending> {
+        match &self.status {
+            Status::Running => None,
+            Status::Exited { ending, .. } => Some(ending),
+        }
+    }
+
+    pub(super) fn ended_at(&self) -> Option<Instant> {
+        match &self.status {
+            Status::Running => None,
+            Status::Exited { at, .. } => Some(*at),
+        }
+    }
+
+    pub(super) fn uptime(&self) -> Duration {
+        let until = match self.ended_at() {
+            Some(at) => SystemTime::now().checked_sub(at.elapsed()),
+            None => Some(SystemTime::now()),
+        };
+        until
+            .and_then(|until| until.duration_since(self.started_at).ok())
+            .unwrap_or_default()
+    }
+
+    /// The entry for `processes.json`.
+    pub(super) fn to_record(&self) -> Record {
+        let mut record = self.record.clone();
+        record.set("notify_on_complete", self.notify);
+        let patterns: Vec<Value> = match self.watch.is_active() {
+            true => self
+                .watch
+                .patterns()
+                .iter()
+                .cloned()
+                .map(Value::from)
+                .collect(),
+            false => Vec::new(),
+        };
+        record.set("watch_patterns", patterns);
+        let me = std::process::id();
+        record.set("owner_pid", me);
+        record.set("owner_start_time", start_time_of(me).unwrap_or(0));
+        record
+    }
+}

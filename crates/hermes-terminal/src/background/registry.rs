@@ -1,0 +1,404 @@
+//! All background processes of this Hermes: what is known of them, and who waits for news.
+//!
+//! One thread listens to all supervisors. Leaving the state "running" happens in one place and once
+//! per process; only that may queue a completion.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hermes_proc::{SessionChild, Wake};
+use hermes_secret::Redactor;
+use rustix::event::epoll;
+
+use super::notice::{EndReason, Ending, Notice, NoticeKind, NoticeQueues};
+use super::process::{Connection, Process, REMEMBERED, Status};
+use super::record::ProcessFile;
+use super::supervisor::Files;
+use super::watch::{Admission, Breaker, WatchEvent};
+use crate::output::tail_from_line_start;
+use crate::session::SessionKey;
+
+/// Processes that may run at once, and that are remembered in total.
+pub(super) const MOST: usize = 64;
+/// Characters of output in a notice.
+const NOTICE_OUTPUT: usize = 2_000;
+/// The key of [`Shared::wake`] among the descriptors that are waited for.
+pub(super) const WAKE_KEY: u64 = 0;
+
+type Listener = Box<dyn Fn(&SessionKey) + Send + Sync>;
+
+/// Background processes. Shared by all sessions of a process.
+pub struct Registry {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) state: Mutex<State>,
+    pub(super) file: ProcessFile,
+    pub(super) directory: PathBuf,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) epoll: Arc<OwnedFd>,
+    pub(super) wake: Wake,
+    listener: Mutex<Option<Listener>>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) processes: BTreeMap<String, Process>,
+    /// Places taken by processes that are being started.
+    pub(super) starting: usize,
+    pub(super) notices: NoticeQueues,
+    pub(super) breaker: Breaker,
+    /// The session that heard of the flood, and will hear of its end.
+    flooded: Option<SessionKey>,
+    pub(super) has_monitor: bool,
+    next_key: u64,
+    /// Every id that was ever ours: their entries in the file are ours to remove.
+    ours: BTreeSet<String>,
+    waiters: Vec<Arc<Wake>>,
+    /// Sessions to be told that there is news, once the lock is free.
+    news: Vec<SessionKey>,
+    /// Supervisors about to end.
+    done: Vec<SessionChild>,
+}
+
+impl Registry {
+    /// A registry for a home.
+    pub fn new(home: &Path, redactor: Arc<Redactor>) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let wake = Wake::new()?;
+        epoll::add(
+            &epoll,
+            wake.as_fd(),
+            epoll::EventData::new_u64(WAKE_KEY),
+            epoll::EventFlags::IN,
+        )?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(State::default()),
+                file: ProcessFile::of(home),
+                directory: home.join("cache").join("proc"),
+                redactor,
+                epoll: Arc::new(epoll),
+                wake,
+                listener: Mutex::new(None),
+            }),
+        })
+    }
+
+    /// Calls `listener` whenever a session has a notice waiting. It must not block.
+    pub fn on_notice(&self, listener: impl Fn(&SessionKey) + Send + Sync + 'static) {
+        *lock(&self.shared.listener) = Some(Box::new(listener));
+    }
+
+    /// Takes the notices of a session.
+    pub fn drain_notices(&self, session: &SessionKey) -> Vec<Notice> {
+        let mut state = self.shared.lock();
+        state.release_breaker(Instant::now(), &self.shared.redactor);
+        state.notices.drain(session)
+    }
+
+    /// How many processes run, of one session or of all.
+    pub fn running(&self, session: Option<&SessionKey>) -> usize {
+        let state = self.shared.lock();
+        state
+            .processes
+            .values()
+            .filter(|process| process.is_running())
+            .filter(|process| session.is_none_or(|session| process.session == *session))
+            .count()
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // The listening thread sees that nobody needs it and ends.
+        self.shared.wake.raise();
+    }
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Changes the state, then tells everyone concerned.
+    pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let answer = change(&mut state);
+        let news = std::mem::take(&mut state.news);
+        let done = std::mem::take(&mut state.done);
+        for waiter in &state.waiters {
+            waiter.raise();
+        }
+        drop(state);
+        for supervisor in done {
+            // It has said its last word and ends by itself.
+            drop(supervisor.reap());
+        }
+        if !news.is_empty()
+            && let Some(listener) = lock(&self.listener).as_ref()
+        {
+            for session in &news {
+                listener(session);
+            }
+        }
+        answer
+    }
+
+    /// Registers a waiter that is raised at every change.
+    pub(super) fn add_waiter(&self) -> io::Result<Arc<Wake>> {
+        let waiter = Arc::new(Wake::new()?);
+        self.lock().waiters.push(Arc::clone(&waiter));
+        Ok(waiter)
+    }
+
+    pub(super) fn remove_waiter(&self, waiter: &Arc<Wake>) {
+        self.lock()
+            .waiters
+            .retain(|other| !Arc::ptr_eq(other, waiter));
+    }
+
+    /// Writes the running processes down.
+    pub(super) fn save(&self, state: &State) -> hermes_fs::Result<()> {
+        let running = state
+            .processes
+            .values()
+            .filter(|process| process.is_running())
+            .map(Process::to_record)
+            .collect();
+        self.file.save(&state.ours, running)
+    }
+
+    /// As [`Shared::save`], where nothing can be done about a failure.
+    pub(super) fn save_best_effort(&self, state: &State) {
+        if let Err(error) = self.save(state) {
+            tracing::warn!(%error, "processes.json is not up to date");
+        }
+    }
+
+    /// Starts to listen to a process that is in the state.
+    pub(super) fn listen(&self, process: &Process) -> io::Result<()> {
+        let descriptor = match &process.connection {
+            Connection::Supervisor(link) => link.as_fd(),
+            Connection::Seen(handle) => handle.as_fd(),
+            Connection::None => return Ok(()),
+        };
+        epoll::add(
+            &*self.epoll,
+            descriptor,
+            epoll::EventData::new_u64(process.key),
+            epoll::EventFlags::IN,
+        )?;
+        Ok(())
+    }
+}
+
+impl State {
+    /// Adds a process under a key of its own.
+    pub(super) fn insert(&mut self, mut process: Process) -> u64 {
+        self.next_key += 1;
+        process.key = self.next_key;
+        self.ours.insert(process.id.clone());
+        self.processes.insert(process.id.clone(), process);
+        self.next_key
+    }
+
+    pub(super) fn by_key(&mut self, key: u64) -> Option<&mut Process> {
+        self.processes
+            .values_mut()
+            .find(|process| process.key == key)
+    }
+
+    pub(super) fn running(&self) -> usize {
+        let running = self
+            .processes
+            .values()
+            .filter(|process| process.is_running());
+        running.count() + self.starting
+    }
+
+    /// Output of a process: kept, and compared with its patterns.
+    pub(super) fn output(&mut self, id: &str, bytes: &[u8], redactor: &Redactor) {
+        let now = Instant::now();
+        self.release_breaker(now, redactor);
+        let Some(process) = self.processes.get_mut(id) else {
+            return;
+        };
+        let is_watched = process.watch.is_active() && process.is_running();
+        let mut lines = Vec::new();
+        process.output.push(bytes, &mut |line| {
+            if is_watched {
+                lines.push(line.to_owned());
+            }
+        });
+        if !is_watched {
+            return;
+        }
+        match process.watch.look_at(&lines, now) {
+            None => {}
+            Some(WatchEvent::Match { pattern, lines }) => {
+                let notice = notice(
+                    process,
+                    NoticeKind::WatchMatch { pattern },
+                    &lines,
+                    redactor,
+                );
+                self.admit(notice, now);
+            }
+            Some(WatchEvent::Disabled { dropped }) => {
+                process.notify = true;
+                let notice = notice(process, NoticeKind::WatchDisabled { dropped }, "", redactor);
+                self.queue(notice);
+            }
+        }
+    }
+
+    fn admit(&mut self, mut notice: Notice, now: Instant) {
+        match self.breaker.admit(now) {
+            Admission::Pass => self.queue(notice),
+            Admission::Suppressed => {}
+            Admission::Tripped => {
+                self.flooded = Some(notice.session.clone());
+                notice.kind = NoticeKind::WatchOverflowTripped;
+                notice.output.clear();
+                self.queue(notice);
+            }
+        }
+    }
+
+    /// Tells how much was not told, once the pause is over.
+    pub(super) fn release_breaker(&mut self, now: Instant, _: &Redactor) {
+        let Some(suppressed) = self.breaker.release(now) else {
+            return;
+        };
+        if let Some(session) = self.flooded.take() {
+            self.queue(Notice {
+                process_id: String::new(),
+                session,
+                kind: NoticeKind::WatchOverflowReleased { suppressed },
+                command: String::new(),
+                output: String::new(),
+            });
+        }
+    }
+
+    /// The one way out of "running".
+    pub(super) fn finish(&mut self, id: &str, exit_code: Option<i32>, redactor: &Redactor) {
+        let Some(process) = self.processes.get_mut(id) else {
+            return;
+        };
+        let reason = match process.kill_source {
+            Some(_) => EndReason::Killed,
+            None => EndReason::Exited,
+        };
+        self.finish_as(id, exit_code, reason, redactor);
+    }
+
+    pub(super) fn finish_as(
+        &mut self,
+        id: &str,
+        exit_code: Option<i32>,
+        reason: EndReason,
+        redactor: &Redactor,
+    ) {
+        let Some(process) = self
+            .processes
+            .get_mut(id)
+            .filter(|process| process.is_running())
+        else {
+            return;
+        };
+        let ending = Ending {
+            exit_code,
+            reason,
+            source: process.kill_source.clone(),
+        };
+        process.status = Status::Exited {
+            ending: ending.clone(),
+            at: Instant::now(),
+        };
+        process.connection = Connection::None;
+        self.done.extend(process.supervisor.take());
+        // Whoever waits or kills shows the end in its own result.
+        if process.waiters > 0 {
+            process.end_was_shown = true;
+        }
+        if process.notify && !process.end_was_shown {
+            let output = tail_from_line_start(process.output.text().trim_end(), NOTICE_OUTPUT);
+            let output = output.to_owned();
+            let notice = notice(process, NoticeKind::Completion(ending), &output, redactor);
+            self.queue(notice);
+        }
+    }
+
+    /// The session has been shown the end of a process: no notice about it.
+    pub(super) fn end_was_shown(&mut self, id: &str) {
+        let Some(process) = self.processes.get_mut(id) else {
+            return;
+        };
+        if !process.is_running() {
+            process.end_was_shown = true;
+            self.notices.withdraw_completion(&process.session, id);
+        }
+    }
+
+    fn queue(&mut self, notice: Notice) {
+        self.news.push(notice.session.clone());
+        self.notices.push(notice);
+    }
+
+    /// Forgets what ended long ago, and the oldest ended ones when there are too many; gives their
+    /// ids.
+    pub(super) fn forget_old(&mut self, now: Instant) -> Vec<String> {
+        let mut ended: Vec<(Instant, String)> = self
+            .processes
+            .values()
+            .filter_map(|process| Some((process.ended_at()?, process.id.clone())))
+            .collect();
+        ended.sort();
+        let excess = (self.processes.len() + self.starting).saturating_sub(MOST);
+        let mut gone = Vec::new();
+        for (place, (at, id)) in ended.into_iter().enumerate() {
+            if place < excess || now.saturating_duration_since(at) > REMEMBERED {
+                self.processes.remove(&id);
+                gone.push(id);
+            }
+        }
+        gone
+    }
+}
+
+/// Removes the files of a process nobody remembers.
+pub(super) fn remove_files(directory: &Path, id: &str) {
+    let files = Files::of(directory, id);
+    for path in [files.log, files.exit, files.socket] {
+        if let Err(error) = hermes_fs::remove_file_if_present(&path) {
+            tracing::debug!(%error, "a file of an old process stays");
+        }
+    }
+}
+
+fn notice(process: &Process, kind: NoticeKind, output: &str, redactor: &Redactor) -> Notice {
+    Notice {
+        process_id: process.id.clone(),
+        session: process.session.clone(),
+        kind,
+        command: redactor.redact(&process.command).into_owned(),
+        output: redactor.redact(output).into_owned(),
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Every change leaves the state whole: a thread that panicked has only lost its own work.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long the listening thread may sleep.
+pub(super) fn until(deadline: Option<Instant>) -> Option<Duration> {
+    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+}

@@ -1,0 +1,355 @@
+//! The supervisor of one background process: a small process of its own.
+//!
+//! It is the parent of the shell and owns its pipes, so that Hermes can come and go: output is kept
+//! in a bounded log, the exit code in a file, and a full pipe never stops the job. It knows nothing
+//! of sessions, notices or settings; it is told what to start over its standard input.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use hermes_proc::{
+    KillTiming, ProcessTree, Pty, SessionChild, SessionSpec, StandardStreams, kill_tree,
+};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::frame::{Frame, StartSpec, Started};
+use super::link::Link;
+use super::ring::RingLog;
+use crate::local::polling::{push, timespec};
+use crate::local::script::{Channels, prologue};
+use crate::local::{memory, shell_start};
+
+/// Size of the terminal a process gets.
+const ROWS: u16 = 30;
+const COLUMNS: u16 = 120;
+/// As in the foreground: output after the end of the shell.
+const SILENCE: Duration = Duration::from_millis(300);
+const LONGEST_DRAIN: Duration = Duration::from_secs(3);
+
+/// Runs as the supervisor: reads what to start from standard input and returns when the process has
+/// ended. The program calls this before it does anything else.
+pub fn supervise() -> io::Result<()> {
+    let input = rustix::io::dup(rustix::stdio::stdin())?;
+    let mut hermes = Link::new(UnixStream::from(input));
+    let Some(Frame::Start(spec)) = hermes.wait_for_frame()? else {
+        return Err(io::Error::other("nothing to start"));
+    };
+    let Some(spec) = StartSpec::decode(&spec) else {
+        return Err(io::Error::other("what to start makes no sense"));
+    };
+    match Supervisor::start(&spec) {
+        Ok((supervisor, gate)) => supervisor.run(hermes, gate),
+        Err(error) => hermes.send_now(&Frame::Failed(error.to_string())),
+    }
+}
+
+/// Files of a process in the directory of the supervisor.
+pub(super) struct Files {
+    pub(super) log: PathBuf,
+    pub(super) exit: PathBuf,
+    pub(super) socket: PathBuf,
+}
+
+impl Files {
+    pub(super) fn of(directory: &std::path::Path, id: &str) -> Self {
+        let file = |suffix: &str| directory.join(format!("{id}.{suffix}"));
+        Self {
+            log: file("log"),
+            exit: file("exit"),
+            socket: file("sock"),
+        }
+    }
+}
+
+struct Supervisor {
+    files: Files,
+    log: RingLog,
+    listener: Option<UnixListener>,
+    child: SessionChild,
+    started: Started,
+    /// Where the process's output is read; with a terminal, also where input is typed.
+    output: Option<OwnedFd>,
+    typed: Vec<u8>,
+    clients: Vec<Link>,
+    mark: String,
+}
+
+impl Supervisor {
+    fn start(spec: &StartSpec) -> Result<(Self, OwnedFd), Box<dyn std::error::Error>> {
+        hermes_fs::create_dir_all(&spec.directory, 0o700)?;
+        // Names relative to the directory: a socket's path has room for a hundred characters only.
+        rustix::process::chdir(&spec.directory)?;
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+        let files = Files::of(std::path::Path::new(""), &spec.id);
+        let log = RingLog::create(&files.log)?;
+        // Without it nobody can come back after a restart; the process runs all the same.
+        let listener = UnixListener::bind(&files.socket)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .ok();
+        let (output, streams) = streams(spec.pty)?;
+        let is_pty = streams.is_terminal;
+        let (gate_reader, gate) = shell_start::pipe()?;
+        let gate_reader = shell_start::out_of_the_way(gate_reader.as_fd())?;
+        let script = memory::memory_file_of(&spec.script)?;
+        let script = shell_start::out_of_the_way(script.as_fd())?;
+        let channels = Channels {
+            script: script.as_raw_fd(),
+            report: None,
+            gate: Some(gate_reader.as_raw_fd()),
+        };
+        let child = SessionSpec {
+            program: &spec.shell,
+            args: shell_start::shell_arguments(spec.kind, false, &prologue(spec.kind, channels)),
+            cwd: &spec.cwd,
+            variables: &spec.variables,
+            streams,
+            inherited: vec![script, gate_reader],
+            ends_with_us: false,
+        }
+        .start()?;
+        let started = Started {
+            pid: child.pid(),
+            start_time: child.start_time(),
+            pty: is_pty,
+        };
+        let supervisor = Self {
+            files,
+            log,
+            listener,
+            child,
+            started,
+            output: Some(output),
+            typed: Vec::new(),
+            clients: Vec::new(),
+            mark: spec.mark.clone(),
+        };
+        Ok((supervisor, gate))
+    }
+
+    fn run(mut self, mut hermes: Link, gate: OwnedFd) -> io::Result<()> {
+        hermes.send_now(&Frame::Started(self.started))?;
+        if !matches!(hermes.wait_for_frame(), Ok(Some(Frame::Go))) {
+            // Whoever wanted it is gone before it was on record: it never runs.
+            self.kill();
+            self.remove_files();
+            return Ok(());
+        }
+        rustix::io::write(&gate, b"\n")?;
+        drop(gate);
+        hermes.set_nonblocking()?;
+        self.clients.push(hermes);
+        while !self.step(Duration::from_secs(3600), true)? {}
+        let end = Instant::now() + LONGEST_DRAIN;
+        while self.output.is_some() && Instant::now() < end {
+            let before = Instant::now();
+            self.step(SILENCE, false)?;
+            if before.elapsed() >= SILENCE {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    /// Waits for something to happen and deals with it; `true` when the shell has ended.
+    fn step(&mut self, wait: Duration, running: bool) -> io::Result<bool> {
+        let ready = self.poll(wait, running)?;
+        if ready.output {
+            self.read_output();
+        }
+        if ready.can_type {
+            self.type_on();
+        }
+        if ready.knock {
+            self.accept();
+        }
+        for place in (0..self.clients.len()).rev() {
+            let is_ready = ready.clients.get(place).copied().unwrap_or(false);
+            if is_ready && !self.serve(place) {
+                self.clients.swap_remove(place);
+            }
+        }
+        Ok(ready.exit)
+    }
+
+    fn poll(&self, wait: Duration, running: bool) -> io::Result<Ready> {
+        let mut watched: Vec<PollFd<'_>> = Vec::new();
+        let mut flags = PollFlags::IN;
+        if !self.typed.is_empty() {
+            flags |= PollFlags::OUT;
+        }
+        let output = push(&mut watched, self.output.as_ref().map(AsFd::as_fd), flags);
+        let exit = push(
+            &mut watched,
+            running.then(|| self.child.exit_descriptor()),
+            PollFlags::IN,
+        );
+        let knock = push(
+            &mut watched,
+            self.listener.as_ref().map(AsFd::as_fd),
+            PollFlags::IN,
+        );
+        let clients: Vec<_> = self
+            .clients
+            .iter()
+            .map(|client| push(&mut watched, Some(client.as_fd()), client.wanted()))
+            .collect();
+        match poll(&mut watched, Some(&timespec(wait))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let events = |place: Option<usize>| {
+            place
+                .and_then(|place| watched.get(place))
+                .map_or(PollFlags::empty(), PollFd::revents)
+        };
+        let output = events(output);
+        Ok(Ready {
+            output: output.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR),
+            can_type: output.contains(PollFlags::OUT),
+            exit: !events(exit).is_empty(),
+            knock: !events(knock).is_empty(),
+            clients: clients
+                .into_iter()
+                .map(|place| !events(place).is_empty())
+                .collect(),
+        })
+    }
+
+    fn read_output(&mut self) {
+        let Some(output) = &self.output else { return };
+        let mut chunk = vec![0; 64 * 1024];
+        match rustix::io::read(output, &mut *chunk) {
+            Ok(count) if count > 0 => {
+                chunk.truncate(count);
+                // A full disk must not stop the job; those who listen hear it all the same.
+                drop(self.log.append(&chunk));
+                self.tell(&Frame::Output(chunk));
+            }
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            // A terminal says EIO when the last program on it has gone.
+            Ok(_) | Err(_) => self.output = None,
+        }
+    }
+
+    fn tell(&mut self, frame: &Frame) {
+        let bytes = frame.encode();
+        self.clients.retain_mut(|client| client.send(&bytes));
+    }
+
+    fn type_on(&mut self) {
+        let Some(output) = &self.output else { return };
+        match rustix::io::write(output, &self.typed) {
+            Ok(count) => drop(self.typed.drain(..count)),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(_) => self.typed.clear(),
+        }
+    }
+
+    /// A Hermes that came back gets the history first.
+    fn accept(&mut self) {
+        let Some(listener) = &self.listener else {
+            return;
+        };
+        let Ok((stream, _)) = listener.accept() else {
+            return;
+        };
+        let mut client = Link::new(stream);
+        if client.set_nonblocking().is_err() {
+            return;
+        }
+        let history = Frame::Output(self.log.read()).encode();
+        if client.send(&Frame::Started(self.started).encode()) && client.send(&history) {
+            self.clients.push(client);
+        }
+    }
+
+    /// Deals with one client; `false` when it is gone.
+    fn serve(&mut self, place: usize) -> bool {
+        let Some(client) = self.clients.get_mut(place) else {
+            return false;
+        };
+        let is_open = client.exchange();
+        while let Ok(Some(frame)) = client.next_frame() {
+            if let (Frame::Type(bytes), true) = (frame, self.started.pty) {
+                self.typed.extend(bytes);
+            }
+        }
+        is_open
+    }
+
+    fn kill(&mut self) {
+        let tree = ProcessTree {
+            leader: self.started.pid,
+            start_time: self.started.start_time,
+            mark: self.mark.clone(),
+            leader_is_ours: true,
+        };
+        kill_tree(&tree, KillTiming::default());
+    }
+
+    fn remove_files(&self) {
+        for path in [&self.files.log, &self.files.socket] {
+            drop(hermes_fs::remove_file_if_present(path));
+        }
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        let files = self.files;
+        let ended = self.child.reap().map_err(io::Error::other)?;
+        let finished_at = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs_f64();
+        let record = serde_json::json!({
+            "exit_code": ended.code(),
+            "finished_at": finished_at,
+        });
+        drop(hermes_fs::write_atomic_exact(
+            &files.exit,
+            record.to_string().as_bytes(),
+            0o600,
+        ));
+        let last = Frame::Exited(ended.code()).encode();
+        for client in &mut self.clients {
+            client.send(&last);
+            client.flush(Duration::from_secs(2));
+        }
+        drop(self.listener);
+        drop(hermes_fs::remove_file_if_present(&files.socket));
+        Ok(())
+    }
+}
+
+struct Ready {
+    output: bool,
+    can_type: bool,
+    exit: bool,
+    knock: bool,
+    clients: Vec<bool>,
+}
+
+/// Where output is read, and the streams of the process. A terminal that cannot be had is replaced
+/// by a pipe.
+fn streams(pty: bool) -> io::Result<(OwnedFd, StandardStreams)> {
+    if pty && let Ok(pty) = Pty::open(ROWS, COLUMNS) {
+        let controller = OwnedFd::from(pty.controller);
+        rustix::io::ioctl_fionbio(&controller, true)?;
+        let streams = StandardStreams {
+            input: Some(pty.terminal.try_clone()?),
+            output: Some(pty.terminal),
+            is_terminal: true,
+        };
+        return Ok((controller, streams));
+    }
+    let (reader, writer) = shell_start::pipe()?;
+    let streams = StandardStreams {
+        input: None,
+        output: Some(writer),
+        is_terminal: false,
+    };
+    Ok((reader, streams))
+}
