@@ -21,5 +21,5 @@ pub use execute_code::{
 pub use files::{FileLedger, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
-pub use terminal_tool::{TerminalSession, TerminalTool};
+pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
 pub use tool::{Tool, error, is_failure};

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use hermes_proc::SpawnClass;
 use hermes_proc::env::{Fate, Rule};
+use hermes_terminal::background::process;
 use hermes_terminal::environment::{Circumstances, LiveEnvironment};
 use hermes_terminal::local::{
     CommandGuard, CommandKind, GuardOutcome, NoticeSupport, Terminal, ToolContext, terminal,
@@ -58,14 +59,122 @@ const ARGUMENTS: &[Argument] = &[
     ),
 ];
 
-/// Runs commands of a conversation in its shell.
-pub struct TerminalTool {
+/// What both tools of the terminal share.
+#[derive(Clone)]
+pub struct TerminalParts {
     /// The backend.
     pub terminal: Arc<Terminal>,
     /// Variables of its shells.
     pub environment: Arc<LiveEnvironment>,
     /// What may run.
     pub guard: Arc<dyn CommandGuard>,
+}
+
+impl TerminalParts {
+    /// Calls `tool` for the conversation of `context`.
+    fn call(
+        &self,
+        context: &CallContext,
+        tool: fn(&Value, &ToolContext<'_>) -> Value,
+        args: &Value,
+    ) -> Value {
+        let session = SessionKey::new(context.session_key.clone());
+        tool(
+            args,
+            &ToolContext {
+                terminal: &self.terminal,
+                session: &session,
+                environment: &*self.environment,
+                guard: &*self.guard,
+                interrupt: &context.interrupt,
+                on_progress: None,
+                transform_output: None,
+                sudo: None,
+                notices: NoticeSupport::Unsupported(
+                    "this call has no conversation that could hear of it later".to_owned(),
+                ),
+                watcher: std::collections::BTreeMap::default(),
+            },
+        )
+    }
+}
+
+/// Runs commands of a conversation in its shell.
+pub struct TerminalTool(pub TerminalParts);
+
+/// Looks after background processes of a conversation.
+pub struct ProcessTool(pub TerminalParts);
+
+const PROCESS_ARGUMENTS: &[Argument] = &[
+    Argument::required(
+        "action",
+        Kind::Choice(&[
+            "list", "poll", "log", "wait", "kill", "write", "submit", "close",
+        ]),
+        "What to do.",
+    ),
+    Argument::optional(
+        "session_id",
+        Kind::Text,
+        "The process; not needed for list.",
+    ),
+    Argument::optional("data", Kind::Text, "Input for write and submit."),
+    Argument::optional(
+        "timeout",
+        Kind::Int {
+            min: 1,
+            max: i64::MAX,
+        },
+        "Seconds to wait at most.",
+    ),
+    Argument::optional(
+        "offset",
+        Kind::Int {
+            min: 0,
+            max: i64::MAX,
+        },
+        "First line of the log to show; without it, its end.",
+    ),
+    Argument::optional(
+        "limit",
+        Kind::Int {
+            min: 1,
+            max: i64::MAX,
+        },
+        "Lines of the log to show.",
+    ),
+];
+
+impl Tool for ProcessTool {
+    fn name(&self) -> &'static str {
+        "process"
+    }
+
+    fn toolset(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn description(&self) -> &'static str {
+        "Looks after processes started with terminal and background: list them, poll or read their \
+         output, wait for their end, kill them, or write to those that have a terminal (submit adds \
+         the line break, close ends the input)."
+    }
+
+    fn arguments(&self) -> &'static [Argument] {
+        PROCESS_ARGUMENTS
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        self.0.call(context, process, args)
+    }
+
+    fn checks_its_own_arguments(&self) -> bool {
+        true
+    }
+
+    fn bounds_its_own_result(&self) -> bool {
+        true
+    }
 }
 
 impl Tool for TerminalTool {
@@ -86,22 +195,7 @@ impl Tool for TerminalTool {
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        let session = SessionKey::new(context.session_key.clone());
-        let call = ToolContext {
-            terminal: &self.terminal,
-            session: &session,
-            environment: &*self.environment,
-            guard: &*self.guard,
-            interrupt: &context.interrupt,
-            on_progress: None,
-            transform_output: None,
-            sudo: None,
-            notices: NoticeSupport::Unsupported(
-                "this call has no conversation that could hear of it later".to_owned(),
-            ),
-            watcher: std::collections::BTreeMap::default(),
-        };
-        let mut result = terminal(args, &call);
+        let mut result = self.0.call(context, terminal, args);
         if let Some(hint) = self.hint(&result) {
             result["hint"] = json!(hint);
         }
@@ -119,7 +213,7 @@ impl Tool for TerminalTool {
         } else {
             CommandKind::Foreground
         };
-        outcome_as_verdict(&self.guard.check(command, kind))
+        outcome_as_verdict(&self.0.guard.check(command, kind))
     }
 
     fn checks_its_own_arguments(&self) -> bool {
@@ -138,7 +232,7 @@ impl TerminalTool {
         if exit_code == 0 || result.get("status").is_some() {
             return None;
         }
-        let builder = self.environment.current();
+        let builder = self.0.environment.current();
         let plan = builder.plan(SpawnClass::ToolShell, &Circumstances::default());
         let stripped: Vec<Stripped<'_>> = plan
             .receipt()

@@ -27,6 +27,9 @@ fn main() -> ExitCode {
     arm_fault_hook(&env);
     let args: Vec<_> = std::env::args_os().skip(1).collect();
     let printer = ui::Printer::new(&env);
+    if commands::internal::is_process_supervisor(&args) {
+        return commands::internal::supervise_process(&printer);
+    }
     match run(&env, &printer, args) {
         Ok(code) => code,
         Err(error) => error.report(&printer),

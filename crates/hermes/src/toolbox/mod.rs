@@ -7,6 +7,7 @@ mod workdir_guard;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,9 +103,15 @@ impl Toolbox {
 }
 
 fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
-    let settings =
+    let mut settings =
         TerminalSettings::new(context.location.home.clone(), working_directory(context)?)
             .configured(context.config());
+    if let Ok(program) = std::env::current_exe() {
+        let words = crate::commands::internal::PROCESS_SUPERVISOR.map(OsString::from);
+        settings.supervisor = std::iter::once(program.into_os_string())
+            .chain(words)
+            .collect();
+    }
     let user_shell = context.env.os(&vars::SHELL).map(Path::new);
     let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
     let terminal = Terminal::new(settings, shells, Arc::clone(redactor))

@@ -40,3 +40,23 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
     }
 }
+
+/// How this program is called to look after a background process.
+pub(crate) const PROCESS_SUPERVISOR: [&str; 2] = ["internal", "proc-shim"];
+
+/// Whether these arguments ask for that. It needs no home and no settings: all it has to know comes
+/// over its standard input.
+pub(crate) fn is_process_supervisor(args: &[std::ffi::OsString]) -> bool {
+    args == PROCESS_SUPERVISOR
+}
+
+/// Looks after one background process until it has ended.
+pub(crate) fn supervise_process(printer: &crate::ui::Printer) -> ExitCode {
+    match hermes_terminal::background::supervise() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => crate::error::CommandError::environment(format!(
+            "a background process could not be supervised: {error}"
+        ))
+        .report(printer),
+    }
+}
