@@ -24,6 +24,9 @@ const SECRET_WORDS: &[&str] = &[
 /// Endings of words written together: `PGPASSWORD`, `bottoken`, `clientsecret`.
 const SECRET_ENDINGS: &[&str] = &["password", "secret", "token", "apikey"];
 
+/// Variables whose names look like secrets and which every shell shows.
+const PLAIN_NAMES: &[&str] = &["PWD", "OLDPWD", "HERMES_SESSION_KEY"];
+
 /// Before `key` these say that the key opens nothing.
 const OPEN_KEYS: &[&str] = &[
     "public",
@@ -124,7 +127,7 @@ pub fn is_secret_name(name: &str) -> bool {
     let Some(last) = words.last() else {
         return false;
     };
-    if ABOUT_WORDS.contains(&last.as_str()) {
+    if ABOUT_WORDS.contains(&last.as_str()) || PLAIN_NAMES.contains(&name) {
         return false;
     }
     let upper = !name.contains(|c: char| c.is_ascii_lowercase());
@@ -179,6 +182,14 @@ fn words(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_directory_of_a_shell_is_no_password() {
+        for plain in ["PWD", "OLDPWD", "HERMES_SESSION_KEY"] {
+            assert!(!is_secret_name(plain), "{plain}");
+        }
+        assert!(is_secret_name("DB_PWD"));
+    }
 
     #[test]
     fn names_of_secrets() {
