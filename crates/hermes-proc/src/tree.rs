@@ -110,6 +110,7 @@ struct Hunt<'a> {
     tree: &'a ProcessTree,
     boot_id: String,
     spared: Vec<u32>,
+    is_recycled: bool,
     /// Everyone ever found, with start time.
     known: BTreeMap<u32, u64>,
     /// Those of them who live, as of the last look.
@@ -124,6 +125,7 @@ impl<'a> Hunt<'a> {
             tree,
             boot_id: linux::boot_id().unwrap_or_default(),
             spared,
+            is_recycled: false,
             known: BTreeMap::from([(tree.leader, tree.start_time)]),
             alive: BTreeMap::new(),
         }
@@ -132,6 +134,10 @@ impl<'a> Hunt<'a> {
     /// Reads the process table again; says whether anyone lives.
     fn look(&mut self) -> bool {
         let table = self.table();
+        // As long as anyone is in the leader's session or group, its number is not given out again.
+        // If someone else has it, whoever is in "its" session or group is none of ours.
+        self.is_recycled = linux::stat(self.tree.leader)
+            .is_some_and(|stat| stat.start_time != self.tree.start_time);
         self.alive.clear();
         let mut unknown: Vec<(u32, Stat)> = Vec::new();
         for (pid, stat) in table {
@@ -176,7 +182,8 @@ impl<'a> Hunt<'a> {
 
     fn belongs(&self, pid: u32, stat: Stat) -> bool {
         let leader = self.tree.leader;
-        (pid != leader && (stat.session == leader || stat.group == leader))
+        let is_near = stat.session == leader || stat.group == leader;
+        (is_near && pid != leader && !self.is_recycled)
             || (!self.tree.mark.is_empty() && self.is_marked(pid))
     }
 
@@ -196,7 +203,7 @@ impl<'a> Hunt<'a> {
             return;
         }
         for (pid, stat) in &self.alive {
-            if stat.group == self.tree.leader {
+            if stat.group == self.tree.leader && !self.is_recycled {
                 self.send(*pid, stat.start_time, signal);
             }
         }

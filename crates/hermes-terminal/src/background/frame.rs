@@ -18,6 +18,8 @@ const LARGEST: usize = 64 * 1024 * 1024;
 pub(super) enum Frame {
     /// To the supervisor: what to start.
     Start(Vec<u8>),
+    /// To a guard: the number of the descriptor with the table it looks after.
+    Guard(u32),
     /// To the supervisor: it is on record, let it run.
     Go,
     /// To the supervisor: type this.
@@ -26,6 +28,8 @@ pub(super) enum Frame {
     Started(Started),
     /// From the supervisor: it printed this.
     Output(Vec<u8>),
+    /// From the supervisor, to one who came later: the end of what it has printed so far.
+    History(Vec<u8>),
     /// From the supervisor: it ended with this code.
     Exited(i32),
     /// From the supervisor: it could not be started, for this reason.
@@ -44,6 +48,7 @@ impl Frame {
     pub(super) fn encode(&self) -> Vec<u8> {
         let (kind, body): (u8, Vec<u8>) = match self {
             Self::Start(spec) => (b'S', spec.clone()),
+            Self::Guard(number) => (b'W', number.to_le_bytes().to_vec()),
             Self::Go => (b'G', Vec::new()),
             Self::Type(bytes) => (b'T', bytes.clone()),
             Self::Started(started) => {
@@ -53,6 +58,7 @@ impl Frame {
                 (b'P', body)
             }
             Self::Output(bytes) => (b'O', bytes.clone()),
+            Self::History(bytes) => (b'H', bytes.clone()),
             Self::Exited(code) => (b'X', code.to_le_bytes().to_vec()),
             Self::Failed(reason) => (b'F', reason.clone().into_bytes()),
         };
@@ -66,6 +72,7 @@ impl Frame {
     fn decode(kind: u8, body: &[u8]) -> Option<Self> {
         Some(match kind {
             b'S' => Self::Start(body.to_owned()),
+            b'W' => Self::Guard(u32::from_le_bytes(body.try_into().ok()?)),
             b'G' => Self::Go,
             b'T' => Self::Type(body.to_owned()),
             b'P' => {
@@ -78,6 +85,7 @@ impl Frame {
                 })
             }
             b'O' => Self::Output(body.to_owned()),
+            b'H' => Self::History(body.to_owned()),
             b'X' => Self::Exited(i32::from_le_bytes(body.try_into().ok()?)),
             b'F' => Self::Failed(String::from_utf8_lossy(body).into_owned()),
             _ => return None,
@@ -207,6 +215,7 @@ mod tests {
     fn frames() -> Vec<Frame> {
         vec![
             Frame::Start(vec![1, 2]),
+            Frame::Guard(7),
             Frame::Go,
             Frame::Type(b"x\n".to_vec()),
             Frame::Started(Started {
@@ -215,6 +224,7 @@ mod tests {
                 pty: true,
             }),
             Frame::Output(Vec::new()),
+            Frame::History(vec![9]),
             Frame::Exited(-9),
             Frame::Failed("nö".into()),
         ]
@@ -261,7 +271,7 @@ mod tests {
             let mut reader = FrameReader::default();
             reader.push(&bytes);
             while let Ok(Some(_)) = reader.next() {}
-            let _: Option<StartSpec> = StartSpec::decode(&bytes);
+            drop(StartSpec::decode(&bytes));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod attach;
 mod frame;
+mod guard_process;
 mod kill;
 mod link;
 mod monitor;
@@ -16,6 +17,7 @@ mod tail;
 mod tool;
 mod watch;
 
+pub(crate) use guard_process::Guard;
 pub use kill::Killed;
 pub use notice::{EndReason, Ending, Notice, NoticeKind};
 pub use registry::Registry;

@@ -55,7 +55,7 @@ fn listen(shared: &Weak<Shared>, epoll: &std::os::fd::OwnedFd) {
                 return;
             }
         }
-        shared.update(|state| state.release_breaker(Instant::now(), &shared.redactor));
+        shared.update(|state| state.release_breaker(Instant::now()));
         for event in &events {
             let key = event.data;
             match key.u64() {
@@ -93,13 +93,19 @@ impl Shared {
             for frame in frames {
                 match frame {
                     Frame::Output(bytes) => state.output(&id, &bytes, &self.redactor),
+                    Frame::History(bytes) => state.history(&id, &bytes),
                     Frame::Exited(code) => {
                         state.finish(&id, Some(code), &self.redactor);
                         has_ended = true;
                     }
-                    // Told again after a reconnection, and known.
-                    Frame::Started(_) => {}
-                    Frame::Start(_) | Frame::Go | Frame::Type(_) | Frame::Failed(_) => {}
+                    // The first is told again after a reconnection, and known; the others are ours
+                    // to say.
+                    Frame::Started(_)
+                    | Frame::Start(_)
+                    | Frame::Guard(_)
+                    | Frame::Go
+                    | Frame::Type(_)
+                    | Frame::Failed(_) => {}
                 }
             }
             if !is_open && !has_ended {
@@ -115,6 +121,10 @@ impl Shared {
     fn lost_supervisor(&self, state: &mut super::registry::State, id: &str) -> bool {
         let files = Files::of(&self.directory, id);
         if let Some(code) = super::attach::exit_code(&files.exit) {
+            // What did not reach us any more is in the log.
+            if let Ok(bytes) = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64) {
+                state.history(id, &bytes);
+            }
             state.finish(id, Some(code), &self.redactor);
             return true;
         }
@@ -122,7 +132,6 @@ impl Shared {
         if let Ok(link) = connect(&self.directory, id)
             && let Some(process) = state.processes.get_mut(id)
         {
-            process.output.clear();
             process.connection = Connection::Supervisor(link);
             if self.listen(process).is_ok() {
                 return false;

@@ -32,6 +32,10 @@ pub(super) enum Status {
 
 /// A tracked process.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four facts that change independently"
+)]
 pub(super) struct Process {
     /// Fields of `processes.json`, those we do not know included.
     pub(super) record: Record,
@@ -136,16 +140,12 @@ impl Process {
     pub(super) fn to_record(&self) -> Record {
         let mut record = self.record.clone();
         record.set("notify_on_complete", self.notify);
-        let patterns: Vec<Value> = match self.watch.is_active() {
-            true => self
-                .watch
-                .patterns()
-                .iter()
-                .cloned()
-                .map(Value::from)
-                .collect(),
-            false => Vec::new(),
+        let watched = if self.watch.is_active() {
+            self.watch.patterns()
+        } else {
+            &[]
         };
+        let patterns: Vec<Value> = watched.iter().cloned().map(Value::from).collect();
         record.set("watch_patterns", patterns);
         let me = std::process::id();
         record.set("owner_pid", me);

@@ -98,7 +98,7 @@ impl Registry {
     /// Takes the notices of a session.
     pub fn drain_notices(&self, session: &SessionKey) -> Vec<Notice> {
         let mut state = self.shared.lock();
-        state.release_breaker(Instant::now(), &self.shared.redactor);
+        state.release_breaker(Instant::now());
         state.notices.drain(session)
     }
 
@@ -225,7 +225,7 @@ impl State {
     /// Output of a process: kept, and compared with its patterns.
     pub(super) fn output(&mut self, id: &str, bytes: &[u8], redactor: &Redactor) {
         let now = Instant::now();
-        self.release_breaker(now, redactor);
+        self.release_breaker(now);
         let Some(process) = self.processes.get_mut(id) else {
             return;
         };
@@ -258,6 +258,15 @@ impl State {
         }
     }
 
+    /// What a process printed before we listened, in place of what we heard. Its lines are not
+    /// compared with the patterns: those that matched have been told.
+    pub(super) fn history(&mut self, id: &str, bytes: &[u8]) {
+        if let Some(process) = self.processes.get_mut(id) {
+            process.output.clear();
+            process.output.push(bytes, &mut |_| {});
+        }
+    }
+
     fn admit(&mut self, mut notice: Notice, now: Instant) {
         match self.breaker.admit(now) {
             Admission::Pass => self.queue(notice),
@@ -272,7 +281,7 @@ impl State {
     }
 
     /// Tells how much was not told, once the pause is over.
-    pub(super) fn release_breaker(&mut self, now: Instant, _: &Redactor) {
+    pub(super) fn release_breaker(&mut self, now: Instant) {
         let Some(suppressed) = self.breaker.release(now) else {
             return;
         };

@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::frame::{Frame, StartSpec, Started};
+use super::guard_process::stand_guard;
 use super::link::Link;
 use super::ring::RingLog;
 use crate::local::polling::{push, timespec};
@@ -30,13 +31,16 @@ const COLUMNS: u16 = 120;
 const SILENCE: Duration = Duration::from_millis(300);
 const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 
-/// Runs as the supervisor: reads what to start from standard input and returns when the process has
-/// ended. The program calls this before it does anything else.
+/// Runs as the supervisor of a process, or as the guard of a Hermes: reads which from standard input
+/// and returns when there is nothing left to do. The program calls this before it does anything
+/// else.
 pub fn supervise() -> io::Result<()> {
     let input = rustix::io::dup(rustix::stdio::stdin())?;
     let mut hermes = Link::new(UnixStream::from(input));
-    let Some(Frame::Start(spec)) = hermes.wait_for_frame()? else {
-        return Err(io::Error::other("nothing to start"));
+    let spec = match hermes.wait_for_frame()? {
+        Some(Frame::Start(spec)) => spec,
+        Some(Frame::Guard(table)) => return stand_guard(hermes, table),
+        _ => return Err(io::Error::other("nothing to start")),
     };
     let Some(spec) = StartSpec::decode(&spec) else {
         return Err(io::Error::other("what to start makes no sense"));
@@ -142,7 +146,7 @@ impl Supervisor {
         drop(gate);
         hermes.set_nonblocking()?;
         self.clients.push(hermes);
-        while !self.step(Duration::from_secs(3600), true)? {}
+        while !self.step(Duration::from_hours(1), true)? {}
         let end = Instant::now() + LONGEST_DRAIN;
         while self.output.is_some() && Instant::now() < end {
             let before = Instant::now();
@@ -261,7 +265,7 @@ impl Supervisor {
         if client.set_nonblocking().is_err() {
             return;
         }
-        let history = Frame::Output(self.log.read()).encode();
+        let history = Frame::History(self.log.read()).encode();
         if client.send(&Frame::Started(self.started).encode()) && client.send(&history) {
             self.clients.push(client);
         }
@@ -324,6 +328,7 @@ impl Supervisor {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "one answer per descriptor")]
 struct Ready {
     output: bool,
     can_type: bool,

@@ -17,7 +17,7 @@ use crate::local::arguments::{Arguments, Fields};
 use crate::local::random_id::random_hex;
 use crate::local::script::Script;
 use crate::local::tool::{redact, refusal};
-use crate::local::{NoticeSupport, SpawnRequest, ToolContext};
+use crate::local::{NoticeSupport, SpawnRequest, Terminal, ToolContext};
 use crate::output::tail_from_line_start;
 
 const ACTIONS: &[&str] = &[
@@ -65,7 +65,7 @@ pub(crate) fn start_from_tool(request: StartRequest<'_>, context: &ToolContext<'
     let wants_pty = request.pty && !takes_token;
     let state = session.snapshot();
     let mark = random_hex(16);
-    let variables = terminal.variables(
+    let variables = Terminal::variables(
         context,
         SpawnRequest {
             session: context.session,

@@ -9,6 +9,7 @@ use hermes_secret::SecretString;
 use serde_json::{Map, Value};
 
 use super::Terminal;
+use crate::output::Transform;
 use crate::session::{Overlay, SessionKey};
 
 /// A shell about to be started.
@@ -119,7 +120,7 @@ pub struct ToolContext<'a> {
     /// Called every ten seconds while a command runs.
     pub on_progress: Option<&'a dyn Fn()>,
     /// May replace an output before it is redacted.
-    pub transform_output: Option<&'a dyn Fn(&str) -> Option<String>>,
+    pub transform_output: Option<Transform<'a>>,
     /// Passwords for sudo.
     pub sudo: Option<&'a dyn SudoSupport>,
     /// Whether the session can hear of the end of a process.

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use super::report;
 use super::script::{Channels, Script, prologue};
 use super::shell::Shell;
 use super::shell_start::{out_of_the_way, pipe, shell_arguments};
+use crate::background::Guard;
 
 /// Output that pauses for this long after the shell has ended belongs to something it left behind.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -49,6 +50,8 @@ pub(crate) struct ShellRun<'a> {
     pub(crate) limit: Duration,
     pub(crate) interrupts: &'a [&'a Wake],
     pub(crate) on_progress: Option<&'a dyn Fn()>,
+    /// Ends the command should we be killed.
+    pub(crate) guard: Option<&'a Guard>,
 }
 
 /// How the shell came to its end.
@@ -77,9 +80,17 @@ impl ShellRun<'_> {
     /// was run.
     pub(crate) fn run(&self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
         let (child, pipes) = self.start()?;
+        let tree = ProcessTree {
+            leader: child.pid(),
+            start_time: child.start_time(),
+            mark: self.mark.to_owned(),
+            leader_is_ours: true,
+        };
+        let _guarded = self.guard.and_then(|guard| guard.look_after(&tree));
         let watch = Watch {
             run: self,
             child,
+            tree: &tree,
             pipes,
             started: Instant::now(),
             written: 0,
@@ -152,6 +163,7 @@ struct Pipes {
 struct Watch<'a> {
     run: &'a ShellRun<'a>,
     child: SessionChild,
+    tree: &'a ProcessTree,
     pipes: Pipes,
     started: Instant,
     written: usize,
@@ -159,7 +171,7 @@ struct Watch<'a> {
 }
 
 /// Which descriptors have something to say.
-#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one answer per descriptor")]
 struct Ready {
     output: bool,
     input: bool,
@@ -212,18 +224,12 @@ impl Watch<'_> {
     }
 
     fn kill(mut self, finish: Finish, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
-        let tree = ProcessTree {
-            leader: self.child.pid(),
-            start_time: self.child.start_time(),
-            mark: self.run.mark.to_owned(),
-            leader_is_ours: true,
-        };
-        let killed = kill_tree(&tree, KillTiming::default());
+        let killed = kill_tree(self.tree, KillTiming::default());
         // Only what is in the pipe already: a survivor may hold it open for ever.
         while self.pipes.output.is_some() && self.poll(Duration::ZERO, false)?.output {
             self.read_output(sink);
         }
-        if killed.survivors.contains(&tree.leader) {
+        if killed.survivors.contains(&self.tree.leader) {
             // Waiting for it would take as long as the kernel needs; the result says who is left.
             return Ok(Outcome {
                 finish,

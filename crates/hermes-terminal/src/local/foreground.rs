@@ -69,7 +69,7 @@ impl Terminal {
         };
         let state = session.snapshot();
         let mark = random_hex(16);
-        let variables = self.variables(
+        let variables = Self::variables(
             context,
             SpawnRequest {
                 session: context.session,
@@ -170,6 +170,7 @@ impl Terminal {
                 limit: attempt.foreground.limit,
                 interrupts: &[context.interrupt, &self.shutdown],
                 on_progress: context.on_progress,
+                guard: self.guard(),
             };
             let error = match run.run(&mut |bytes| collector.feed(bytes)) {
                 Ok(outcome) => return Ok(outcome),

@@ -47,7 +47,7 @@ impl Terminal {
         let shell = self.shells.find();
         let mark = random_hex(16);
         let overlay = Overlay::default();
-        let variables = self.variables(
+        let variables = Self::variables(
             context,
             SpawnRequest {
                 session: session.key(),
@@ -82,6 +82,7 @@ impl Terminal {
             limit: self.settings.login_limit,
             interrupts: &[context.interrupt, &self.shutdown],
             on_progress: context.on_progress,
+            guard: self.guard(),
         };
         // What start-up files print is not part of any command's output.
         let outcome = match run.run(&mut |_| {}) {

@@ -39,8 +39,8 @@ impl TerminalSettings {
     /// Defaults for a home and a directory to start in.
     pub fn new(home: PathBuf, start_directory: PathBuf) -> Self {
         Self {
-            timeout: Duration::from_secs(180),
-            longest_timeout: Duration::from_secs(600),
+            timeout: Duration::from_mins(3),
+            longest_timeout: Duration::from_mins(10),
             shown_output: 50_000,
             init_files: Vec::new(),
             source_user_files: true,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use hermes_proc::Wake;
@@ -11,7 +11,7 @@ use hermes_secret::Redactor;
 use super::context::{SpawnRequest, ToolContext};
 use super::settings::TerminalSettings;
 use super::shell::ShellFinder;
-use crate::background::Registry;
+use crate::background::{Guard, Registry};
 use crate::output::remove_old_outputs;
 use crate::session::{Sessions, remove_leftover_snapshots};
 
@@ -24,6 +24,7 @@ pub struct Terminal {
     pub(crate) background: Registry,
     /// Raised once, when the process is about to end.
     pub(crate) shutdown: Wake,
+    guard: OnceLock<Option<Guard>>,
     running: Running,
 }
 
@@ -49,6 +50,7 @@ impl Terminal {
             redactor,
             sessions: Sessions::default(),
             shutdown: Wake::new()?,
+            guard: OnceLock::new(),
             running: Running::default(),
         })
     }
@@ -102,13 +104,22 @@ impl Terminal {
         Counted(&self.running)
     }
 
+    /// The process that ends our commands should we be killed. Without one they run all the same.
+    pub(crate) fn guard(&self) -> Option<&Guard> {
+        let start = || {
+            Guard::start(&self.settings.supervisor)
+                .inspect_err(|error| tracing::warn!(%error, "commands have no guard"))
+                .ok()
+        };
+        self.guard.get_or_init(start).as_ref()
+    }
+
     pub(crate) fn output_directory(&self) -> std::path::PathBuf {
         self.settings.home.join("cache").join("terminal")
     }
 
     /// The variables of a shell, always with the mark by which its processes are found again.
     pub(crate) fn variables(
-        &self,
         context: &ToolContext<'_>,
         request: SpawnRequest<'_>,
     ) -> Vec<(OsString, OsString)> {

@@ -46,7 +46,7 @@ impl Utf8Decoder {
                 sink(text);
             }
             let Some(length) = error.error_len() else {
-                self.pending = rest.to_owned();
+                rest.clone_into(&mut self.pending);
                 return;
             };
             sink("\u{fffd}");

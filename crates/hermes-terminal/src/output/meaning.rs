@@ -72,7 +72,6 @@ fn words_of_last_command(command: &str) -> Option<Vec<&str>> {
         match (quote, character) {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
             (Some('"') | None, '\\') => escaped = true,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(character),
             (None, '#') if start == Some(place) => {
                 // A comment runs to the end of its line.
@@ -88,7 +87,7 @@ fn words_of_last_command(command: &str) -> Option<Vec<&str>> {
                 words.extend(word);
                 fresh |= !joins && !matches!(character, ' ' | '\t');
             }
-            (None, _) => {}
+            (None | Some(_), _) => {}
         }
     }
     if quote.is_some() || escaped {

@@ -48,6 +48,10 @@ fn is_leftover(entry: &Entry, now: SystemTime) -> bool {
     is_old && meta.uid() == rustix::process::geteuid().as_raw()
 }
 
+#[expect(
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "these are the names that were written"
+)]
 fn is_snapshot_name(name: &str) -> bool {
     if let Some(rest) = name.strip_prefix("hermes-snap-") {
         return rest.ends_with(".sh") || rest.contains(".sh.tmp.");

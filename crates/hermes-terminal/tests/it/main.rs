@@ -6,6 +6,7 @@
 )]
 
 mod background;
+mod crash;
 mod foreground;
 mod killing;
 mod output;

@@ -25,11 +25,7 @@ fn a_hundred_megabytes_are_cut_with_bounded_memory_and_kept_in_part() {
     let grown = resident_kib() - before;
     assert!(grown < 64 * 1024, "{grown} KiB");
     let output = result["output"].as_str().unwrap();
-    assert!(
-        output.contains("[OUTPUT TRUNCATED - "),
-        "{}",
-        &output[..200]
-    );
+    assert!(output.contains("[OUTPUT TRUNCATED - "));
     assert!(output.contains(" total]"));
     assert!(output.starts_with("xxxx") && output.ends_with("the-end"));
     let shown = output.chars().count();

@@ -48,8 +48,22 @@ impl CommandGuard for NoGuard {
     }
 }
 
+pub(crate) enum Directory {
+    Own(tempfile::TempDir),
+    Foreign(PathBuf),
+}
+
+impl Directory {
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Own(dir) => dir.path(),
+            Self::Foreign(path) => path,
+        }
+    }
+}
+
 pub(crate) struct World {
-    pub(crate) dir: tempfile::TempDir,
+    pub(crate) dir: Directory,
     pub(crate) terminal: Arc<Terminal>,
     pub(crate) env: PlainEnv,
     pub(crate) interrupt: Wake,
@@ -76,17 +90,22 @@ impl World {
         for name in ["home", "work", "user", "tmp"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Self::build(dir, change, shells)
+        Self::build(Directory::Own(dir), change, shells)
     }
 
     /// Another Hermes over the same directories.
-    pub(crate) fn at(dir: tempfile::TempDir) -> Self {
+    pub(crate) fn at(dir: Directory) -> Self {
         let shells = ShellFinder::new(Some("/usr/bin:/bin".as_ref()), None);
         Self::build(dir, |_| {}, shells)
     }
 
+    /// A Hermes over the directories of one that was killed.
+    pub(crate) fn over(path: &Path) -> Self {
+        Self::at(Directory::Foreign(path.to_owned()))
+    }
+
     fn build(
-        dir: tempfile::TempDir,
+        dir: Directory,
         change: impl FnOnce(&mut TerminalSettings),
         shells: ShellFinder,
     ) -> Self {
@@ -169,7 +188,7 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 
 pub(crate) fn is_alive(pid_file: &Path) -> bool {
     let pid: u32 = std::fs::read_to_string(pid_file)
-        .unwrap_or_else(|error| panic!("{}: {error}", pid_file.display()))
+        .unwrap()
         .trim()
         .parse()
         .unwrap();

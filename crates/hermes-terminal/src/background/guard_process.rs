@@ -1,0 +1,173 @@
+//! A process that outlives Hermes for a moment, to end what Hermes can no longer end.
+//!
+//! The kernel kills a shell when Hermes dies, but not what the shell has started. One guard per
+//! Hermes waits for its end and then kills the trees in a table both share. The table is memory: an
+//! entry costs one write and wakes nobody.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Mutex;
+
+use hermes_proc::{KillTiming, ProcessTree, SessionChild, SessionSpec, StandardStreams, kill_tree};
+
+use super::frame::Frame;
+use super::link::Link;
+use super::registry::lock;
+use crate::local::memory::empty_memory_file;
+use crate::local::shell_start::out_of_the_way;
+
+/// Commands that can be looked after at once; more than that run without a guard.
+const SLOTS: usize = 512;
+const MARK: usize = 16;
+/// Start time, pid and mark, with room to spare.
+const SLOT: usize = 32;
+
+/// The side of Hermes.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    table: OwnedFd,
+    is_taken: Mutex<Vec<bool>>,
+    /// Open as long as Hermes lives.
+    _link: Link,
+    _process: SessionChild,
+}
+
+impl Guard {
+    /// Starts the guard.
+    pub(crate) fn start(supervisor: &[OsString]) -> io::Result<Self> {
+        let Some((program, args)) = supervisor.split_first() else {
+            return Err(io::Error::other("no supervisor is configured"));
+        };
+        let table = empty_memory_file(SLOTS * SLOT)?;
+        let shared = out_of_the_way(table.as_fd())?;
+        let number = shared.as_raw_fd().unsigned_abs();
+        let (ours, theirs) = UnixStream::pair()?;
+        let process = SessionSpec {
+            program: Path::new(program),
+            args: args.to_vec(),
+            cwd: Path::new("/"),
+            variables: &[],
+            streams: StandardStreams {
+                input: Some(theirs.into()),
+                output: None,
+                is_terminal: false,
+            },
+            inherited: vec![shared],
+            ends_with_us: false,
+        }
+        .start()
+        .map_err(io::Error::other)?;
+        let mut link = Link::new(ours);
+        link.send_now(&Frame::Guard(number))?;
+        Ok(Self {
+            table,
+            is_taken: Mutex::new(vec![false; SLOTS]),
+            _link: link,
+            _process: process,
+        })
+    }
+
+    /// Looks after a tree for as long as the answer lives.
+    pub(crate) fn look_after(&self, tree: &ProcessTree) -> Option<Guarded<'_>> {
+        let slot = {
+            let mut is_taken = lock(&self.is_taken);
+            let slot = is_taken.iter().position(|taken| !taken)?;
+            *is_taken.get_mut(slot)? = true;
+            slot
+        };
+        self.write(slot, &encode(tree));
+        Some(Guarded { guard: self, slot })
+    }
+
+    fn write(&self, slot: usize, bytes: &[u8; SLOT]) {
+        // The file is memory and large enough: there is nothing that could fail.
+        let _: Result<usize, _> = rustix::io::pwrite(&self.table, bytes, (slot * SLOT) as u64);
+    }
+}
+
+/// A tree in the table.
+#[derive(Debug)]
+pub(crate) struct Guarded<'a> {
+    guard: &'a Guard,
+    slot: usize,
+}
+
+impl Drop for Guarded<'_> {
+    fn drop(&mut self) {
+        self.guard.write(self.slot, &[0; SLOT]);
+        if let Some(taken) = lock(&self.guard.is_taken).get_mut(self.slot) {
+            *taken = false;
+        }
+    }
+}
+
+/// The side of the guard: waits for the end of Hermes, then kills what is in the table.
+pub(super) fn stand_guard(mut hermes: Link, number: u32) -> io::Result<()> {
+    while hermes.wait_for_frame()?.is_some() {}
+    let path = format!("/proc/self/fd/{number}");
+    let table = hermes_fs::read_capped(Path::new(&path), (SLOTS * SLOT) as u64)
+        .map_err(io::Error::other)?;
+    let trees: Vec<ProcessTree> = table.chunks_exact(SLOT).filter_map(decode).collect();
+    std::thread::scope(|scope| {
+        for tree in &trees {
+            scope.spawn(|| kill_tree(tree, KillTiming::default()));
+        }
+    });
+    Ok(())
+}
+
+fn encode(tree: &ProcessTree) -> [u8; SLOT] {
+    let mut bytes = [0; SLOT];
+    let fields = tree
+        .start_time
+        .to_le_bytes()
+        .into_iter()
+        .chain(tree.leader.to_le_bytes())
+        .chain(tree.mark.bytes().take(MARK));
+    for (place, byte) in bytes.iter_mut().zip(fields) {
+        *place = byte;
+    }
+    bytes
+}
+
+fn decode(slot: &[u8]) -> Option<ProcessTree> {
+    let (start_time, rest) = slot.split_first_chunk()?;
+    let (leader, rest) = rest.split_first_chunk()?;
+    let leader = u32::from_le_bytes(*leader);
+    let mark = rest.get(..MARK)?;
+    // A slot that is free, or was being written.
+    if leader == 0 || !mark.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    Some(ProcessTree {
+        leader,
+        start_time: u64::from_le_bytes(*start_time),
+        mark: String::from_utf8(mark.to_owned()).ok()?,
+        leader_is_ours: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_tree_comes_back_from_the_table_and_half_of_one_does_not() {
+        let tree = ProcessTree {
+            leader: 4_000_000,
+            start_time: u64::MAX - 1,
+            mark: "0123456789abcdef".into(),
+            leader_is_ours: false,
+        };
+        let bytes = encode(&tree);
+        assert_eq!(decode(&bytes), Some(tree));
+        assert_eq!(decode(&[0; SLOT]), None);
+        let mut half = bytes;
+        half[20..].fill(0);
+        assert_eq!(decode(&half), None);
+    }
+}
