@@ -117,6 +117,9 @@ fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
     let terminal = Terminal::new(settings, shells, Arc::clone(redactor))
         .map_err(|error| no_descriptor(&error))?;
     terminal.clean_up();
+    hermes_telemetry::best_effort("find background processes again", || {
+        terminal.background().recover()
+    });
     Ok(terminal)
 }
 
