@@ -7,6 +7,7 @@
 
 mod captured;
 mod lookup;
+mod session;
 mod signals;
 
 use std::path::{Path, PathBuf};
