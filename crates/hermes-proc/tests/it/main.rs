@@ -9,6 +9,7 @@ mod captured;
 mod env_on_every_path;
 mod lookup;
 mod piped;
+mod session;
 mod signals;
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The `process` tool, and the background half of the `terminal` tool.
+//! The `process` tool.
 //!
 //! Text fields have been redacted. A session sees its own processes and those of its sub-agents.
 
@@ -9,15 +9,13 @@ use serde_json::Value;
 
 use super::frame::Frame;
 use super::kill::Killed;
+use super::list::list;
 use super::notice::Ending;
 use super::process::{Connection, Process};
 use super::registry::State;
-use super::start::NewProcess;
 use crate::local::arguments::{Arguments, Fields};
-use crate::local::random_id::random_hex;
-use crate::local::script::Script;
-use crate::local::tool::{redact, refusal};
-use crate::local::{NoticeSupport, SpawnRequest, Terminal, ToolContext};
+use crate::local::tool::redact;
+use crate::local::{NoticeSupport, ToolContext};
 use crate::output::tail_from_line_start;
 
 const ACTIONS: &[&str] = &[
@@ -25,123 +23,9 @@ const ACTIONS: &[&str] = &[
 ];
 const POLL_PREVIEW: usize = 1_000;
 const RESULT_OUTPUT: usize = 2_000;
-const LIST_PREVIEW: usize = 200;
 const LOG_LINES: usize = 200;
 /// Ctrl-D.
 const END_OF_INPUT: &[u8] = b"\x04";
-
-/// A background command as the `terminal` tool hands it over.
-pub(crate) struct StartRequest<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) workdir: Option<&'a str>,
-    pub(crate) pty: bool,
-    pub(crate) notify_on_complete: bool,
-    pub(crate) watch_patterns: Vec<String>,
-    pub(crate) approval: Option<String>,
-}
-
-/// Starts a background process and says so.
-pub(crate) fn start_from_tool(request: StartRequest<'_>, context: &ToolContext<'_>) -> Value {
-    let terminal = context.terminal;
-    let session = terminal
-        .sessions
-        .get(context.session, &terminal.settings.start_directory);
-    terminal.ensure_login(&session, context);
-    let place = match terminal.place(&session, request.workdir, context) {
-        Ok(place) => place,
-        Err(refused) => return refusal(refused.exit_code, "error", &refused.output),
-    };
-    let can_hear = !matches!(context.notices, NoticeSupport::Unsupported(_));
-    let notify = request.notify_on_complete && can_hear;
-    // Both would tell the same end twice.
-    let ignored = request.notify_on_complete && !request.watch_patterns.is_empty();
-    let watch_patterns = if ignored || !can_hear {
-        &[]
-    } else {
-        request.watch_patterns.as_slice()
-    };
-    let takes_token =
-        request.command.contains("gh auth login") && request.command.contains("--with-token");
-    let wants_pty = request.pty && !takes_token;
-    let state = session.snapshot();
-    let mark = random_hex(16);
-    let variables = Terminal::variables(
-        context,
-        SpawnRequest {
-            session: context.session,
-            overlay: &state.overlay,
-            background: true,
-            pty: wants_pty,
-            exec_id: &mark,
-        },
-    );
-    let shell = terminal.shells.find();
-    let script = Script {
-        state: &state,
-        command: request.command.as_bytes(),
-        nonce: "",
-    };
-    let started = terminal.background.start(NewProcess {
-        session: terminal.sessions.root_of(context.session),
-        task_id: context.session.as_str(),
-        command: request.command,
-        cwd: &place.path,
-        pty: wants_pty,
-        notify,
-        watch_patterns,
-        watcher: &context.watcher,
-        shell: &shell,
-        script: script.text(shell.kind, None),
-        variables,
-        mark,
-        supervisor: &terminal.settings.supervisor,
-    });
-    let started = match started {
-        Ok(started) => started,
-        Err(error) => return refusal(-1, "error", &redact(context, &error.to_string())),
-    };
-    let pty_note = match (request.pty, started.pty) {
-        (true, false) if takes_token => {
-            Some("The command reads a token until the end of its input, so it got no terminal.")
-        }
-        (true, false) => Some("No pseudo-terminal could be opened; the process runs on pipes."),
-        _ => None,
-    };
-    let hint = (!request.notify_on_complete && request.watch_patterns.is_empty()).then_some(
-        "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\"), or start with \
-         notify_on_complete=true.",
-    );
-    let mut fields = Fields::default()
-        .with("output", "Background process started")
-        .with("session_id", started.id)
-        .with("pid", started.pid)
-        .with("exit_code", 0)
-        .with("error", Value::Null)
-        .with_some(
-            "approval",
-            request.approval.map(|text| redact(context, &text)),
-        )
-        .with_some("cwd_note", place.note.map(|text| redact(context, &text)))
-        .with_some("pty_note", pty_note)
-        .with_some("hint", hint);
-    if let (NoticeSupport::Unsupported(reason), true) = (&context.notices, hint.is_none()) {
-        fields = fields
-            .with("notify_on_complete", false)
-            .with("notify_unsupported", redact(context, reason));
-    } else if notify {
-        fields = fields.with("notify_on_complete", true);
-    }
-    if !watch_patterns.is_empty() {
-        fields = fields.with("watch_patterns", watch_patterns.to_vec());
-    }
-    if ignored {
-        fields = fields.with(
-            "watch_patterns_ignored",
-            "watch_patterns and notify_on_complete exclude each other; only the latter is used.",
-        );
-    }
-    fields.into_value()
-}
 
 /// Runs one call of the `process` tool.
 pub fn process(args: &Value, context: &ToolContext<'_>) -> Value {
@@ -185,61 +69,7 @@ fn error(message: &str) -> Value {
     Fields::default().with("error", message).into_value()
 }
 
-fn list(context: &ToolContext<'_>) -> Value {
-    let terminal = context.terminal;
-    let session = terminal.sessions.root_of(context.session);
-    let registry = &terminal.background;
-    let mut state = registry.shared.lock();
-    for id in state.forget_old(Instant::now()) {
-        super::registry::remove_files(&registry.shared.directory, &id);
-    }
-    let mut rows: Vec<&Process> = state
-        .processes
-        .values()
-        .filter(|process| process.session == session)
-        .collect();
-    rows.sort_by_key(|process| process.started_at);
-    let rows: Vec<Value> = rows
-        .into_iter()
-        .map(|process| list_row(process, context))
-        .collect();
-    Fields::default().with("processes", rows).into_value()
-}
-
-fn list_row(process: &Process, context: &ToolContext<'_>) -> Value {
-    let started = jiff::Timestamp::try_from(process.started_at)
-        .unwrap_or_default()
-        .to_zoned(jiff::tz::TimeZone::system())
-        .strftime("%Y-%m-%dT%H:%M:%S")
-        .to_string();
-    let shown =
-        |text: &str| -> String { redact(context, text).chars().take(LIST_PREVIEW).collect() };
-    let patterns = process.watch.patterns();
-    let mut fields = Fields::default()
-        .with("session_id", process.id.as_str())
-        .with("command", shown(&process.command))
-        .with("cwd", redact(context, &process.cwd))
-        .with("pid", process.tree.leader)
-        .with("started_at", started)
-        .with("uptime_seconds", process.uptime().as_secs())
-        .with("status", status(process))
-        .with("output_preview", tail(process, LIST_PREVIEW, context));
-    if let Some(ending) = process.ending() {
-        fields = fields.with("exit_code", ending.exit_code);
-    }
-    fields
-        .with_some("detached", process.detached.then_some(true))
-        .with_some("session_scoped", Some(true))
-        .with_some(
-            "watch_patterns",
-            (!patterns.is_empty()).then(|| patterns.to_vec()),
-        )
-        .with_some("watch_hit", process.watch.has_hit.then_some(true))
-        .with_some("notify_on_complete", process.notify.then_some(true))
-        .into_value()
-}
-
-fn status(process: &Process) -> &'static str {
+pub(super) fn status(process: &Process) -> &'static str {
     if process.is_running() {
         "running"
     } else {
@@ -247,7 +77,7 @@ fn status(process: &Process) -> &'static str {
     }
 }
 
-fn tail(process: &Process, most: usize, context: &ToolContext<'_>) -> String {
+pub(super) fn tail(process: &Process, most: usize, context: &ToolContext<'_>) -> String {
     // Redacted as a whole: a cut could leave half a secret.
     let text = redact(context, process.output.text());
     tail_from_line_start(&text, most).to_owned()

@@ -225,8 +225,12 @@ impl Watch<'_> {
 
     fn kill(mut self, finish: Finish, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
         let killed = kill_tree(self.tree, KillTiming::default());
-        // Only what is in the pipe already: a survivor may hold it open for ever.
-        while self.pipes.output.is_some() && self.poll(Duration::ZERO, false)?.output {
+        // Only what is in the pipe already: a survivor may hold it open for ever, or fill it.
+        let end = Instant::now() + SILENCE;
+        while self.pipes.output.is_some()
+            && Instant::now() < end
+            && self.poll(Duration::ZERO, false)?.output
+        {
             self.read_output(sink);
         }
         if killed.survivors.contains(&self.tree.leader) {

@@ -99,7 +99,7 @@ impl Collector {
         stripper.finish(&mut |text| sink.push(text, options));
         let full_output = self.sink.spill.take().and_then(|spill| {
             spill
-                .finish(&self.options.redactor)
+                .finish()
                 .inspect_err(|error| tracing::warn!(%error, "the full output was not kept"))
                 .ok()
         });
@@ -143,7 +143,7 @@ impl Sink {
             self.open_spill(options);
             return;
         }
-        self.spill_out(text, options);
+        self.spill_out(text);
     }
 
     fn open_spill(&mut self, options: &CollectorOptions) {
@@ -151,10 +151,10 @@ impl Sink {
         let Some(path) = options.full_output.clone() else {
             return;
         };
-        match Spill::create(path) {
+        match Spill::create(path, Arc::clone(&options.redactor)) {
             Ok(spill) => {
                 self.spill = Some(spill);
-                self.spill_out(&early, options);
+                self.spill_out(&early);
             }
             Err(error) => {
                 tracing::warn!(%error, "the full output is not kept");
@@ -163,9 +163,9 @@ impl Sink {
         }
     }
 
-    fn spill_out(&mut self, text: &str, options: &CollectorOptions) {
+    fn spill_out(&mut self, text: &str) {
         if let Some(spill) = &mut self.spill
-            && let Err(error) = spill.push(text, &options.redactor)
+            && let Err(error) = spill.push(text)
         {
             // A full disk must not stop the command.
             tracing::warn!(%error, "the full output is not kept");

@@ -4,8 +4,11 @@
 //! follows, so that no secret is cut in two by the way the output arrived.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use hermes_secret::Redactor;
@@ -25,31 +28,47 @@ const KEY_BEGINS: &str = "-----BEGIN ";
 #[derive(Debug)]
 pub(super) struct Spill {
     path: PathBuf,
-    file: File,
+    redactor: Arc<Redactor>,
     waiting: String,
-    written: usize,
+    /// How much has been taken.
+    taken: usize,
+    writer: Writer,
+}
+
+/// Who redacts and writes.
+#[derive(Debug)]
+enum Writer {
+    /// We, at the end: most outputs are one block.
+    Here(BlockFile),
+    /// A thread, because the command would have to wait for us.
+    Thread {
+        blocks: Sender<String>,
+        thread: JoinHandle<io::Result<()>>,
+    },
 }
 
 impl Spill {
     /// Creates the file.
-    pub(super) fn create(path: PathBuf) -> hermes_fs::Result<Self> {
+    pub(super) fn create(path: PathBuf, redactor: Arc<Redactor>) -> hermes_fs::Result<Self> {
         if let Some(parent) = path.parent() {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
         let file = hermes_fs::create_new(&path, 0o600)?;
         Ok(Self {
             path,
-            file,
+            redactor,
             waiting: String::new(),
-            written: 0,
+            taken: 0,
+            writer: Writer::Here(BlockFile { file, written: 0 }),
         })
     }
 
     /// Takes the next text. Beyond the cap it is dropped.
-    pub(super) fn push(&mut self, text: &str, redactor: &Redactor) -> std::io::Result<()> {
-        if self.written >= LARGEST {
+    pub(super) fn push(&mut self, text: &str) -> io::Result<()> {
+        if self.taken >= LARGEST {
             return Ok(());
         }
+        self.taken += text.len();
         self.waiting.push_str(text);
         if self.waiting.len() < BLOCK {
             return Ok(());
@@ -57,17 +76,65 @@ impl Spill {
         let end = safe_cut(&self.waiting);
         let rest = self.waiting.split_off(end);
         let block = std::mem::replace(&mut self.waiting, rest);
-        self.write(&redactor.redact(&block))
+        self.write(block)
     }
 
     /// Writes what was held back; gives the path.
-    pub(super) fn finish(mut self, redactor: &Redactor) -> std::io::Result<PathBuf> {
+    pub(super) fn finish(mut self) -> io::Result<PathBuf> {
         let rest = std::mem::take(&mut self.waiting);
-        self.write(&redactor.redact(&rest))?;
+        match self.writer {
+            Writer::Here(mut file) => file.write(&self.redactor.redact(&rest))?,
+            Writer::Thread { blocks, thread } => {
+                // Refused only by a thread that has failed, which it says below.
+                drop(blocks.send(rest));
+                drop(blocks);
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(io::Error::other("the writing thread panicked")))?;
+            }
+        }
         Ok(self.path)
     }
 
-    fn write(&mut self, text: &str) -> std::io::Result<()> {
+    fn write(&mut self, block: String) -> io::Result<()> {
+        if let Writer::Here(file) = &mut self.writer {
+            let mut file = file.try_clone()?;
+            let redactor = Arc::clone(&self.redactor);
+            let (blocks, received) = std::sync::mpsc::channel::<String>();
+            let thread = std::thread::Builder::new()
+                .name("full-output".to_owned())
+                .spawn(move || {
+                    received
+                        .iter()
+                        .try_for_each(|block| file.write(&redactor.redact(&block)))
+                })?;
+            self.writer = Writer::Thread { blocks, thread };
+        }
+        match &self.writer {
+            Writer::Thread { blocks, .. } => blocks
+                .send(block)
+                .map_err(|_| io::Error::other("the writing thread has ended")),
+            Writer::Here(_) => Ok(()),
+        }
+    }
+}
+
+/// The file, up to its cap.
+#[derive(Debug)]
+struct BlockFile {
+    file: File,
+    written: usize,
+}
+
+impl BlockFile {
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            file: self.file.try_clone()?,
+            written: self.written,
+        })
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
         let room = LARGEST.saturating_sub(self.written);
         let end = text.floor_char_boundary(room.min(text.len()));
         let kept = text.get(..end).unwrap_or_default();
@@ -128,15 +195,15 @@ mod tests {
     #[test]
     fn no_secret_is_cut_in_two_and_the_file_is_private() {
         let dir = tempfile::tempdir().unwrap();
-        let redactor = Redactor::new(["correct-horse-battery-staple"]);
-        let mut spill = Spill::create(dir.path().join("deep/x.log")).unwrap();
+        let redactor = Arc::new(Redactor::new(["correct-horse-battery-staple"]));
+        let mut spill = Spill::create(dir.path().join("deep/x.log"), redactor).unwrap();
         let line = "some words around correct-horse-battery-staple and more\n";
         for _ in 0..40_000 {
             for piece in line.split_inclusive('h') {
-                spill.push(piece, &redactor).unwrap();
+                spill.push(piece).unwrap();
             }
         }
-        let path = spill.finish(&redactor).unwrap();
+        let path = spill.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 40_000);
         assert!(!text.contains("horse"));
@@ -147,14 +214,14 @@ mod tests {
     #[test]
     fn the_cap_holds_and_text_without_lines_does_not_wait_for_ever() {
         let dir = tempfile::tempdir().unwrap();
-        let redactor = Redactor::default();
-        let mut spill = Spill::create(dir.path().join("x.log")).unwrap();
+        let redactor = Arc::new(Redactor::default());
+        let mut spill = Spill::create(dir.path().join("x.log"), redactor).unwrap();
         let chunk = "é".repeat(32 * 1024);
         for _ in 0..400 {
-            spill.push(&chunk, &redactor).unwrap();
+            spill.push(&chunk).unwrap();
             assert!(spill.waiting.len() <= BLOCK + chunk.len());
         }
-        let path = spill.finish(&redactor).unwrap();
+        let path = spill.finish().unwrap();
         assert_eq!(std::fs::metadata(path).unwrap().len(), LARGEST as u64);
     }
 

@@ -11,4 +11,5 @@ mod foreground;
 mod killing;
 mod output;
 mod sessions;
+mod surroundings;
 mod world;

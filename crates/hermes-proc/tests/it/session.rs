@@ -1,0 +1,191 @@
+//! Session leaders, their trees and their terminals.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hermes_proc::{
+    Ended, KillTiming, ProcessTree, Pty, SessionChild, SessionSpec, StandardStreams, kill_tree,
+    start_time_of,
+};
+use pretty_assertions::assert_eq;
+
+use super::{eventually, read_pid};
+
+const MARK: &str = "0123456789abcdef";
+
+fn start(script: &str, cwd: &Path, streams: StandardStreams) -> SessionChild {
+    let variables: Vec<(OsString, OsString)> = vec![
+        ("PATH".into(), "/usr/bin:/bin".into()),
+        ("HERMES_EXEC_ID".into(), MARK.into()),
+    ];
+    SessionSpec {
+        program: Path::new("/bin/sh"),
+        args: vec!["-c".into(), script.into()],
+        cwd,
+        variables: &variables,
+        streams,
+        inherited: Vec::new(),
+        ends_with_us: true,
+    }
+    .start()
+    .unwrap()
+}
+
+fn quiet() -> StandardStreams {
+    StandardStreams {
+        input: None,
+        output: None,
+        is_terminal: false,
+    }
+}
+
+fn tree(child: &SessionChild, leader_is_ours: bool) -> ProcessTree {
+    ProcessTree {
+        leader: child.pid(),
+        start_time: child.start_time(),
+        mark: MARK.into(),
+        leader_is_ours,
+    }
+}
+
+fn lives(pid: u32) -> bool {
+    start_time_of(pid).is_some() && !hermes_proc::is_zombie(pid)
+}
+
+#[test]
+fn a_leader_has_its_own_session_and_only_what_it_was_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let handed_over = std::fs::File::open("/dev/null").unwrap();
+    let number = handed_over.as_raw_fd();
+    let _kept = std::fs::File::open("/dev/null").unwrap();
+    let child = SessionSpec {
+        program: Path::new("/bin/sh"),
+        args: vec![
+            "-c".into(),
+            "cut -d' ' -f5,6 /proc/self/stat; echo $$; env; ls /proc/$$/fd; pwd".into(),
+        ],
+        cwd: dir.path(),
+        variables: &[("ONLY".into(), "this".into())],
+        streams: StandardStreams {
+            input: None,
+            output: Some(writer.into()),
+            is_terminal: false,
+        },
+        inherited: vec![handed_over.into()],
+        ends_with_us: true,
+    }
+    .start()
+    .unwrap();
+    let pid = child.pid();
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(child.reap().unwrap(), Ended::Exited(0));
+    assert!(text.starts_with(&format!("{pid} {pid}\n{pid}\n")), "{text}");
+    assert!(
+        text.contains("ONLY=this\n") && !text.contains("HOME="),
+        "{text}"
+    );
+    assert!(text.contains(&format!("\n0\n1\n2\n{number}\n")), "{text}");
+    assert!(text.ends_with(&format!(
+        "{}\n",
+        dir.path().canonicalize().unwrap().display()
+    )));
+}
+
+#[test]
+fn a_signal_is_told_from_a_code() {
+    let end = |script| start(script, Path::new("/"), quiet()).reap().unwrap();
+    assert_eq!(end("exit 3"), Ended::Exited(3));
+    assert_eq!(end("kill -9 $$").code(), -9);
+}
+
+#[test]
+fn a_tree_is_killed_to_the_last_whoever_reaps_it() {
+    for leader_is_ours in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let child = start(
+            "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > a; while :; do sleep 1; done' & \
+             (setsid sh -c '(echo $$ > b; exec sleep 60) &') ; env -i /bin/sleep 61 & echo $! > c; \
+             while :; do sleep 1; done",
+            dir.path(),
+            quiet(),
+        );
+        let tree = tree(&child, leader_is_ours);
+        for name in ["a", "b", "c"] {
+            eventually(name, || read_pid(&dir.path().join(name)).is_some());
+        }
+        assert!(tree.members().len() >= 4);
+        let timing = KillTiming {
+            grace: Duration::from_millis(200),
+            ..KillTiming::default()
+        };
+        let started = Instant::now();
+        let outcome = kill_tree(&tree, timing);
+        assert!(started.elapsed() < Duration::from_secs(2));
+        assert_eq!(outcome.survivors, []);
+        assert!(outcome.forced);
+        for name in ["a", "c"] {
+            assert!(!lives(read_pid(&dir.path().join(name)).unwrap()), "{name}");
+        }
+        assert_eq!(tree.members(), []);
+        assert_eq!(child.reap().unwrap().code(), -9);
+    }
+}
+
+#[test]
+fn a_polite_tree_gets_no_second_signal() {
+    let child = start(
+        "trap 'exit 9' TERM; while :; do sleep 0.1; done",
+        Path::new("/"),
+        quiet(),
+    );
+    let tree = tree(&child, true);
+    eventually("the trap is set", || tree.members().len() > 1);
+    let outcome = kill_tree(&tree, KillTiming::default());
+    assert_eq!(
+        (outcome.survivors.as_slice(), outcome.forced),
+        (&[] as &[u32], false)
+    );
+    assert_eq!(child.reap().unwrap(), Ended::Exited(9));
+}
+
+#[test]
+fn a_recycled_number_is_nobody_of_ours() {
+    let child = start("sleep 60 & wait", Path::new("/"), quiet());
+    let mut stranger = tree(&child, false);
+    stranger.start_time -= 1;
+    stranger.mark = "fedcba9876543210".into();
+    eventually("it runs", || tree(&child, true).members().len() == 2);
+    assert_eq!(stranger.members(), []);
+    assert_eq!(kill_tree(&stranger, KillTiming::default()).survivors, []);
+    assert!(lives(child.pid()));
+    kill_tree(&tree(&child, true), KillTiming::default());
+    child.reap().unwrap();
+}
+
+#[test]
+fn a_terminal_has_its_size_and_becomes_the_controlling_one() {
+    let mut pty = Pty::open(30, 120).unwrap();
+    let streams = StandardStreams {
+        input: Some(pty.terminal.try_clone().unwrap()),
+        output: Some(pty.terminal),
+        is_terminal: true,
+    };
+    let child = start(
+        "stty size; echo typed < /dev/tty; read x; echo got $x",
+        Path::new("/"),
+        streams,
+    );
+    pty.controller.write_all(b"word\n").unwrap();
+    let mut text = Vec::new();
+    // The last program on a terminal ends it with an error on our side.
+    drop(pty.controller.read_to_end(&mut text));
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("30 120"), "{text}");
+    assert!(text.contains("got word"), "{text}");
+    assert_eq!(child.reap().unwrap(), Ended::Exited(0));
+}
