@@ -1,7 +1,8 @@
 //! A tolerant reader for text the grammar does not fit: splits at operators that are not quoted.
 //!
-//! It knows less than the grammar and is only heard in addition to it, so that an odd construct in
-//! one place does not hide a command in another. It never says that something is harmless.
+//! It knows less than the grammar and is only heard in addition to it, so that neither an odd
+//! construct nor a mistake of the grammar hides a command. It never says that something is
+//! harmless.
 
 use super::model::{Command, Word};
 use super::word::brace_fields;
@@ -15,6 +16,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
         words: Vec::new(),
         current: None,
         found: Vec::new(),
+        statement: 0,
         heredocs: Vec::new(),
         herestrings: Vec::new(),
         herestring: false,
@@ -40,6 +42,8 @@ struct Reader {
     words: Vec<Word>,
     current: Option<Word>,
     found: Vec<Command>,
+    /// Commands found before the current statement.
+    statement: usize,
     heredocs: Vec<String>,
     herestrings: Vec<Word>,
     /// The next word is a here-string.
@@ -53,6 +57,8 @@ impl Reader {
 
     fn read(&mut self) {
         let mut double_quoted = false;
+        // Quoting outside each open parenthesis and backtick.
+        let mut outer: Vec<(char, bool)> = Vec::new();
         while let Some(c) = self.peek(0) {
             self.at += 1;
             match c {
@@ -69,7 +75,22 @@ impl Reader {
                     self.current.get_or_insert_default();
                 }
                 '\'' if !double_quoted => self.single_quoted(),
-                '`' => self.end_command(),
+                '`' => {
+                    self.end_command();
+                    match outer.last() {
+                        Some(('`', quoted)) => {
+                            double_quoted = *quoted;
+                            outer.pop();
+                        }
+                        _ => outer.push(('`', std::mem::take(&mut double_quoted))),
+                    }
+                }
+                '$' if self.peek(0) == Some('(') => {
+                    // The command before is not over, but what is inside is one of its own.
+                    self.at += 1;
+                    self.end_command();
+                    outer.push(('(', std::mem::take(&mut double_quoted)));
+                }
                 '$' => self.dollar(double_quoted),
                 _ if double_quoted => self.push(c),
                 '#' if self.current.is_none() => {
@@ -85,9 +106,27 @@ impl Reader {
                 '<' if self.peek(0) == Some('<') => self.heredoc(),
                 '\n' => {
                     self.end_command();
+                    self.statement = self.found.len();
                     self.skip_heredocs();
                 }
-                ';' | '|' | '(' | ')' => self.end_command(),
+                '(' => {
+                    self.end_command();
+                    outer.push(('(', false));
+                }
+                ')' => {
+                    self.end_command();
+                    if matches!(outer.last(), Some(('(', _))) {
+                        double_quoted = outer.pop().is_some_and(|(_, quoted)| quoted);
+                    } else {
+                        // The pattern of a case, or a line the shell refuses as a whole.
+                        self.found.truncate(self.statement);
+                    }
+                }
+                ';' => {
+                    self.end_command();
+                    self.statement = self.found.len();
+                }
+                '|' => self.end_command(),
                 '&' if self.peek(0) == Some('>') => self.end_word(),
                 '&' => self.end_command(),
                 '<' | '>' => self.end_word(),
@@ -117,11 +156,6 @@ impl Reader {
 
     fn dollar(&mut self, double_quoted: bool) {
         match self.peek(0) {
-            Some('(') => {
-                // The command before is not over, but what is inside is one of its own.
-                self.at += 1;
-                self.end_command();
-            }
             Some('{' | 'A'..='Z' | 'a'..='z' | '_') => {
                 let braced = self.peek(0) == Some('{');
                 let mut name = String::new();
