@@ -161,6 +161,10 @@ const HARDLINE: &[&str] = &[
     ":(){ :|:& };:",
     "bomb() { bomb | bomb & }; bomb",
     "reboot )",
+    "echo $( (reboot) )",
+    "$((reboot) )",
+    "[[ a ]]; reboot",
+    "a=(b); reboot",
     "echo 'a' ( ; rm -rf /",
 ];
 
@@ -197,8 +201,14 @@ const HARMLESS: &[&str] = &[
     "printf '%s\\n' reboot halt",
     "test \"$x\" = reboot",
     "cat <<-E\n\treboot\n\tE\necho a",
-    "cat <<A <<B\nreboot\nA\nhalt\nB\n",
     "awk '{ print; }' f | grep 'reboot'",
+    "a=(reboot halt); echo \"${a[0]}\"",
+    "[[ $x =~ ^(reboot|halt)$ ]] && echo a",
+    "if [[ $x == a || reboot == $x ]]; then echo a; fi",
+    "(( reboot = 1 ))",
+    "select x in reboot halt; do echo $x; done",
+    "echo a{reboot,halt}",
+    "x='a\nreboot'; echo \"$x\"",
     "sed -n '/a/,/b/{p;}' f; echo \"it's; reboot\"",
 ];
 

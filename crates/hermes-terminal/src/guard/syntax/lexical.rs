@@ -8,6 +8,9 @@ use super::model::{Command, Word};
 use super::word::brace_fields;
 use crate::guard::programs::is_shell;
 
+/// Longest arithmetic that is recognised as such.
+const MAX_ARITHMETIC: usize = 256;
+
 /// Commands of a text, by operators and blanks alone.
 pub(super) fn commands(text: &str) -> Vec<Command> {
     let mut reader = Reader {
@@ -20,6 +23,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
         heredocs: Vec::new(),
         herestrings: Vec::new(),
         herestring: false,
+        in_test: false,
     };
     reader.read();
     // Text for some command; for which is not known, so any shell around makes it its text.
@@ -48,6 +52,8 @@ struct Reader {
     herestrings: Vec<Word>,
     /// The next word is a here-string.
     herestring: bool,
+    /// Between `[[` and `]]`, where operators mean something else.
+    in_test: bool,
 }
 
 impl Reader {
@@ -85,6 +91,10 @@ impl Reader {
                         _ => outer.push(('`', std::mem::take(&mut double_quoted))),
                     }
                 }
+                '$' | '(' if !double_quoted && self.skip_arithmetic(c) => {}
+                '(' | ')' | '|' | '&' | ';' | '<' | '>' if self.in_test && !double_quoted => {
+                    self.end_word();
+                }
                 '$' if self.peek(0) == Some('(') => {
                     // The command before is not over, but what is inside is one of its own.
                     self.at += 1;
@@ -105,12 +115,13 @@ impl Reader {
                 }
                 '<' if self.peek(0) == Some('<') => self.heredoc(),
                 '\n' => {
+                    self.in_test = false;
                     self.end_command();
                     self.statement = self.found.len();
                     self.skip_heredocs();
                 }
                 '(' => {
-                    self.end_command();
+                    self.open_parenthesis();
                     outer.push(('(', false));
                 }
                 ')' => {
@@ -141,6 +152,51 @@ impl Reader {
             }
         }
         self.end_command();
+    }
+
+    /// A group, the elements of an array, the name of a function before it, or a pattern.
+    fn open_parenthesis(&mut self) {
+        let last = self
+            .current
+            .as_ref()
+            .and_then(|word| word.text.chars().last());
+        match last {
+            Some('=' | '?' | '*' | '+' | '@' | '!') => self.end_word(),
+            _ if self.peek(0) == Some(')') => {
+                self.current = None;
+                self.words.clear();
+            }
+            _ => self.end_command(),
+        }
+    }
+
+    /// Steps over `((…))` and `$((…))`, which compute and run nothing of their own.
+    fn skip_arithmetic(&mut self, c: char) -> bool {
+        let open = if c == '$' { 2 } else { 1 };
+        let rest = self.chars.get(self.at..).unwrap_or_default();
+        if rest.iter().take(open).any(|&c| c != '(') {
+            return false;
+        }
+        let mut depth = 2_usize;
+        let mut closed_at = None;
+        for (at, &c) in rest.iter().enumerate().skip(open).take(MAX_ARITHMETIC) {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => continue,
+            }
+            match (depth, closed_at) {
+                (1, _) => closed_at = Some(at),
+                // Two parentheses that do not close together are two groups.
+                (0, Some(before)) if before + 1 == at => {
+                    self.at += at + 1;
+                    return true;
+                }
+                (0, _) => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     fn single_quoted(&mut self) {
@@ -238,6 +294,11 @@ impl Reader {
         let Some(word) = self.current.take() else {
             return;
         };
+        match word.text.as_str() {
+            "[[" => self.in_test = true,
+            "]]" => self.in_test = false,
+            _ => {}
+        }
         if std::mem::take(&mut self.herestring) {
             self.herestrings.push(word);
         } else if word.text.contains('{') {
