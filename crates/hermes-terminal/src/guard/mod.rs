@@ -1,23 +1,48 @@
 //! Deciding whether a command may run: what it would do, which rules it meets, who is asked.
 //!
-//! Pure code over text and settings: nothing here spawns, reads the environment or touches a file,
-//! except for the one place that remembers a permanent approval. It is defence in depth, not a
-//! boundary.
+//! Code over text and settings: nothing here spawns or reads the environment. Files are touched in
+//! two places only: a permanent approval is written, and links are followed before a file tool may
+//! write. It is defence in depth, not a boundary.
 
+mod allowlist;
+mod ask;
+mod decision;
+mod deny;
 mod detect;
 mod foreground;
+mod gateway_self_harm;
 mod glob;
 mod hardline;
 mod keys;
+mod memory;
 mod normalise;
 mod paths;
 mod programs;
+mod settings;
 mod sudo;
 mod syntax;
+mod verdict;
+mod write_guard;
 
-use syntax::Word;
+pub use ask::{Answer, ApprovalObserver, ApprovalRequest, Approver, Judge, Judgement};
+pub use decision::{CheckRequest, Context, Guard};
+pub use detect::Surroundings;
+pub use memory::{PermanentApprovals, SessionApprovals};
+pub use normalise::Folding;
+pub use settings::{ApprovalMode, GuardSettings, Unattended};
+pub use sudo::{SudoRewrite, SudoUse, sudo_uses, with_password_from_stdin};
+pub use syntax::MAX_COMMAND_CHARS;
+pub use verdict::{Status, Verdict};
+pub use write_guard::{WriteContext, WriteRefusal, check_write, parse_safe_roots};
 
-/// Operands behind options, for facts about programs.
-fn syntax_operands<'w>(args: &'w [Word], with_value: &[&str]) -> &'w [Word] {
-    syntax::operands(args, with_value)
+use syntax::Analysis;
+
+/// Why a command should run in the background instead, if so.
+pub fn foreground_refusal(command: &str) -> Option<String> {
+    foreground::foreground_refusal(&Analysis::of(command))
+}
+
+/// Why a command must not run inside the gateway, if so.
+pub fn gateway_self_harm(command: &str) -> Option<String> {
+    gateway_self_harm::gateway_self_harm(&Analysis::of(command))
 }

@@ -176,9 +176,9 @@ pub fn shell_text(command: &Command) -> Option<ShellInput> {
         "su" | "runuser" | "script" | "flock" => {
             value_of(args, &["-c", "--command"]).map(ShellInput::Text)
         }
-        "watch" => joined(super::syntax_operands(args, &["-n", "--interval"])),
+        "watch" => joined(super::syntax::operands(args, &["-n", "--interval"])),
         "ssh" => joined(
-            super::syntax_operands(
+            super::syntax::operands(
                 args,
                 &[
                     "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O",

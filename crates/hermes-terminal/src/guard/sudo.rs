@@ -73,9 +73,8 @@ pub fn with_password_from_stdin(command: &str) -> Option<SudoRewrite> {
 pub(super) fn writes_password(analysis: &Analysis<'_>) -> bool {
     analysis
         .script
-        .commands
-        .iter()
-        .any(|command| command.name() == "sudo" && reads_stdin(command))
+        .certain()
+        .any(|(_, command)| command.name() == "sudo" && reads_stdin(command))
 }
 
 /// Options of `sudo` in front of its command.

@@ -76,12 +76,13 @@ fn decoder(words: &[String]) -> Option<Key> {
 
 fn shell(place: &Place<'_>, keys: &mut Keys) {
     let command = place.command;
-    let unclear = place.script.unclear.contains(&place.index);
+    // What does not parse may run something else than what was found.
+    let unclear = place.script.incomplete || place.script.unclear.contains(&place.index);
     match shell_text(command) {
         Some(ShellInput::Text(text)) => {
             substituted(&text.inner, keys);
             // Constant text was read and is judged by what it runs.
-            if text.dynamic || unclear || command.lexical {
+            if text.dynamic || unclear {
                 keys.push(keys::SHELL_C);
             }
         }
@@ -89,7 +90,7 @@ fn shell(place: &Place<'_>, keys: &mut Keys) {
             for word in command.args() {
                 substituted(&word.inner, keys);
             }
-            if unclear || command.lexical {
+            if unclear {
                 keys.push(keys::SHELL_C);
             }
         }
@@ -151,7 +152,7 @@ fn from_process(place: &Place<'_>, keys: &mut Keys) {
 pub(super) fn runs_what_it_made_executable(script: &Script) -> bool {
     let mut made: HashSet<&str> = HashSet::new();
     let plain = |path: &'_ str| -> usize { if path.starts_with("./") { 2 } else { 0 } };
-    for command in &script.commands {
+    for (_, command) in script.certain() {
         let Some(word) = command.words.first() else {
             continue;
         };

@@ -11,6 +11,8 @@ mod services;
 mod sql;
 mod windows;
 
+pub(in crate::guard) use services::hermes_call;
+
 use super::keys::{self, Group, Key, TOOL_OPTION};
 use super::normalise::Folding;
 use super::programs;
@@ -41,7 +43,7 @@ pub fn detect(analysis: &Analysis<'_>, surroundings: &Surroundings) -> Vec<Findi
             found.push(Finding { key });
         }
     };
-    for (index, command) in script.commands.iter().enumerate() {
+    for (index, command) in script.certain() {
         let mut keys = Vec::new();
         let place = Place {
             script,

@@ -3,6 +3,8 @@
 //! Each command found is looked at once; what it carries is appended and looked at in its turn, to
 //! a fixed depth and within a budget that is a multiple of the text's length.
 
+use std::collections::HashSet;
+
 use super::MAX_PAYLOAD_DEPTH;
 use super::lexical;
 use super::model::{Command, Reach, Script, Via, Word};
@@ -65,6 +67,7 @@ impl Reader {
                 self.script.unread = true;
                 continue;
             }
+            let first = self.script.commands.len();
             let tree = parse(&text);
             self.script.unread |= tree.is_none();
             let broken = tree
@@ -87,25 +90,33 @@ impl Reader {
                         carrier: from.carrier,
                         variant: true,
                         pipe: None,
+                        lexical: from.lexical,
                     };
                     (backtick.text, inner)
                 }));
             }
             if broken {
                 self.script.incomplete = true;
-                self.script
-                    .unclear
-                    .extend(from.carrier.map(|(index, _)| index));
-                let found = lexical::commands(&text).into_iter().map(|command| Command {
+                let carrier = from.carrier.map(|(index, _)| index);
+                self.script.unclear.extend(carrier);
+            }
+            self.add_second_reading(&text, first, &from);
+        }
+    }
+
+    /// Adds what the tolerant reader sees and the grammar did not: it has been wrong without noticing.
+    fn add_second_reading(&mut self, text: &str, first: usize, from: &Provenance) {
+        let found = self.script.commands.get(first..).unwrap_or_default();
+        let known: HashSet<String> = found.iter().map(|command| command.render(false)).collect();
+        for command in lexical::commands(text) {
+            if !known.contains(&command.render(false)) {
+                self.script.add(Command {
                     reach: from.reach,
                     carrier: from.carrier,
                     depth: from.depth,
                     variant: from.variant,
                     ..command
                 });
-                for command in found {
-                    self.script.add(command);
-                }
             }
         }
     }
@@ -220,6 +231,7 @@ impl Reader {
                 variant: command.variant,
                 pipe: command.pipe,
                 function: None,
+                lexical: command.lexical,
             };
             self.read(&text, &from);
         }

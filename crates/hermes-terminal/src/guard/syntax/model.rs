@@ -130,7 +130,8 @@ pub struct Command {
     pub carrier: Option<(usize, Via)>,
     /// Payloads around it.
     pub depth: u8,
-    /// Found by the tolerant reader, not by the grammar.
+    /// Found by the tolerant reader only, or carried by what was: a second opinion, which counts
+    /// where a miss cannot be made good.
     pub lexical: bool,
     /// Found in the normalised text only.
     pub variant: bool,
@@ -210,6 +211,12 @@ impl Script {
                 .push(index);
         }
         self.commands.push(command);
+    }
+
+    /// Commands that are there without doubt; all that was found, when the grammar did not fit.
+    pub fn certain(&self) -> impl Iterator<Item = (usize, &Command)> {
+        let commands = self.commands.iter().enumerate();
+        commands.filter(|(_, command)| self.incomplete || !command.lexical)
     }
 
     /// Commands that write into the standard input of this one.

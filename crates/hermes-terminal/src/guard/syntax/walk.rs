@@ -69,6 +69,7 @@ pub(super) struct Provenance {
     pub(super) variant: bool,
     pub(super) pipe: Option<PipePlace>,
     pub(super) function: Option<usize>,
+    pub(super) lexical: bool,
 }
 
 impl Provenance {
@@ -229,6 +230,7 @@ impl Walker<'_> {
             carrier: self.from.carrier,
             depth: self.from.depth,
             variant: self.from.variant,
+            lexical: self.from.lexical,
             ..Command::default()
         }
     }

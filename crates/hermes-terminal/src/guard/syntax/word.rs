@@ -269,6 +269,8 @@ impl WordReader<'_> {
         };
         match (name, self.scope.value(name)) {
             ("IFS", _) => self.push(" ", if quoted { Kind::Quoted } else { Kind::Split }),
+            // Each value of a loop in turn, even where quotes keep one together.
+            (_, Some(values)) if values.len() > 1 => self.push(values.join(" "), Kind::Split),
             (_, Some(values)) => self.push(values.join(" "), kind),
             ("HOME", None) => self.push("~", Kind::Value),
             ("HERMES_HOME", None) => self.push("~/.hermes", Kind::Value),
