@@ -1,9 +1,8 @@
 //! The tools as this program offers them: which there are, with which limits, and what each call of
 //! a session gets.
 
+mod guards;
 mod sandbox_plan;
-mod script_gate;
-mod workdir_guard;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,13 +18,13 @@ use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings};
 use hermes_terminal::session::SessionKey;
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Mode, PatchTool, ReadFileTool,
-    Registry, SearchFilesTool, Session, TerminalSession, WriteFileTool,
+    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Mode, PatchTool, ProcessTool,
+    ReadFileTool, Registry, SearchFilesTool, Session, TerminalParts, TerminalSession, TerminalTool,
+    WriteFileTool,
 };
 
+use self::guards::{FileWrites, UnattendedGuard};
 use self::sandbox_plan::SandboxPlan;
-use self::script_gate::unattended_scripts;
-use self::workdir_guard::WorkdirGuard;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -34,6 +33,7 @@ pub(crate) struct Toolbox {
     pub(crate) registry: Arc<Registry>,
     terminal: Arc<Terminal>,
     environment: Arc<LiveEnvironment>,
+    writes: FileWrites,
     hermes_homes: Vec<PathBuf>,
     redactor: Arc<Redactor>,
     ledgers: RefCell<HashMap<String, Arc<FileLedger>>>,
@@ -49,6 +49,7 @@ impl Toolbox {
         ));
         let redactor = Arc::new(context.redactor());
         let terminal = Arc::new(terminal(context, &redactor)?);
+        let guard = Arc::new(UnattendedGuard::of(context, &environment, &redactor));
         let sandbox = SandboxPlan {
             terminal: Arc::clone(&terminal),
             environment: Arc::clone(&environment),
@@ -57,9 +58,16 @@ impl Toolbox {
         let scripts = ExecuteCodeTool::new(
             code_settings(context, &environment),
             Arc::new(sandbox),
-            Arc::new(unattended_scripts(config)),
+            guard.clone(),
         );
+        let parts = TerminalParts {
+            terminal: Arc::clone(&terminal),
+            environment: Arc::clone(&environment),
+            guard,
+        };
         let registry = Registry::default()
+            .with(TerminalTool(parts.clone()))
+            .with(ProcessTool(parts))
             .with(ReadFileTool {
                 max_chars: positive(config, "file_read_max_chars").unwrap_or(100_000),
             })
@@ -70,6 +78,7 @@ impl Toolbox {
         Ok(Self {
             registry: Arc::new(registry),
             terminal,
+            writes: FileWrites::of(context, &environment),
             environment,
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
             redactor,
@@ -89,7 +98,7 @@ impl Toolbox {
         };
         Ok(CallContext {
             session_key: session_key.to_owned(),
-            write_guard: Arc::new(WorkdirGuard::of(session.cwd())),
+            write_guard: Arc::new(self.writes.in_directory(session.cwd())),
             session: Arc::new(session),
             child_home: self.environment.child_home(),
             hermes_homes: self.hermes_homes.clone(),

@@ -1,0 +1,177 @@
+//! The guards as calls from the command line have them: nobody can be asked, so the settings decide.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hermes_config::vars;
+use hermes_secret::Redactor;
+use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::guard::{
+    CheckRequest, Context as Asking, Folding, Guard, GuardSettings, SessionApprovals, Status,
+    Surroundings, Verdict, WriteContext, check_write, foreground_refusal, parse_safe_roots,
+};
+use hermes_terminal::local::{CommandGuard, CommandKind, GuardOutcome};
+use hermes_tools::{CallContext, CrossProfile, ScriptGate, ScriptVerdict, WriteGuard};
+use serde_json::{Map, Value, json};
+
+use crate::context::Context;
+
+/// Decides about commands and scripts without asking anybody.
+pub(super) struct UnattendedGuard {
+    guard: Guard,
+    approvals: SessionApprovals,
+    yolo: bool,
+    sudo_password_set: bool,
+}
+
+impl UnattendedGuard {
+    pub(super) fn of(
+        context: &Context,
+        environment: &LiveEnvironment,
+        redactor: &Arc<Redactor>,
+    ) -> Self {
+        let settings = GuardSettings::from_config(context.config());
+        for warning in &settings.warnings {
+            tracing::warn!("{warning}");
+        }
+        let builder = environment.current();
+        let home = &builder.policy().child_home;
+        let homes = [Some(home.real_home()), home.effective()];
+        let location = &context.location;
+        let surroundings = Surroundings {
+            folding: Folding::new(
+                homes.into_iter().flatten(),
+                [&location.home, &location.root],
+            ),
+            temp_dirs: vec![std::env::temp_dir().display().to_string()],
+        };
+        Self {
+            guard: Guard::new(settings, surroundings, Arc::clone(redactor)),
+            approvals: SessionApprovals::default(),
+            yolo: context.env.flag(&vars::HERMES_YOLO_MODE),
+            sudo_password_set: context.config().secret(vars::SUDO_PASSWORD.name).is_some(),
+        }
+    }
+
+    fn request<'a>(&'a self, text: &'a str) -> CheckRequest<'a> {
+        CheckRequest {
+            text,
+            isolated: false,
+            yolo: self.yolo,
+            sudo_password_set: self.sudo_password_set,
+            context: Asking::NonInteractive,
+            session: &self.approvals,
+        }
+    }
+}
+
+impl CommandGuard for UnattendedGuard {
+    fn check(&self, command: &str, kind: CommandKind) -> GuardOutcome {
+        let waits = kind == CommandKind::Foreground && self.guard.settings.foreground_guard;
+        if let Some(why) = waits.then(|| foreground_refusal(command)).flatten() {
+            return GuardOutcome::Refused {
+                exit_code: -1,
+                status: "error",
+                error: why,
+                fields: Map::new(),
+            };
+        }
+        let verdict = self.guard.check(&self.request(command));
+        if verdict.approved {
+            let approval = verdict
+                .description
+                .map(|what| format!("Approved by the settings: {what}"));
+            return GuardOutcome::Allowed { approval };
+        }
+        GuardOutcome::Refused {
+            exit_code: -1,
+            status: status_of(&verdict),
+            error: verdict.message.clone().unwrap_or_default(),
+            fields: fields_of(&verdict),
+        }
+    }
+}
+
+impl ScriptGate for UnattendedGuard {
+    fn decide(&self, code: &str, _: &CallContext) -> ScriptVerdict {
+        let verdict = self.guard.check_script(&self.request(code));
+        if verdict.approved {
+            return ScriptVerdict::Approved;
+        }
+        let mut result = json!({"status": status_of(&verdict), "error": verdict.message});
+        for (name, value) in fields_of(&verdict) {
+            result[name] = value;
+        }
+        ScriptVerdict::Refused(result)
+    }
+}
+
+fn status_of(verdict: &Verdict) -> &'static str {
+    match verdict.status {
+        Status::PendingApproval => "pending_approval",
+        Status::Approved | Status::Blocked | Status::Denied => "blocked",
+    }
+}
+
+fn fields_of(verdict: &Verdict) -> Map<String, Value> {
+    let mut fields = Map::new();
+    if verdict.hardline {
+        fields.insert("hardline".to_owned(), Value::Bool(true));
+    }
+    for (name, text) in [
+        ("pattern_key", &verdict.pattern_key),
+        ("description", &verdict.description),
+    ] {
+        if let Some(text) = text {
+            fields.insert(name.to_owned(), json!(text));
+        }
+    }
+    fields
+}
+
+/// Where the file tools may write.
+pub(super) struct FileWrites {
+    context: WriteContext,
+}
+
+impl FileWrites {
+    pub(super) fn of(context: &Context, environment: &LiveEnvironment) -> Self {
+        let builder = environment.current();
+        let home = &builder.policy().child_home;
+        let safe_roots = context.env.text(&vars::HERMES_WRITE_SAFE_ROOT);
+        Self {
+            context: WriteContext {
+                real_home: home.real_home().to_owned(),
+                child_home: home
+                    .effective()
+                    .unwrap_or_else(|| home.real_home())
+                    .to_owned(),
+                hermes_home: context.location.home.clone(),
+                hermes_root: context.location.root.clone(),
+                cwd: PathBuf::new(),
+                safe_roots: safe_roots.map(parse_safe_roots).unwrap_or_default(),
+                cross_profile: false,
+            },
+        }
+    }
+
+    /// The same rules for a session that works in `cwd`.
+    pub(super) fn in_directory(&self, cwd: PathBuf) -> Self {
+        Self {
+            context: WriteContext {
+                cwd,
+                ..self.context.clone()
+            },
+        }
+    }
+}
+
+impl WriteGuard for FileWrites {
+    fn check(&self, path: &Path, cross_profile: CrossProfile) -> Result<PathBuf, String> {
+        let context = WriteContext {
+            cross_profile: cross_profile == CrossProfile::Allowed,
+            ..self.context.clone()
+        };
+        check_write(&context, path).map_err(|refusal| format!("Write denied: {refusal}."))
+    }
+}
