@@ -550,7 +550,7 @@ fn a_truncated_file_is_moved_aside_and_everything_goes_on() {
 #[test]
 fn a_lost_supervisor_is_noticed() {
     let world = World::new();
-    let id = world.start_with(json!({"command": "echo $PPID > ppid; echo $$ > pid; sleep 60", "notify_on_complete": true}));
+    let id = world.start_with(json!({"command": "echo $PPID > ppid; echo $$ > pid; exec sleep 60", "notify_on_complete": true}));
     eventually("it runs", || {
         std::fs::read_to_string(world.path("work/pid")).is_ok_and(|text| text.ends_with('\n'))
     });
