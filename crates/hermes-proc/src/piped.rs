@@ -7,14 +7,14 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open};
 
+use crate::session::ChildSetup;
 use crate::{Error, KillTiming, ProcessTree, Result, kill_tree, start_time_of};
 
 /// What to start. `Debug` shows no value of a variable.
@@ -41,7 +41,7 @@ impl std::fmt::Debug for PipedSpec {
     }
 }
 
-/// A running child that leads a process group. Dropped, the group is killed and the child reaped.
+/// A running child that leads a session. Dropped, the group is killed and the child reaped.
 #[derive(Debug)]
 pub struct PipedChild {
     child: Child,
@@ -52,7 +52,8 @@ pub struct PipedChild {
 }
 
 impl PipedChild {
-    /// Starts the child without input, both outputs piped, in a process group of its own.
+    /// Starts the child without input, both outputs piped, as leader of a session of its own. It
+    /// does not outlive the thread that started it.
     #[expect(clippy::disallowed_methods, reason = "this crate is the wrapper")]
     pub fn spawn(spec: &PipedSpec) -> Result<Self> {
         if !spec.cwd.is_dir() {
@@ -62,20 +63,25 @@ impl PipedChild {
                 cwd: spec.cwd.clone(),
             });
         }
-        let mut child = Command::new(&spec.program)
+        let mut command = Command::new(&spec.program);
+        command
             .args(&spec.args)
             .env_clear()
             .envs(spec.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&spec.cwd)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|source| Error::Start {
-                program: spec.program.clone(),
-                source,
-            })?;
+            .stderr(Stdio::piped());
+        ChildSetup {
+            inherited: Vec::new(),
+            is_terminal: false,
+            parent: Some(getpid()),
+        }
+        .attach_to(&mut command);
+        let mut child = command.spawn().map_err(|source| Error::Start {
+            program: spec.program.clone(),
+            source,
+        })?;
         match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
             Ok(exit) => Ok(Self {
                 // Not reaped yet, so the entry is there.

@@ -126,10 +126,11 @@ impl SessionSpec<'_> {
 }
 
 /// What happens in the child between fork and exec.
-struct ChildSetup {
-    inherited: Vec<OwnedFd>,
-    is_terminal: bool,
-    parent: Option<Pid>,
+pub(crate) struct ChildSetup {
+    pub(crate) inherited: Vec<OwnedFd>,
+    pub(crate) is_terminal: bool,
+    /// Whose end is the child's end, too.
+    pub(crate) parent: Option<Pid>,
 }
 
 impl ChildSetup {
@@ -137,7 +138,7 @@ impl ChildSetup {
         unsafe_code,
         reason = "the standard library has no other way to call setsid between fork and exec"
     )]
-    fn attach_to(self, command: &mut Command) {
+    pub(crate) fn attach_to(self, command: &mut Command) {
         // SAFETY: the closure runs in the forked child, where only calls that are safe after a fork
         // of a threaded program are allowed. It makes plain system calls on descriptors and
         // allocates, locks and frees nothing.

@@ -126,12 +126,12 @@ fn a_tree_is_killed_to_the_last_whoever_reaps_it() {
         let started = Instant::now();
         let outcome = kill_tree(&tree, timing);
         assert!(started.elapsed() < Duration::from_secs(2));
-        assert_eq!(outcome.survivors, []);
+        assert_eq!(outcome.survivors, Vec::<u32>::new());
         assert!(outcome.forced);
         for name in ["a", "c"] {
             assert!(!lives(read_pid(&dir.path().join(name)).unwrap()), "{name}");
         }
-        assert_eq!(tree.members(), []);
+        assert_eq!(tree.members(), Vec::<u32>::new());
         assert_eq!(child.reap().unwrap().code(), -9);
     }
 }
