@@ -4,7 +4,7 @@ use super::glob::{Case, is_glob, matches};
 
 /// Whether an entry is this very command or a pattern of it. What could carry a second command never
 /// matches, wherever in the text it stands.
-pub fn allows(entries: &[String], command: &str) -> bool {
+pub(super) fn allows(entries: &[String], command: &str) -> bool {
     let command = command.trim();
     if command.is_empty() || has_operator(command) {
         return false;

@@ -6,7 +6,7 @@ use super::syntax::Analysis;
 
 /// The first pattern that meets the command as a whole or any command in it, by its name with or
 /// without a directory.
-pub fn denied_by<'p>(
+pub(super) fn denied_by<'p>(
     analysis: &Analysis<'_>,
     patterns: &'p [String],
     folding: &Folding,

@@ -6,7 +6,7 @@
 use super::syntax::{Analysis, Command, Reach, Via};
 
 /// Why a command should not run in the foreground, if so.
-pub fn foreground_refusal(analysis: &Analysis<'_>) -> Option<String> {
+pub(super) fn foreground_refusal(analysis: &Analysis<'_>) -> Option<String> {
     if analysis.too_long {
         return None;
     }

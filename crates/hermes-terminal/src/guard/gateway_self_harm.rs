@@ -5,7 +5,7 @@ use super::detect::hermes_call;
 use super::syntax::{Analysis, Command, Reach};
 
 /// Why a command must not run inside the gateway, if so.
-pub fn gateway_self_harm(analysis: &Analysis<'_>) -> Option<String> {
+pub(super) fn gateway_self_harm(analysis: &Analysis<'_>) -> Option<String> {
     let found = analysis
         .script
         .certain()

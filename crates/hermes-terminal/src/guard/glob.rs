@@ -5,7 +5,7 @@
 
 /// Whether letters of different case count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
+pub(super) enum Case {
     /// They differ.
     Sensitive,
     /// They are equal.
@@ -13,12 +13,12 @@ pub enum Case {
 }
 
 /// Whether a text holds a character that means something in a pattern.
-pub fn is_glob(text: &str) -> bool {
+pub(super) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
 /// Whether the whole text matches the pattern.
-pub fn matches(pattern: &str, text: &str, case: Case) -> bool {
+pub(super) fn matches(pattern: &str, text: &str, case: Case) -> bool {
     let pattern = compile(pattern, case);
     let text: Vec<char> = text.chars().flat_map(|c| cased(c, case)).collect();
     let (mut p, mut t) = (0, 0);

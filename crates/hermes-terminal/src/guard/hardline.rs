@@ -5,7 +5,7 @@ use super::paths::{is_block_device, is_irreplaceable};
 use super::syntax::{Analysis, Command, MAX_COMMAND_CHARS, Reach, Script};
 
 /// Why a command is blocked for good, if it is.
-pub fn hardline(analysis: &Analysis<'_>, folding: &Folding) -> Option<String> {
+pub(super) fn hardline(analysis: &Analysis<'_>, folding: &Folding) -> Option<String> {
     if analysis.too_long {
         return Some(format!(
             "the command has more than {MAX_COMMAND_CHARS} characters and cannot be checked; write the text to a file and use that"

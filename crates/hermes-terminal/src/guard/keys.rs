@@ -3,7 +3,7 @@
 
 /// One kind of danger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub(super) struct Key {
     /// Which row of the table it is in; approving one key of a row covers the others that the same
     /// command met behind it.
     pub group: Group,
@@ -13,8 +13,7 @@ pub struct Key {
 
 /// Rows of the table of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Group {
+pub(super) enum Group {
     Delete,
     Permissions,
     Disk,
@@ -35,10 +34,10 @@ macro_rules! keys {
     ($($name:ident, $group:ident, $text:literal;)*) => {
         $(
             #[doc = concat!("`", $text, "`")]
-            pub const $name: Key = Key { group: Group::$group, text: $text };
+            pub(super) const $name: Key = Key { group: Group::$group, text: $text };
         )*
         /// Every key with a fixed string, in the order of the table.
-        pub const ALL: &[Key] = &[$($name),*];
+        pub(super) const ALL: &[Key] = &[$($name),*];
     };
 }
 
@@ -128,7 +127,7 @@ keys! {
 }
 
 /// In front of the tool and its option.
-pub const TOOL_OPTION: &str = "arbitrary program execution via ";
+pub(super) const TOOL_OPTION: &str = "arbitrary program execution via ";
 
 /// Other strings under which the same danger was approved: names that old versions derived from
 /// their patterns, names of other versions, and names of broader rules that met first there.
@@ -293,7 +292,7 @@ const ALIASES: &[(&str, &[&str])] = &[
 ];
 
 /// Whether an entry of the allowlist approves a key.
-pub fn covers(entry: &str, key: &str) -> bool {
+pub(super) fn covers(entry: &str, key: &str) -> bool {
     entry == key
         || ALIASES
             .iter()

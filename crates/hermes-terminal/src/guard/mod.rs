@@ -37,6 +37,11 @@ pub use write_guard::{WriteContext, WriteRefusal, check_write, parse_safe_roots}
 
 use syntax::Analysis;
 
+/// Every fixed key under which an approval can be stored in `command_allowlist`.
+pub fn pattern_keys() -> impl Iterator<Item = &'static str> {
+    keys::ALL.iter().map(|key| key.text)
+}
+
 /// Why a command should run in the background instead, if so.
 pub fn foreground_refusal(command: &str) -> Option<String> {
     foreground::foreground_refusal(&Analysis::of(command))
@@ -46,3 +51,7 @@ pub fn foreground_refusal(command: &str) -> Option<String> {
 pub fn gateway_self_harm(command: &str) -> Option<String> {
     gateway_self_harm::gateway_self_harm(&Analysis::of(command))
 }
+
+#[cfg(test)]
+#[path = "robustness_tests.rs"]
+mod robustness_tests;

@@ -10,7 +10,7 @@ use std::path::Path;
 use unicode_normalization::{UnicodeNormalization, is_nfkc_quick};
 
 /// Terminal sequences and NUL taken out, compatibility forms folded, continued lines joined.
-pub fn normalise(text: &str) -> Cow<'_, str> {
+pub(super) fn normalise(text: &str) -> Cow<'_, str> {
     let mut result = Cow::Borrowed(text);
     if text.contains(['\u{1b}', '\u{9b}', '\0']) {
         result = Cow::Owned(strip_controls(&result));
@@ -27,7 +27,7 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
 }
 
 /// The text without NUL bytes: what a shell would get to see of it.
-pub fn without_nul(text: &str) -> Cow<'_, str> {
+pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', ""))
     } else {

@@ -12,7 +12,7 @@ const PROTECTED: &[&str] = &[
 
 /// Whether deleting this word deletes the root, a protected directory or the home, or everything in
 /// one of them.
-pub fn is_irreplaceable(word: &Word, folding: &Folding) -> bool {
+pub(super) fn is_irreplaceable(word: &Word, folding: &Folding) -> bool {
     let path = folding.canonical(&word.text);
     let everything = |part: &str| {
         word.glob && part.contains('*') && part.trim_matches(['*', '.', '?']).is_empty()
@@ -40,7 +40,7 @@ pub fn is_irreplaceable(word: &Word, folding: &Folding) -> bool {
 }
 
 /// Whether this is a disk or a part of one.
-pub fn is_block_device(word: &Word, folding: &Folding) -> bool {
+pub(super) fn is_block_device(word: &Word, folding: &Folding) -> bool {
     let path = folding.canonical(&word.text);
     path.strip_prefix("/dev/").is_some_and(|device| {
         ["sd", "nvme", "hd", "mmcblk", "vd", "xvd"]
@@ -51,7 +51,7 @@ pub fn is_block_device(word: &Word, folding: &Folding) -> bool {
 
 /// What overwriting a path would hurt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sensitive {
+pub(super) enum Sensitive {
     /// Settings of the system.
     System,
     /// Keys, credentials and shell start-up files of the user.
@@ -63,7 +63,7 @@ pub enum Sensitive {
 }
 
 /// The kind of a path, if it is sensitive.
-pub fn sensitivity(word: &Word, folding: &Folding) -> Option<Sensitive> {
+pub(super) fn sensitivity(word: &Word, folding: &Folding) -> Option<Sensitive> {
     let path = folding.canonical(&word.text);
     let under = |directory: &str| {
         path.strip_prefix(directory)

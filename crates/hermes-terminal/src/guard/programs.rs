@@ -6,7 +6,7 @@ use super::syntax::{Command, Word, basename};
 
 /// Where a shell takes its commands from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ShellInput {
+pub(super) enum ShellInput {
     /// One word: `sh -c WORD`.
     Text(Word),
     /// Several words joined: `eval a b`, `ssh host a b`.
@@ -16,7 +16,7 @@ pub enum ShellInput {
 }
 
 /// Whether a name is that of a shell.
-pub fn is_shell(name: &str) -> bool {
+pub(super) fn is_shell(name: &str) -> bool {
     matches!(
         name,
         "sh" | "bash"
@@ -36,7 +36,7 @@ pub fn is_shell(name: &str) -> bool {
 
 /// Families of interpreters: how their inline code flag looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interpreter {
+pub(super) enum Interpreter {
     /// `-c`
     Python,
     /// `-e`, `-E`
@@ -52,7 +52,7 @@ pub enum Interpreter {
 }
 
 /// The family a name belongs to, versions included (`python3.12`).
-pub fn interpreter(name: &str) -> Option<Interpreter> {
+pub(super) fn interpreter(name: &str) -> Option<Interpreter> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     match stem {
         "python" | "pypy" | "ipython" | "pythonw" => Some(Interpreter::Python),
@@ -66,7 +66,7 @@ pub fn interpreter(name: &str) -> Option<Interpreter> {
 }
 
 /// Whether an interpreter is given code on its command line.
-pub fn has_inline_code(family: Interpreter, args: &[Word]) -> bool {
+pub(super) fn has_inline_code(family: Interpreter, args: &[Word]) -> bool {
     let mut args = args.iter();
     while let Some(word) = args.next() {
         let text = word.text.as_str();
@@ -139,7 +139,7 @@ fn cluster(family: Interpreter, text: &str) -> Cluster {
 }
 
 /// Whether an interpreter without a script reads one from its input.
-pub fn reads_script_from_stdin(args: &[Word]) -> bool {
+pub(super) fn reads_script_from_stdin(args: &[Word]) -> bool {
     let first = args.iter().find(|word| {
         !word.text.starts_with('-') || matches!(word.text.as_str(), "-" | "-c" | "-e" | "-m")
     });
@@ -147,7 +147,7 @@ pub fn reads_script_from_stdin(args: &[Word]) -> bool {
 }
 
 /// Where a command takes shell text from, if it runs any.
-pub fn shell_text(command: &Command) -> Option<ShellInput> {
+pub(super) fn shell_text(command: &Command) -> Option<ShellInput> {
     let name = command.name();
     let args = command.args();
     let joined = |words: &[Word]| {
@@ -189,7 +189,6 @@ pub fn shell_text(command: &Command) -> Option<ShellInput> {
             .unwrap_or_default(),
         ),
         "env" => value_of(args, &["-S", "--split-string"]).map(ShellInput::Text),
-        "xargs" | "parallel" => None,
         _ => None,
     }
 }
@@ -294,7 +293,7 @@ const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
 ];
 
 /// A program named by an option of a reading tool: `tool option`, and the program if it is known.
-pub fn program_option(command: &Command) -> Option<(String, Option<String>)> {
+pub(super) fn program_option(command: &Command) -> Option<(String, Option<String>)> {
     let name = command.name();
     let options: Vec<&(&str, &str, usize)> = PROGRAM_OPTIONS
         .iter()

@@ -56,8 +56,8 @@ impl Default for GuardSettings {
             noninteractive: Unattended::Deny,
             deny: Vec::new(),
             allowlist: Vec::new(),
-            timeout: Duration::from_secs(60),
-            gateway_timeout: Duration::from_secs(300),
+            timeout: Duration::from_mins(1),
+            gateway_timeout: Duration::from_mins(5),
             foreground_guard: true,
             warnings: Vec::new(),
         }
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(all.deny, ["sudo *"]);
         assert_eq!(all.allowlist, ["recursive delete", "git *"]);
         assert_eq!(all.timeout, Duration::from_secs(5));
-        assert_eq!(all.gateway_timeout, Duration::from_secs(300));
+        assert_eq!(all.gateway_timeout, Duration::from_mins(5));
         assert_eq!(all.noninteractive, Unattended::Approve);
         assert!(!all.foreground_guard);
     }

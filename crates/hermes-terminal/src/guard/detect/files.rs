@@ -45,7 +45,7 @@ fn redirections(place: &Place<'_>, keys: &mut Keys) {
     }
 }
 
-fn operands<'w>(args: &'w [Word]) -> impl Iterator<Item = &'w Word> {
+fn operands(args: &[Word]) -> impl Iterator<Item = &Word> {
     let dashes = args.iter().position(|word| word.text == "--");
     args.iter().enumerate().filter_map(move |(at, word)| {
         let behind = dashes.is_some_and(|dashes| at > dashes);

@@ -20,7 +20,7 @@ use super::syntax::{Analysis, Command, Script};
 
 /// Something a person should be asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub(super) struct Finding {
     /// Key, as it is stored when it is approved.
     pub key: String,
 }
@@ -35,7 +35,7 @@ pub struct Surroundings {
 }
 
 /// All findings, each key once, in the order of the commands.
-pub fn detect(analysis: &Analysis<'_>, surroundings: &Surroundings) -> Vec<Finding> {
+pub(super) fn detect(analysis: &Analysis<'_>, surroundings: &Surroundings) -> Vec<Finding> {
     let script = &analysis.script;
     let mut found: Vec<Finding> = Vec::new();
     let mut add = |key: String| {

@@ -48,7 +48,7 @@ fn statements(text: &str, keys: &mut Keys) {
             '-' if rest.peek() == Some(&'-') => while rest.next().is_some_and(|c| c != '\n') {},
             '/' if rest.peek() == Some(&'*') => {
                 let mut star = false;
-                while let Some(c) = rest.next() {
+                for c in rest.by_ref() {
                     if star && c == '/' {
                         break;
                     }

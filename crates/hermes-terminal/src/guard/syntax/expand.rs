@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use super::MAX_PAYLOAD_DEPTH;
 use super::lexical;
 use super::model::{Command, Reach, Script, Via, Word};
+use super::parse::parse;
 use super::substitution;
-use super::walk::{Provenance, Walker, parse};
+use super::walk::{Provenance, Walker};
 use super::word::Scope;
 use super::wrapper::{self, behind_options};
 use crate::guard::programs::{self, ShellInput};
@@ -206,7 +207,7 @@ impl Reader {
     fn follow_text(&mut self, index: usize, command: &Command) {
         let mut payloads: Vec<(String, Via)> = Vec::new();
         match programs::shell_text(command) {
-            Some(ShellInput::Text(word)) => payloads.push((word.text.clone(), Via::ShellText)),
+            Some(ShellInput::Text(word)) => payloads.push((word.text, Via::ShellText)),
             Some(ShellInput::Joined(text)) => payloads.push((text, Via::ShellText)),
             Some(ShellInput::Stdin) => {
                 payloads.extend(self.piped_text(command).map(|text| (text, Via::ShellText)));

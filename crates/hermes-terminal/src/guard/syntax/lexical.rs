@@ -137,9 +137,8 @@ impl Reader {
                     self.end_command();
                     self.statement = self.found.len();
                 }
-                '|' => self.end_command(),
                 '&' if self.peek(0) == Some('>') => self.end_word(),
-                '&' => self.end_command(),
+                '|' | '&' => self.end_command(),
                 '<' | '>' => self.end_word(),
                 '{' | '}'
                     if self.current.is_none()

@@ -4,15 +4,14 @@
 mod expand;
 mod lexical;
 mod model;
+mod parse;
 mod substitution;
 mod walk;
 mod word;
 mod wrapper;
 
 pub(in crate::guard) use expand::operands;
-pub use model::{
-    Command, Inner, InnerForm, PipePlace, Reach, Redirect, Script, StdinText, Via, Word, basename,
-};
+pub(super) use model::{Command, Inner, InnerForm, Reach, Script, Via, Word, basename};
 
 use std::borrow::Cow;
 
@@ -26,7 +25,7 @@ const MAX_PAYLOAD_DEPTH: u8 = 8;
 
 /// A command line taken apart.
 #[derive(Debug)]
-pub struct Analysis<'t> {
+pub(super) struct Analysis<'t> {
     /// The text as given, without NUL.
     pub raw: Cow<'t, str>,
     /// The text as the rules see it.
@@ -39,7 +38,7 @@ pub struct Analysis<'t> {
 
 impl<'t> Analysis<'t> {
     /// Takes a command line apart. Never fails: what is not understood is marked as such.
-    pub fn of(command: &'t str) -> Self {
+    pub(super) fn of(command: &'t str) -> Self {
         let too_long =
             command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
         if too_long {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 /// One field of a simple command, quotes and known expansions resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     /// Its value. `~` in front always means the home directory; a file of that name reads `./~`.
     /// What cannot be known stays as written (`$NAME`, `$(…)`).
     pub text: String,
@@ -22,7 +22,7 @@ pub struct Word {
 
 impl Word {
     /// A constant word from elsewhere than the source.
-    pub fn constant(text: impl Into<String>) -> Self {
+    pub(crate) fn constant(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             ..Self::default()
@@ -32,7 +32,7 @@ impl Word {
 
 /// A substitution inside a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inner {
+pub(crate) struct Inner {
     /// How it is written.
     pub form: InnerForm,
     /// Basenames of the commands in it, the first few.
@@ -41,7 +41,7 @@ pub struct Inner {
 
 /// How a substitution is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InnerForm {
+pub(crate) enum InnerForm {
     /// `$(…)`
     Dollar,
     /// Backticks.
@@ -52,7 +52,7 @@ pub enum InnerForm {
 
 /// A file redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redirect {
+pub(crate) struct Redirect {
     /// Whether the file is written to.
     pub writes: bool,
     /// The file, or a descriptor number for `2>&1`.
@@ -61,7 +61,7 @@ pub struct Redirect {
 
 /// Text that a command gets on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StdinText {
+pub(crate) struct StdinText {
     /// The text.
     pub text: String,
     /// Some part is only known when it runs.
@@ -74,7 +74,7 @@ pub struct StdinText {
 
 /// A place in a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PipePlace {
+pub(crate) struct PipePlace {
     /// Which pipeline.
     pub pipeline: usize,
     /// Which stage of it, from 0.
@@ -83,7 +83,7 @@ pub struct PipePlace {
 
 /// How a command is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// It stands in the command line, perhaps behind `sudo`, `env`, `time` and the like.
     Direct,
     /// It is carried by an argument or by input of another command.
@@ -94,7 +94,7 @@ pub enum Reach {
 
 /// Which command carries this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
+pub(crate) enum Via {
     /// A wrapper such as `sudo`.
     Wrapper,
     /// `xargs`, `parallel`.
@@ -109,7 +109,7 @@ pub enum Via {
 
 /// A simple command.
 #[derive(Debug, Clone, Default)]
-pub struct Command {
+pub(crate) struct Command {
     /// Command word and arguments; empty for bare redirections and assignments.
     pub words: Vec<Word>,
     /// Assignments in front of it.
@@ -139,22 +139,22 @@ pub struct Command {
 
 impl Command {
     /// The command word without its directory; empty if there is none.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.words.first().map_or("", |word| basename(&word.text))
     }
 
     /// The words behind the command word.
-    pub fn args(&self) -> &[Word] {
+    pub(crate) fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
 
     /// Values of the words behind the command word.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.args().iter().map(|word| word.text.as_str())
     }
 
     /// The command on one line, its word as written or as basename.
-    pub fn render(&self, with_basename: bool) -> String {
+    pub(crate) fn render(&self, with_basename: bool) -> String {
         let mut out = String::new();
         for (index, word) in self.words.iter().enumerate() {
             if index > 0 {
@@ -169,14 +169,14 @@ impl Command {
     }
 
     /// How it is reached; direct unless said otherwise.
-    pub fn reach(&self) -> Reach {
+    pub(crate) fn reach(&self) -> Reach {
         self.reach.unwrap_or(Reach::Direct)
     }
 }
 
 /// Everything a text would run.
 #[derive(Debug, Default)]
-pub struct Script {
+pub(crate) struct Script {
     /// All commands, carriers before what they carry.
     pub commands: Vec<Command>,
     /// For each pipeline the place it has in an outer one.
@@ -214,13 +214,13 @@ impl Script {
     }
 
     /// Commands that are there without doubt; all that was found, when the grammar did not fit.
-    pub fn certain(&self) -> impl Iterator<Item = (usize, &Command)> {
+    pub(crate) fn certain(&self) -> impl Iterator<Item = (usize, &Command)> {
         let commands = self.commands.iter().enumerate();
         commands.filter(|(_, command)| self.incomplete || !command.lexical)
     }
 
     /// Commands that write into the standard input of this one.
-    pub fn upstream<'s>(&'s self, command: &Command) -> Vec<&'s Command> {
+    pub(crate) fn upstream<'s>(&'s self, command: &Command) -> Vec<&'s Command> {
         let places = self.places(command.pipe);
         places
             .iter()
@@ -251,7 +251,7 @@ impl Script {
 }
 
 /// The last part of a path.
-pub fn basename(path: &str) -> &str {
+pub(crate) fn basename(path: &str) -> &str {
     path.trim_end_matches('/')
         .rsplit('/')
         .next()

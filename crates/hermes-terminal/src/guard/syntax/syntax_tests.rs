@@ -196,6 +196,27 @@ fn spans_point_into_the_source() {
 }
 
 #[test]
+fn characters_outside_ascii_are_plain() {
+    for (text, expected) in [
+        ("{\u{e8904}; rm x", "rm x"),
+        ("f(){{\u{65fb2} l; rm x", "rm x"),
+        ("${\u{ee5eb}!f}; rm x", "rm x"),
+        ("cat <<\u{e9}\n\u{e9}\nrm x", "rm x"),
+        ("rm \u{e9}\u{4e2d}", "rm \u{e9}\u{4e2d}"),
+        (
+            "rm '\u{1f600}'\"\u{e9}\"$'\\u4e2d'",
+            "rm \u{1f600}\u{e9}\u{4e2d}",
+        ),
+    ] {
+        let found = rendered(text);
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
+    }
+}
+
+#[test]
 fn variables_that_double_end_at_a_limit() {
     let mut text = "a=xxxxxxxxxxxxxxxx;".to_owned();
     for _ in 0..200 {

@@ -4,61 +4,12 @@
 //! visits each node once. It follows every node, known or not, so that a substitution in an odd
 //! place is found all the same.
 
-use std::cell::Cell;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Node, Tree};
 
 use super::model::{Command, PipePlace, Reach, Redirect, Script, StdinText, Word};
 use super::word::{self, Scope};
-
-/// Bytes handed to the parser at a time, and how many in all per byte of the text, and besides,
-/// before it is stopped. Ordinary text is read once or twice; there are inputs on which error
-/// recovery reads to the end again and again.
-const CHUNK: usize = 256;
-const SERVED_PER_BYTE: usize = 48;
-const SERVED: usize = 1 << 18;
-/// Pipe characters on one line from which on the text is not parsed: at the end of a long broken
-/// pipeline, recovery takes quadratic time in a single step.
-const MAX_PIPES: usize = 400;
-
-/// Parses a text; `None` when the parser would take too long.
-pub(super) fn parse(text: &str) -> Option<Tree> {
-    let pipes = |line: &str| line.bytes().filter(|&byte| byte == b'|').count();
-    if text.split(['\n', ';']).any(|line| pipes(line) > MAX_PIPES) {
-        return None;
-    }
-    let mut parser = Parser::new();
-    parser
-        .set_language(&tree_sitter_bash::LANGUAGE.into())
-        .ok()?;
-    let spent = Cell::new(false);
-    let mut progress = |_: &ParseState| {
-        if spent.get() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let bytes = text.as_bytes();
-    let mut left = SERVED + text.len() * SERVED_PER_BYTE;
-    let tree = parser.parse_with_options(
-        &mut |at, _| {
-            let end = bytes.len().min(at + CHUNK);
-            left = left.saturating_sub(CHUNK);
-            if left == 0 {
-                // Nothing more to read: whatever it is doing comes to an end.
-                spent.set(true);
-                return <&[u8]>::default();
-            }
-            bytes.get(at..end).unwrap_or_default()
-        },
-        None,
-        Some(ParseOptions::new().progress_callback(&mut progress)),
-    );
-    tree.filter(|_| !spent.get())
-}
 
 /// Where the text that is walked comes from; every command found in it inherits this.
 #[derive(Debug, Clone, Default)]
@@ -406,7 +357,7 @@ impl Walker<'_> {
             parent: "file_redirect",
         };
         for redirect in redirects.iter().rev() {
-            self.push_redirect_contents(*redirect, &inside, stack);
+            Self::push_redirect_contents(*redirect, &inside, stack);
         }
         place.redirects = Some(Rc::new(redirects));
         place.parent = "redirected_statement";
@@ -448,7 +399,6 @@ impl Walker<'_> {
 
     /// Substitutions inside file names and here-documents run as well.
     fn push_redirect_contents<'t>(
-        &mut self,
         redirect: Node<'t>,
         place: &Place<'t>,
         stack: &mut Vec<(Node<'t>, Place<'t>)>,

@@ -579,7 +579,8 @@ pub(super) fn decode_escapes(body: &str) -> String {
                 chars.next();
                 taken += 1;
             }
-            char::from_u32(value)
+            // A shell's string ends at NUL; ours just goes without.
+            char::from_u32(value).filter(|c| *c != '\0')
         };
         match escape {
             'n' => out.push('\n'),

@@ -1,0 +1,66 @@
+//! Running the grammar over a text, within bounds: it is C code with a quadratic corner or two.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+/// Bytes handed to the parser at a time, and how many in all per byte of the text, and besides,
+/// before it is stopped. Ordinary text is read once or twice; there are inputs on which error
+/// recovery reads to the end again and again.
+const CHUNK: usize = 256;
+const SERVED_PER_BYTE: usize = 48;
+const SERVED: usize = 1 << 18;
+/// Pipe characters on one line from which on the text is not parsed: at the end of a long broken
+/// pipeline, recovery takes quadratic time in a single step.
+const MAX_PIPES: usize = 400;
+
+/// Parses a text; `None` when the parser would take too long.
+pub(super) fn parse(text: &str) -> Option<Tree> {
+    let pipes = |line: &str| line.bytes().filter(|&byte| byte == b'|').count();
+    if text.split(['\n', ';']).any(|line| pipes(line) > MAX_PIPES) {
+        return None;
+    }
+    let mut parser = Parser::new();
+    parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .ok()?;
+    let spent = Cell::new(false);
+    let mut progress = |_: &ParseState| {
+        if spent.get() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let bytes = masked(text);
+    let mut left = SERVED + text.len() * SERVED_PER_BYTE;
+    let tree = parser.parse_with_options(
+        &mut |at, _| {
+            let end = bytes.len().min(at + CHUNK);
+            left = left.saturating_sub(CHUNK);
+            if left == 0 {
+                // Nothing more to read: whatever it is doing comes to an end.
+                spent.set(true);
+                return <&[u8]>::default();
+            }
+            bytes.get(at..end).unwrap_or_default()
+        },
+        None,
+        Some(ParseOptions::new().progress_callback(&mut progress)),
+    );
+    tree.filter(|_| !spent.get())
+}
+
+/// The text with every byte of a character outside ASCII replaced by one that is plain in words.
+///
+/// Positions stay the same, and to a shell those characters are plain as well. The grammar's scanner
+/// hands them to C functions that are not defined for them; a `{` before one crashes the process.
+fn masked(text: &str) -> Cow<'_, [u8]> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let plain = |byte: u8| if byte.is_ascii() { byte } else { b'%' };
+    Cow::Owned(text.bytes().map(plain).collect())
+}
