@@ -160,8 +160,11 @@ fn a_recycled_number_is_nobody_of_ours() {
     stranger.start_time -= 1;
     stranger.mark = "fedcba9876543210".into();
     eventually("it runs", || tree(&child, true).members().len() == 2);
-    assert_eq!(stranger.members(), []);
-    assert_eq!(kill_tree(&stranger, KillTiming::default()).survivors, []);
+    assert_eq!(stranger.members(), Vec::<u32>::new());
+    assert_eq!(
+        kill_tree(&stranger, KillTiming::default()).survivors,
+        Vec::<u32>::new()
+    );
     assert!(lives(child.pid()));
     kill_tree(&tree(&child, true), KillTiming::default());
     child.reap().unwrap();

@@ -415,6 +415,7 @@ fn always_adds_one_line_to_the_settings() {
         env: hermes_config::Environment::from_pairs::<&str, &str>([]),
         home: dir.path().to_owned(),
         managed_dir: None,
+        tighten_dotenv: true,
     };
     let mut guard = guard();
     guard.permanent = Some(Arc::new(PermanentApprovals::new(sources)));
@@ -444,6 +445,7 @@ fn an_approval_that_cannot_be_saved_holds_for_the_session() {
         env: hermes_config::Environment::from_pairs::<&str, &str>([]),
         home: dir.path().to_owned(),
         managed_dir: None,
+        tighten_dotenv: true,
     };
     let mut guard = guard();
     guard.permanent = Some(Arc::new(PermanentApprovals::new(sources)));

@@ -169,6 +169,7 @@ mod tests {
             env: Environment::from_pairs::<&str, &str>([]),
             home: dir.path().to_owned(),
             managed_dir: None,
+            tighten_dotenv: true,
         };
         GuardSettings::from_config(&Config::load_read_only(&sources))
     }
