@@ -43,7 +43,10 @@ impl Scene {
         let metadata = "Metadata-Version: 2.1\nName: hermes-agent\nVersion: 0.19.0\n";
         fs::write(packages.join("METADATA"), metadata).unwrap();
         fs::write(packages.join("INSTALLER"), "pip\n").unwrap();
-        fs::write(packages.join("RECORD"), "").unwrap();
+        let record: String = ["METADATA", "INSTALLER", "RECORD"]
+            .map(|file| format!("hermes_agent-0.19.0.dist-info/{file},,\n"))
+            .concat();
+        fs::write(packages.join("RECORD"), record).unwrap();
         let project = home.outside("project");
         fs::create_dir_all(&project).unwrap();
         fs::write(project.join("pyproject.toml"), PROJECT).unwrap();
