@@ -55,6 +55,24 @@ impl Running {
         }
     }
 
+    /// Writes a line to standard input, which must not have been given before the start.
+    #[track_caller]
+    pub fn write_line(&mut self, line: &str) {
+        let pipe = self.stdin.as_mut().unwrap();
+        writeln!(pipe, "{line}").unwrap();
+    }
+
+    /// What has come on standard error since the last look.
+    pub fn errors(&self) -> Vec<String> {
+        self.errors.try_iter().collect()
+    }
+
+    /// Ends the program with SIGKILL and waits for that.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Closes standard input.
     pub fn close_stdin(&mut self) {
         self.stdin = None;

@@ -7,6 +7,7 @@ use hermes_config::settings::FileState;
 use hermes_config::{Config, Environment, Sources, vars};
 use hermes_home::profiles::current_profile;
 use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
+use hermes_proc::env::is_managed_secret;
 use hermes_secret::Redactor;
 use hermes_telemetry::{Level, LogSettings, Zone};
 use hermes_terminal::environment::{EnvironmentBuilder, EnvironmentFacts, config_secret_names};
@@ -193,11 +194,19 @@ impl Context {
         if !config.flag("security.redact_secrets") {
             return Redactor::disabled();
         }
-        let names = config.dotenv().names().map(str::to_owned);
+        let dotenv = config.dotenv();
+        let names = dotenv.names().map(str::to_owned);
         let known = hermes_config::dotenv::known_names().filter(|name| name.secret);
         let names = names.chain(known.map(|name| name.name.to_owned()));
         let names = names.chain(config_secret_names(config));
         let values = names.filter_map(|name| config.secret(&name));
-        Redactor::new(values.map(|value| value.expose().to_owned()))
+        let values = values.map(|value| value.expose().to_owned());
+        // Of a name that is set in both places only one value counts; both are secret.
+        let in_file = dotenv.names().filter_map(|name| dotenv.get(name));
+        let exported = self.env.iter().filter_map(|(name, value)| {
+            let is_secret = name.to_str().is_some_and(is_managed_secret);
+            is_secret.then(|| value.to_str()).flatten()
+        });
+        Redactor::new(values.chain(in_file.chain(exported).map(str::to_owned)))
     }
 }

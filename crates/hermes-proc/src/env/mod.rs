@@ -30,6 +30,7 @@ pub use plan::{EnvPlan, EnvRequest};
 pub use policy::EnvPolicy;
 pub use receipt::{Fate, Receipt, ReceiptRow};
 pub use rule::Rule;
+pub use tier::is_managed_secret;
 
 #[cfg(test)]
 #[path = "plan_tests.rs"]

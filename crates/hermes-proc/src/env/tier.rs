@@ -77,6 +77,15 @@ impl Tier {
     }
 }
 
+/// Whether the value of a variable with this name is never to be shown: tiers 0 and 1 and the fixed
+/// part of tier 2. Names that settings of an installation add are not known here.
+pub fn is_managed_secret(name: &str) -> bool {
+    is_internal_mark(name)
+        || is_internal_secret(name)
+        || CREDENTIALS.contains(&name)
+        || is_listed(name)
+}
+
 fn is_internal_mark(name: &str) -> bool {
     name.starts_with("_HERMES_") || RPC_NAMES.contains(&name) || MODE_MARKERS.contains(&name)
 }

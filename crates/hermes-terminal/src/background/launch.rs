@@ -63,7 +63,8 @@ pub(crate) fn start_from_tool(request: StartRequest<'_>, context: &ToolContext<'
     let started = terminal.background.start(NewProcess {
         session: terminal.sessions.root_of(context.session),
         task_id: context.session.as_str(),
-        command: request.command,
+        // It is written to a file and shown; what runs is the script.
+        command: &redact(context, request.command),
         cwd: &place.path,
         pty: wants_pty,
         notify,

@@ -146,6 +146,11 @@ impl Supervisor {
         drop(gate);
         hermes.set_nonblocking()?;
         self.clients.push(hermes);
+        // What was typed right away may have been read together with the word to go; nothing more
+        // would arrive to wake us for it.
+        if !self.serve(0) {
+            self.clients.clear();
+        }
         while !self.step(Duration::from_hours(1), true)? {}
         let end = Instant::now() + LONGEST_DRAIN;
         while self.output.is_some() && Instant::now() < end {

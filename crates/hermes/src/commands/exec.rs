@@ -38,6 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let _logging = context.start_logging();
     refuse_other_backends(args, context)?;
     let mut call = json!({"command": shell_line(&args.command)?});
     if let Some(workdir) = &args.workdir {
