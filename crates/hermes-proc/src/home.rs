@@ -233,19 +233,31 @@ pub fn home_link_state(home: &ChildHome, entry: &Path) -> LinkState {
     if hermes_fs::metadata(&source).is_err() {
         return LinkState::NoSource;
     }
-    match hermes_fs::read_link(&link) {
-        Ok(target) if target == source => LinkState::Linked,
-        Ok(target) if is_stale(&target, &link, entry, &home.real_home) => LinkState::Stale,
-        Ok(_) => LinkState::Occupied,
-        Err(_) if hermes_fs::exists_no_follow(&link) => LinkState::Occupied,
-        Err(_) => LinkState::Missing,
+    loop {
+        match hermes_fs::read_link(&link) {
+            Ok(target) if target == source => return LinkState::Linked,
+            Ok(target) if is_stale(&target, &link, entry, &home.real_home) => {
+                return LinkState::Stale;
+            }
+            Ok(_) => return LinkState::Occupied,
+            Err(_) => match hermes_fs::symlink_metadata(&link) {
+                // Made by someone else since we looked.
+                Ok(meta) if meta.is_symlink() => {}
+                Ok(_) => return LinkState::Occupied,
+                Err(_) => return LinkState::Missing,
+            },
+        }
     }
 }
 
 /// Nobody's link any more: its target is gone, or it is the same entry in a home beside the real
 /// one, as after renaming an account.
 fn is_stale(target: &Path, link: &Path, entry: &Path, real_home: &Path) -> bool {
-    if hermes_fs::metadata(link).is_err() {
+    // The target that was read, not the link, which may be another by now.
+    let aim = link
+        .parent()
+        .map_or_else(|| target.to_owned(), |dir| dir.join(target));
+    if hermes_fs::metadata(&aim).is_err() {
         return true;
     }
     let depth = entry.components().count();
