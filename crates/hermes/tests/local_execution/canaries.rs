@@ -44,64 +44,89 @@ fn search(directory: &Path, visit: &mut impl FnMut(&Path, &str)) {
     }
 }
 
-#[test]
-#[expect(
-    clippy::too_many_lines,
-    reason = "one way after the other, over one home"
-)]
-fn no_secret_leaves_hermes_by_any_way() {
-    // check 5, 14, 29
-    let mut place = Place::with_config(
-        "approvals: {noninteractive_mode: approve}\n\
-         logging: {level: DEBUG}\n\
-         terminal: {env_passthrough: [GH_TOKEN]}\n",
-    );
-    let mut secrets = Vec::new();
-    let mut dotenv = String::new();
-    for (index, name) in NAMES.into_iter().enumerate() {
-        // Half of them in both places, with different values.
-        let exported = canary(name, "environment");
-        if index % 2 == 0 {
-            let kept = canary(name, "file");
-            dotenv.push_str(&format!("{name}={kept}\n"));
-            secrets.push(kept);
-        }
-        place = place.env(name, exported.clone());
-        secrets.push(exported);
-    }
-    place.home.put(".env", &dotenv);
-    let shown = |what: &str, text: &str| {
-        for secret in &secrets {
-            assert!(
-                !text.contains(secret.as_str()),
-                "{what} shows {secret}: {text}"
-            );
-        }
-    };
-    let mut talk = place.talk();
+/// A place full of secrets.
+struct Cage {
+    place: Place,
+    secrets: Vec<String>,
+}
 
-    // What children have, by name; and as their system sees it, before anything masks it.
+impl Cage {
+    fn new() -> Self {
+        let mut place = Place::with_config(
+            "approvals: {noninteractive_mode: approve}\n\
+             logging: {level: DEBUG}\n\
+             terminal: {env_passthrough: [GH_TOKEN]}\n",
+        );
+        let mut secrets = Vec::new();
+        let mut dotenv = String::new();
+        for (index, name) in NAMES.into_iter().enumerate() {
+            // Half of them in both places, with different values.
+            if index % 2 == 0 {
+                let kept = canary(name, "file");
+                dotenv.push_str(&format!("{name}={kept}\n"));
+                secrets.push(kept);
+            }
+            let exported = canary(name, "environment");
+            place = place.env(name, exported.clone());
+            secrets.push(exported);
+        }
+        place.home.put(".env", &dotenv);
+        Self { place, secrets }
+    }
+
+    #[track_caller]
+    fn none_in(&self, what: &str, text: &str) {
+        for secret in &self.secrets {
+            let is_out = text.contains(secret.as_str());
+            assert!(!is_out, "{what} shows {secret}: {text}");
+        }
+    }
+}
+
+#[test]
+fn no_child_has_a_secret() {
+    // check 1, 5, 29
+    let cage = Cage::new();
+    let mut talk = cage.place.talk();
     for (kind, output) in talk.environments() {
+        // A script has a token of its own under that name.
         for name in NAMES.into_iter().filter(|name| *name != "HERMES_RPC_TOKEN") {
             assert!(!has_variable(&output, name), "{kind} has {name}");
         }
-        shown(kind, &output);
+        cage.none_in(kind, &output);
     }
+    // As the system sees it, before anything masks it.
     let save = |name: &str| format!("cat /proc/self/environ > {name}");
     talk.output(&save("foreground"));
     talk.background(&save("background"), false);
     talk.background(&save("terminal"), true);
     talk.printed("open('script', 'wb').write(open('/proc/self/environ', 'rb').read())");
     for name in ["foreground", "background", "terminal", "script"] {
-        let bytes = std::fs::read(place.work(name)).unwrap();
+        let bytes = std::fs::read(cage.place.work(name)).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.contains("HOME="), "{name}: {text}");
-        shown(name, &text);
+        cage.none_in(name, &text);
     }
+    for class in ["A", "B", "C", "D", "E", "F", "G"] {
+        let outcome = cage.place.hermes(&["doctor", "--child-env", class]).run();
+        cage.none_in(class, &format!("{}{}", outcome.stdout, outcome.stderr));
+    }
+}
 
+#[test]
+fn no_result_error_or_file_shows_a_secret() {
+    // check 5, 14, 29
+    let cage = Cage::new();
+    let place = &cage.place;
+    let shown = |what: &str, text: &str| cage.none_in(what, text);
+    let mut talk = place.talk();
+    for secret in &cage.secrets {
+        let result = talk.run(&format!("echo {secret}"));
+        assert_eq!(result["output"], "***", "{result}");
+    }
     // Results and errors that quote a secret the model came to know.
     let dotenv = place.home.path(".env").display().to_string();
-    let secret = secrets[0].clone();
+    let secret = cage.secrets[0].clone();
     for (tool, args) in [
         ("terminal", json!({"command": format!("cat {dotenv}")})),
         (
@@ -114,7 +139,7 @@ fn no_secret_leaves_hermes_by_any_way() {
         ),
         (
             "terminal",
-            json!({"command": format!("rm -rf /{secret} &")}),
+            json!({"command": format!("sleep 0 {secret} &")}),
         ),
         ("terminal", json!({"command": {"a": secret}})),
         ("read_file", json!({"path": dotenv})),
@@ -158,8 +183,4 @@ fn no_secret_leaves_hermes_by_any_way() {
         shown(&path.display().to_string(), text);
     });
     shown("standard error", &talk.hermes.errors().join("\n"));
-    for class in ["A", "B", "C", "D", "E", "F", "G"] {
-        let outcome = place.hermes(&["doctor", "--child-env", class]).run();
-        shown(class, &format!("{}{}", outcome.stdout, outcome.stderr));
-    }
 }
