@@ -14,6 +14,7 @@ mod outcome;
 mod run;
 mod running;
 mod tree;
+mod unprivileged;
 
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};
@@ -21,3 +22,4 @@ pub use outcome::Outcome;
 pub use run::Run;
 pub use running::Running;
 pub use tree::{Content, Entry, Tree};
+pub use unprivileged::ran_as_nobody;

@@ -263,7 +263,7 @@ fn a_linked_config_is_blanked_and_its_file_kept_out() {
 
 #[test]
 fn what_cannot_be_read_is_reported() {
-    if tree::ran_unprivileged("archive::what_cannot_be_read_is_reported") {
+    if hermes_testkit::ran_as_nobody("archive::what_cannot_be_read_is_reported") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -130,7 +130,7 @@ fn files_over_the_cap_are_listed_and_do_not_make_it_incomplete() {
 
 #[test]
 fn what_cannot_be_backed_up_makes_it_incomplete_and_the_rest_is_there() {
-    if tree::ran_unprivileged(
+    if hermes_testkit::ran_as_nobody(
         "backup::what_cannot_be_backed_up_makes_it_incomplete_and_the_rest_is_there",
     ) {
         return;

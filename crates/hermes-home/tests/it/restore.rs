@@ -391,7 +391,9 @@ fn a_damaged_database_does_not_replace_a_sound_one() {
 
 #[test]
 fn a_directory_that_cannot_be_written_costs_its_files_only() {
-    if tree::ran_unprivileged("restore::a_directory_that_cannot_be_written_costs_its_files_only") {
+    if hermes_testkit::ran_as_nobody(
+        "restore::a_directory_that_cannot_be_written_costs_its_files_only",
+    ) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -65,21 +65,3 @@ pub(crate) fn fifo(path: &Path) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
 }
-
-/// Root may do anything, so a test about permissions runs again as `nobody`. True in the parent,
-/// which has nothing left to do.
-pub(crate) fn ran_unprivileged(test: &str) -> bool {
-    use std::os::unix::process::CommandExt;
-    if !rustix::process::geteuid().is_root() {
-        return false;
-    }
-    let status = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env("TMPDIR", "/tmp")
-        .uid(65534)
-        .gid(65534)
-        .status()
-        .unwrap();
-    assert!(status.success(), "{test} failed as an ordinary user");
-    true
-}

@@ -13,24 +13,6 @@ use std::path::Path;
 
 use hermes_store::{Database, OpenOptions};
 
-/// Root may do anything, so a test about permissions runs again as `nobody`. True in the parent,
-/// which has nothing left to do.
-fn ran_unprivileged(test: &str) -> bool {
-    use std::os::unix::process::CommandExt;
-    if !rustix::process::geteuid().is_root() {
-        return false;
-    }
-    let status = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env("TMPDIR", "/tmp")
-        .uid(65534)
-        .gid(65534)
-        .status()
-        .unwrap();
-    assert!(status.success(), "{test} failed as an ordinary user");
-    true
-}
-
 /// Permission bits of a file.
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777

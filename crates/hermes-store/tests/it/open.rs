@@ -9,7 +9,7 @@ use hermes_store::{
 };
 use pretty_assertions::assert_eq;
 
-use crate::{add, count, mode, numbers, ran_unprivileged};
+use crate::{add, count, mode, numbers};
 
 #[test]
 fn a_new_file_is_private_and_follows_the_house_rules() {
@@ -117,7 +117,7 @@ fn a_reader_cannot_write() {
 
 #[test]
 fn a_read_only_directory_can_be_read() {
-    if ran_unprivileged("open::a_read_only_directory_can_be_read") {
+    if hermes_testkit::ran_as_nobody("open::a_read_only_directory_can_be_read") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
