@@ -34,8 +34,6 @@ pub struct ProfileSummary {
     pub has_env: bool,
     /// Whether it has a `SOUL.md`.
     pub has_soul: bool,
-    /// Number of its skills.
-    pub skill_count: usize,
     /// The wrapper command to show.
     pub alias: Option<Alias>,
     /// What it was installed from.
@@ -49,6 +47,11 @@ pub struct ProfileSummary {
 }
 
 impl ProfileSummary {
+    /// Number of its skills. Counted when asked for: it means a walk through hundreds of directories.
+    pub fn skill_count(&self) -> usize {
+        count_skills(&self.path)
+    }
+
     /// The record of `--json`.
     pub fn to_json(&self) -> Value {
         json!({
@@ -61,7 +64,7 @@ impl ProfileSummary {
             "model": self.model,
             "provider": self.provider,
             "has_env": self.has_env,
-            "skill_count": self.skill_count,
+            "skill_count": self.skill_count(),
             "alias": self.alias.as_ref().map(|alias| alias.name.as_str()),
             "distribution": self.distribution.as_ref().map(Distribution::to_json),
             "description": self.description,
@@ -150,7 +153,6 @@ fn summarise(
         provider,
         has_env: home.join(".env").is_file(),
         has_soul: home.join("SOUL.md").is_file(),
-        skill_count: count_skills(&home),
         alias: aliases.get(&name).cloned(),
         distribution: distribution_of(&home),
         description: meta.description,

@@ -57,7 +57,7 @@ fn describe(context: &Context, plan: &DeletePlan) -> Result<()> {
     if let Some(model) = &profile.model {
         printer.note(format!("Model:   {model}"))?;
     }
-    printer.note(format!("Skills:  {}", profile.skill_count))?;
+    printer.note(format!("Skills:  {}", profile.skill_count()))?;
     if let Some(distribution) = &profile.distribution {
         printer.note(format!("Distribution: {}", distribution.name))?;
     }

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     ];
     rows.extend(model(&profile).map(|model| ("Model", model)));
     rows.push(("Gateway", gateway(&profile)));
-    rows.push(("Skills", profile.skill_count.to_string()));
+    rows.push(("Skills", profile.skill_count().to_string()));
     rows.push((".env", exists(profile.has_env).to_owned()));
     rows.push(("SOUL.md", exists(profile.has_soul).to_owned()));
     if let Some(distribution) = &profile.distribution {
@@ -67,7 +67,7 @@ pub(super) fn current(context: &Context) -> Result<ExitCode> {
     ];
     rows.extend(model(&profile).map(|model| ("Model", model)));
     rows.push(("Gateway", gateway(&profile)));
-    rows.push(("Skills", format!("{} installed", profile.skill_count)));
+    rows.push(("Skills", format!("{} installed", profile.skill_count())));
     rows.extend(alias(&profile).map(|alias| ("Alias", alias)));
     print(context, &rows)
 }
