@@ -156,7 +156,7 @@ impl Error {
             }
             Self::Version { .. } => Some("update Hermes, or ask for an older distribution".to_owned()),
             Self::NotInstalled { .. } => {
-                Some("only profiles made by 'hermes profile install' can be updated".to_owned())
+                Some("only profiles made by 'hermes profile install' have a distribution".to_owned())
             }
             Self::NoGit { .. } => Some("install git, or give a directory".to_owned()),
             Self::Git { .. } => Some("check the address and your access to it".to_owned()),
