@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use hermes_proc::SpawnClass;
 use hermes_proc::env::{Fate, Rule};
@@ -293,7 +292,8 @@ impl Session for TerminalSession {
     fn variable(&self, name: &str) -> Option<OsString> {
         let start = &self.terminal.settings().start_directory;
         let state = self.terminal.sessions().get(&self.key, start).snapshot();
-        let plan = self.environment.ready(Instant::now()).plan(
+        // A look only: what shells need on disk is made when one starts.
+        let plan = self.environment.current().plan(
             SpawnClass::ToolShell,
             &Circumstances {
                 overlay: Some(&state.overlay),

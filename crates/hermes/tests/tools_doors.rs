@@ -354,3 +354,19 @@ fn exec_has_its_usage_and_never_falls_back_to_the_host() {
     assert!(text(&output.stderr).contains("docker"));
     assert!(!place.path("work/ran").exists());
 }
+
+#[test]
+fn a_list_and_a_check_change_nothing() {
+    let home = TestHome::new(env!("CARGO_BIN_EXE_hermes"));
+    let before = home.tree();
+    home.run(["tools", "list"]).succeeds();
+    home.run([
+        "tools",
+        "call",
+        "terminal",
+        r#"{"command": "true"}"#,
+        "--check",
+    ])
+    .succeeds();
+    before.is_still(&home.tree());
+}

@@ -53,6 +53,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "this build has no terminal tool to run commands with",
         ));
     }
+    toolbox.tidy_up();
     let surroundings = toolbox.call_context(&args.session)?;
     let result = toolbox.registry.call(TOOL, &call, &surroundings);
     if args.json {

@@ -86,6 +86,23 @@ impl Toolbox {
         })
     }
 
+    /// Puts in order what earlier processes left. For those who are about to run something: a list or
+    /// a check changes nothing.
+    pub(crate) fn tidy_up(&self) {
+        self.terminal.clean_up();
+        if self
+            .terminal
+            .settings()
+            .home
+            .join("processes.json")
+            .is_file()
+        {
+            hermes_telemetry::best_effort("find background processes again", || {
+                self.terminal.background().recover()
+            });
+        }
+    }
+
     /// What a call of this session gets.
     pub(crate) fn call_context(&self, session_key: &str) -> Result<CallContext> {
         let interrupt = Wake::new().map_err(|error| no_descriptor(&error))?;
@@ -123,13 +140,7 @@ fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
     }
     let user_shell = context.env.os(&vars::SHELL).map(Path::new);
     let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
-    let terminal = Terminal::new(settings, shells, Arc::clone(redactor))
-        .map_err(|error| no_descriptor(&error))?;
-    terminal.clean_up();
-    hermes_telemetry::best_effort("find background processes again", || {
-        terminal.background().recover()
-    });
-    Ok(terminal)
+    Terminal::new(settings, shells, Arc::clone(redactor)).map_err(|error| no_descriptor(&error))
 }
 
 fn no_descriptor(error: &std::io::Error) -> CommandError {

@@ -36,6 +36,9 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
     let toolbox = Toolbox::assemble(context)?;
+    if !args.check {
+        toolbox.tidy_up();
+    }
     if args.stdin {
         return call_lines::run(&toolbox, &args.session, args.check, context);
     }
