@@ -55,7 +55,6 @@ impl Follower {
 
     /// Gives out what was added since the last look, complete lines only. Does not wait.
     pub fn poll(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
-        self.drain_retired(emit)?;
         let newest = match hermes_fs::metadata(&self.reader.path()) {
             Ok(meta) if meta.is_file() => Some(FileId::of(&meta)),
             // In the middle of a rotation, or not there yet.
@@ -64,8 +63,8 @@ impl Follower {
             Err(error) => return Err(error.into()),
         };
         match (&mut self.current, newest) {
-            (_, None) => self.drain_current(emit),
-            (Some(current), Some(newest)) if current.id == newest => self.drain_current(emit),
+            (_, None) => self.drain(emit),
+            (Some(current), Some(newest)) if current.id == newest => self.drain(emit),
             (_, Some(_)) => self.switch(emit),
         }
     }
@@ -92,12 +91,16 @@ impl Follower {
         }
     }
 
-    fn drain_current(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
-        if let Some(current) = &mut self.current {
-            if current.size()? < current.offset {
+    /// Reads the older files to their ends, then the current one as far as it went before that. So
+    /// a late writer's line in an older file comes before its next one in the newer.
+    fn drain(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
+        let end = self.current.as_ref().map(Tracked::size).transpose()?;
+        self.drain_retired(emit)?;
+        if let (Some(current), Some(end)) = (&mut self.current, end) {
+            if end < current.offset {
                 current.rewind();
             }
-            current.drain(None, emit)?;
+            current.drain(Some(end), emit)?;
         }
         Ok(())
     }
@@ -117,7 +120,7 @@ impl Follower {
     /// Reads the old file to its end, then every newer one, and stays at the newest.
     fn switch(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
         let links = chain::open_all(&self.reader.dir, &self.reader.name)?;
-        self.drain_current(emit)?;
+        self.drain(emit)?;
         let present: Vec<FileId> = links.iter().map(|link| link.id).collect();
         let place = self
             .current
@@ -139,8 +142,8 @@ impl Follower {
                 file.continue_verdict_of(&older);
                 self.retire(older);
             }
-            file.drain(None, emit)?;
             self.current = Some(file);
+            self.drain(emit)?;
         }
         // Forgetting what is gone keeps a reused inode from being taken for it.
         self.known = present;

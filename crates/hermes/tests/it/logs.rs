@@ -82,9 +82,10 @@ fn four_processes_lose_and_tear_no_line_and_a_follower_sees_each_once() {
     assert!(files.len() > 5, "no rotation: {files:?}");
     let mut written = Progress::default();
     for (_, path) in files.iter().rev() {
-        // While one process rotates the others write on, a few lines over the limit.
+        // While one process rotates the others write on: how far depends on how long the rotating
+        // one is off the processor, but never another file's worth.
         let size = std::fs::metadata(path).unwrap().len();
-        assert!(size < (2 << 20) + (64 << 10), "{}: {size}", path.display());
+        assert!(size < 4 << 20, "{}: {size}", path.display());
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.ends_with('\n'), "{}", path.display());
         // The line of `config set` that made the home is there too.
