@@ -1,8 +1,9 @@
-//! Running an agent's commands: guards, sessions, background processes, on the local machine.
+//! Running an agent's commands: guards, sessions, background processes, here or elsewhere.
 
 pub mod background;
 pub mod environment;
 pub mod guard;
 pub mod local;
 pub mod output;
+pub mod remote;
 pub mod session;

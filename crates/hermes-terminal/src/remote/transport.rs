@@ -1,0 +1,93 @@
+//! How a program is started in another place.
+//!
+//! Implemented by the container backend (`<engine> exec -i …`) and by the SSH backend. Never runs a
+//! command of the agent by itself and never falls back to this machine.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use hermes_secret::SecretString;
+
+/// A place where commands run, reached through a client program on this machine.
+pub trait Transport: Send + Sync {
+    /// Makes sure that programs can be started there: creates, starts or connects to it. Does
+    /// nothing if that is already so. Blocks; several callers are served by one attempt.
+    fn ensure(&self) -> Result<(), TransportError>;
+
+    /// The client on this machine that runs `argv` there, with the client's standard streams as the
+    /// program's. Only valid after [`Transport::ensure`].
+    fn launch(&self, argv: &[&str]) -> Result<Launch, TransportError>;
+
+    /// What it means that a client ended before the program there said that it had started.
+    /// `stderr` is what the client itself printed.
+    fn diagnose(&self, exit_code: Option<i32>, stderr: &str) -> Trouble;
+
+    /// Called before each command, for what must be brought there first. A failure is logged and the
+    /// command runs all the same.
+    fn before_command(&self) -> Result<(), TransportError>;
+
+    /// What sessions begin with: settings of the place and variables forwarded to it, in the order
+    /// in which they are set. They travel through a pipe, never through arguments or files.
+    fn session_variables(&self) -> Vec<SessionVariable>;
+
+    /// Where sessions start, as seen there. A leading `~` is for the shell there to expand.
+    fn start_directory(&self) -> PathBuf;
+
+    /// The place in words, for messages: `container hermes-0123abcd`, `user@host`.
+    fn describe(&self) -> String;
+}
+
+/// A variable for every session.
+#[derive(Debug, Clone)]
+pub struct SessionVariable {
+    /// Its name, a valid identifier.
+    pub name: String,
+    /// Its value.
+    pub value: SecretString,
+}
+
+/// A client to start on this machine. `Debug` shows no value of a variable.
+pub struct Launch {
+    /// Path of the client.
+    pub program: PathBuf,
+    /// Its arguments; never a secret.
+    pub args: Vec<OsString>,
+    /// All its variables, from an environment plan of the helper class.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+impl std::fmt::Debug for Launch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&OsString> = self.variables.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("Launch")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("variables", &names)
+            .finish()
+    }
+}
+
+/// Why a program did not start there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// The place is gone, stopped or paused: [`Transport::ensure`] may bring it back.
+    Gone,
+    /// The same may work in a moment: the other side was busy or the connection broke.
+    Passing(TransportError),
+    /// Nothing to be done by us.
+    Final(TransportError),
+}
+
+/// A place that cannot be used, in one sentence without secrets and with the way out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TransportError {
+    /// What happened, with the other side's own words.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+    /// Whether a program or service that is needed is missing or down, as opposed to a setting that
+    /// is wrong.
+    pub is_missing_part: bool,
+}
