@@ -16,6 +16,7 @@ mod lock;
 mod mutate;
 mod read;
 mod staging;
+mod tar_member;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
 pub use confine::{UnsafePath, confined_relative, confined_relative_os, join_without_symlinks};
@@ -33,3 +34,4 @@ pub use read::{
     read_link, read_optional, read_text_capped, symlink_metadata,
 };
 pub use staging::Staging;
+pub use tar_member::{TarExtensions, TarKind, TarMember};
