@@ -84,6 +84,10 @@ vars! {
     TERMINAL_SSH_PORT;
     /// Overrides the setting `terminal.ssh_key`.
     TERMINAL_SSH_KEY;
+    /// Overrides the setting `terminal.persistent_shell` for the ssh backend.
+    TERMINAL_SSH_PERSISTENT;
+    /// Any value: files are compared with the remote machine before every command, not every 5 s.
+    HERMES_FORCE_FILE_SYNC;
     /// Overrides the setting `terminal.sandbox_dir`.
     TERMINAL_SANDBOX_DIR;
     /// Overrides the setting `terminal.persistent_shell`.

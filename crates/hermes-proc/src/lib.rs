@@ -14,6 +14,7 @@ mod piped;
 mod pty;
 mod session;
 mod signal;
+mod streamed;
 mod tree;
 mod wake;
 
@@ -29,5 +30,6 @@ pub use piped::{PipedChild, PipedSpec};
 pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};
+pub use streamed::StreamedChild;
 pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
 pub use wake::{Wake, wait_for_any};

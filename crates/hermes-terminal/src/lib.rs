@@ -1,6 +1,7 @@
 //! Running an agent's commands: guards, sessions, background processes, here or elsewhere.
 
 pub mod background;
+pub mod carried_files;
 pub mod environment;
 pub mod guard;
 pub mod local;

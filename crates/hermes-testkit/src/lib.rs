@@ -13,6 +13,7 @@ mod kill;
 mod outcome;
 mod run;
 mod running;
+mod ssh_server;
 mod tree;
 mod unprivileged;
 
@@ -21,5 +22,6 @@ pub use kill::{KillPoints, kill_at_every_write};
 pub use outcome::Outcome;
 pub use run::Run;
 pub use running::Running;
+pub use ssh_server::SshServer;
 pub use tree::{Content, Entry, Tree};
 pub use unprivileged::ran_as_nobody;

@@ -11,6 +11,7 @@ mod lookup;
 mod piped;
 mod session;
 mod signals;
+mod streamed;
 
 use std::path::{Path, PathBuf};
 

@@ -2,6 +2,7 @@
 //!
 //! The tar crate would do that by itself, but reads long names into memory without a bound: a
 //! small gzip file could make it allocate gigabytes. So its raw entries are read here, with caps.
+//! Never judges a name and never writes a file.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -15,9 +16,12 @@ const MAX_EXTENSION: u64 = 256 * 1024;
 
 /// What a member is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum TarKind {
+    /// A regular file.
     File,
+    /// A directory.
     Dir,
+    /// A symbolic link to this, unchecked.
     Symlink(PathBuf),
     /// Anything else, in words.
     Unsupported(&'static str),
@@ -25,18 +29,21 @@ pub(super) enum Kind {
 
 /// A member, apart from its content.
 #[derive(Debug)]
-pub(super) struct Member {
+pub struct TarMember {
     /// The name as the archive has it, unchecked.
-    pub(super) raw_name: OsString,
-    pub(super) kind: Kind,
-    pub(super) mode: u32,
+    pub raw_name: OsString,
+    /// What it is.
+    pub kind: TarKind,
+    /// Permission bits.
+    pub mode: u32,
     /// Seconds since 1970.
-    pub(super) mtime: u64,
+    pub mtime: u64,
 }
 
-/// What extension headers said about the member that follows them.
+/// What extension headers said about the member that follows them: for archives whose entries are
+/// read raw.
 #[derive(Debug, Default)]
-pub(super) struct Extensions {
+pub struct TarExtensions {
     long_name: Option<Vec<u8>>,
     long_link: Option<Vec<u8>>,
     pax_path: Option<Vec<u8>>,
@@ -45,9 +52,9 @@ pub(super) struct Extensions {
     sparse: bool,
 }
 
-impl Extensions {
+impl TarExtensions {
     /// Takes in an entry if it is an extension header; says whether it was.
-    pub(super) fn absorb<R: Read>(&mut self, entry: &mut Entry<'_, R>) -> io::Result<bool> {
+    pub fn absorb<R: Read>(&mut self, entry: &mut Entry<'_, R>) -> io::Result<bool> {
         match entry.header().entry_type() {
             EntryType::GNULongName => self.long_name = Some(read_text(entry)?),
             EntryType::GNULongLink => self.long_link = Some(read_text(entry)?),
@@ -72,7 +79,7 @@ impl Extensions {
     }
 
     /// The member that `entry` begins, with everything said before it.
-    pub(super) fn member<R: Read>(self, entry: &Entry<'_, R>) -> io::Result<Member> {
+    pub fn member<R: Read>(self, entry: &Entry<'_, R>) -> io::Result<TarMember> {
         let header = entry.header();
         if let Some(size) = &self.pax_size
             && *size != header.entry_size()?.to_string().into_bytes()
@@ -87,27 +94,27 @@ impl Extensions {
             .unwrap_or_else(|| header.path_bytes().into_owned());
         let kind = match header.entry_type() {
             EntryType::Regular | EntryType::Continuous if self.sparse => {
-                Kind::Unsupported("sparse file")
+                TarKind::Unsupported("sparse file")
             }
             // Archives older than the directory type mark directories by a slash.
-            EntryType::Regular if name.ends_with(b"/") && header.entry_size()? == 0 => Kind::Dir,
-            EntryType::Regular | EntryType::Continuous => Kind::File,
-            EntryType::Directory => Kind::Dir,
+            EntryType::Regular if name.ends_with(b"/") && header.entry_size()? == 0 => TarKind::Dir,
+            EntryType::Regular | EntryType::Continuous => TarKind::File,
+            EntryType::Directory => TarKind::Dir,
             EntryType::Symlink => {
                 let target = self
                     .long_link
                     .or(self.pax_link)
                     .or_else(|| header.link_name_bytes().map(std::borrow::Cow::into_owned))
                     .unwrap_or_default();
-                Kind::Symlink(PathBuf::from(OsString::from_vec(target)))
+                TarKind::Symlink(PathBuf::from(OsString::from_vec(target)))
             }
-            EntryType::Link => Kind::Unsupported("hard link"),
-            EntryType::Char | EntryType::Block => Kind::Unsupported("device"),
-            EntryType::Fifo => Kind::Unsupported("FIFO"),
-            EntryType::GNUSparse => Kind::Unsupported("sparse file"),
-            _ => Kind::Unsupported("unknown type"),
+            EntryType::Link => TarKind::Unsupported("hard link"),
+            EntryType::Char | EntryType::Block => TarKind::Unsupported("device"),
+            EntryType::Fifo => TarKind::Unsupported("FIFO"),
+            EntryType::GNUSparse => TarKind::Unsupported("sparse file"),
+            _ => TarKind::Unsupported("unknown type"),
         };
-        Ok(Member {
+        Ok(TarMember {
             raw_name: OsString::from_vec(name),
             kind,
             mode: header.mode()?,
