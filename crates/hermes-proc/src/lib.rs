@@ -4,6 +4,7 @@
 //! on unread, and never formats the value of a variable.
 
 mod child;
+mod end_signals;
 pub mod env;
 mod error;
 pub mod home;
@@ -18,6 +19,7 @@ mod tree;
 mod wake;
 
 pub use child::{Captured, ChildSpec};
+pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use identity::{
