@@ -32,4 +32,4 @@ pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};
 pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
-pub use wake::{Wake, wait_for_any};
+pub use wake::{Wake, first_readable, wait_for_any};

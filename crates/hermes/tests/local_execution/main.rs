@@ -10,6 +10,7 @@
     reason = "tests look at files and processes from outside"
 )]
 
+mod asking;
 mod background;
 mod canaries;
 mod environment;
@@ -19,6 +20,7 @@ mod output;
 mod scripts;
 mod sessions;
 mod settings;
+mod sudo;
 mod talk;
 
 use std::ffi::OsString;
