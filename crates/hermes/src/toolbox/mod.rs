@@ -141,6 +141,23 @@ impl Toolbox {
         Ending::watch(&self.terminal, &self.interrupt).map_err(|error| no_descriptor(&error))
     }
 
+    /// Ends what the conversations of this program started in the background, unless the settings say
+    /// otherwise. What other programs started goes on.
+    pub(crate) fn end_conversations(&self, context: &Context) -> std::io::Result<()> {
+        if context.config().text("terminal.background_on_exit") == "keep" {
+            return Ok(());
+        }
+        let grace = self.terminal.settings().background_grace;
+        let background = self.terminal.background();
+        match background.kill_started("session_end", grace) {
+            0 => Ok(()),
+            1 => context.printer.note("Stopped 1 background process."),
+            count => context
+                .printer
+                .note(format!("Stopped {count} background processes.")),
+        }
+    }
+
     /// Raised when the program is to end.
     pub(crate) fn interrupt(&self) -> &Wake {
         &self.interrupt

@@ -13,6 +13,7 @@
 mod asking;
 mod background;
 mod canaries;
+mod ending;
 mod environment;
 mod guards;
 mod killing;

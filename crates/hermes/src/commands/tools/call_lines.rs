@@ -23,6 +23,13 @@ pub(super) fn run(
     args: &Args,
     context: &Context,
 ) -> Result<ExitCode> {
+    let talked = talk(toolbox, args, context);
+    toolbox.end_conversations(context)?;
+    talked?;
+    Ok(ending.exit_code(0))
+}
+
+fn talk(toolbox: &Toolbox, args: &Args, context: &Context) -> Result<()> {
     let mut input = Lines::of_standard_input(toolbox.interrupt())?;
     while let Some(line) = input.next()? {
         let answer = match line {
@@ -37,7 +44,7 @@ pub(super) fn run(
         };
         context.printer.line(answer.to_string())?;
     }
-    Ok(ending.exit_code(0))
+    Ok(())
 }
 
 fn answer(toolbox: &Toolbox, request: &Request, default_session: &str, check: bool) -> Value {
