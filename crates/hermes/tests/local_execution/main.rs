@@ -21,6 +21,7 @@ mod output;
 mod scripts;
 mod sessions;
 mod settings;
+mod spawn_paths;
 mod sudo;
 mod talk;
 
