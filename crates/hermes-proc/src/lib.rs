@@ -4,6 +4,7 @@
 //! on unread, and never formats the value of a variable.
 
 mod child;
+mod end_signals;
 pub mod env;
 mod error;
 pub mod home;
@@ -19,6 +20,7 @@ mod tree;
 mod wake;
 
 pub use child::{Captured, ChildSpec};
+pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use identity::{
@@ -32,4 +34,4 @@ pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};
 pub use streamed::StreamedChild;
 pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
-pub use wake::{Wake, wait_for_any};
+pub use wake::{Wake, first_readable, wait_for_any};

@@ -8,6 +8,7 @@
     reason = "a test kit fails by panicking, and looks at files and processes from outside"
 )]
 
+mod at_terminal;
 mod home;
 mod kill;
 mod outcome;
@@ -17,6 +18,7 @@ mod ssh_server;
 mod tree;
 mod unprivileged;
 
+pub use at_terminal::AtTerminal;
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};
 pub use outcome::Outcome;

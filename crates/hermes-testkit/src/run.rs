@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::home::NOBODY;
-use crate::{Outcome, Running, TestHome};
+use crate::{AtTerminal, Outcome, Running, TestHome};
 
 /// Variables that a child needs to find other programs and to report coverage, nothing else.
 const KEPT: &[&str] = &["PATH", "LLVM_PROFILE_FILE"];
@@ -120,8 +120,15 @@ impl Run {
     pub fn as_nobody(mut self) -> Self {
         if rustix::process::geteuid().is_root() {
             self.nobody = true;
-            self.program = reachable(&self.program, self.scratch.parent().unwrap());
+            self = self.reachable_by_all();
         }
+        self
+    }
+
+    /// Runs the program from where every user can start it.
+    #[must_use]
+    pub fn reachable_by_all(mut self) -> Self {
+        self.program = reachable(&self.program, self.scratch.parent().unwrap());
         self
     }
 
@@ -230,6 +237,14 @@ impl Run {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// Starts the program at a terminal of its own, where somebody can be asked.
+    pub fn start_at_terminal(mut self) -> AtTerminal {
+        // In front, so that whatever else wraps the program is at the terminal, too.
+        let session = ["setsid", "--ctty"].map(OsString::from);
+        self.wrapper.splice(0..0, session);
+        AtTerminal::new(self.command(), self.shown())
     }
 
     /// Starts the program and does not wait for it.

@@ -9,7 +9,8 @@ use hermes_proc::env::{Fate, Rule};
 use hermes_terminal::background::process;
 use hermes_terminal::environment::{Circumstances, LiveEnvironment};
 use hermes_terminal::local::{
-    CommandGuard, CommandKind, GuardOutcome, NoticeSupport, Terminal, ToolContext, terminal,
+    CommandGuard, CommandKind, GuardOutcome, NoticeSupport, SudoSupport, Terminal, ToolContext,
+    terminal,
 };
 use hermes_terminal::session::SessionKey;
 use serde_json::{Value, json};
@@ -67,6 +68,8 @@ pub struct TerminalParts {
     pub environment: Arc<LiveEnvironment>,
     /// What may run.
     pub guard: Arc<dyn CommandGuard>,
+    /// Passwords for sudo.
+    pub sudo: Option<Arc<dyn SudoSupport>>,
 }
 
 impl TerminalParts {
@@ -88,7 +91,7 @@ impl TerminalParts {
                 interrupt: &context.interrupt,
                 on_progress: None,
                 transform_output: None,
-                sudo: None,
+                sudo: self.sudo.as_deref(),
                 notices: NoticeSupport::Unsupported(
                     "this call has no conversation that could hear of it later".to_owned(),
                 ),

@@ -6,6 +6,7 @@
 )]
 
 mod captured;
+mod end_signals;
 mod env_on_every_path;
 mod lookup;
 mod piped;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use hermes_proc::{KillTiming, kill_tree};
 
 use super::notice::Ending;
+use super::process::Process;
 use super::registry::Registry;
 use crate::session::SessionKey;
 
@@ -81,11 +82,27 @@ impl Registry {
 
     /// Kills the processes of a session, or all; says how many were ended.
     pub fn kill_all(&self, session: Option<&SessionKey>, source: &str, grace: Duration) -> usize {
+        self.kill_those(source, grace, |process| {
+            session.is_none_or(|session| process.session == *session)
+        })
+    }
+
+    /// Kills the processes that this registry started, and leaves those it found; says how many were
+    /// ended.
+    pub fn kill_started(&self, source: &str, grace: Duration) -> usize {
+        self.kill_those(source, grace, |process| !process.detached)
+    }
+
+    fn kill_those(
+        &self,
+        source: &str,
+        grace: Duration,
+        wanted: impl Fn(&Process) -> bool,
+    ) -> usize {
         let ids: Vec<String> = {
             let state = self.shared.lock();
-            let wanted = state.processes.values().filter(|process| {
-                process.is_running() && session.is_none_or(|session| process.session == *session)
-            });
+            let running = state.processes.values().filter(|one| one.is_running());
+            let wanted = running.filter(|process| wanted(process));
             wanted.map(|process| process.id.clone()).collect()
         };
         std::thread::scope(|scope| {

@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use hermes_secret::Redactor;
 
 use super::Terminal;
 use super::context::{SpawnRequest, ToolContext};
@@ -26,6 +29,8 @@ pub struct Foreground<'a> {
     pub limit: Duration,
     /// What it reads.
     pub input: &'a [u8],
+    /// Masks its output where the backend's own redactor knows too little.
+    pub redactor: Option<&'a Arc<Redactor>>,
 }
 
 /// What became of it.
@@ -95,7 +100,7 @@ impl Terminal {
         let mut collector = Collector::new(CollectorOptions {
             most: self.settings.shown_output,
             full_output: Some(self.output_directory().join(format!("{mark}.log"))),
-            redactor: self.redactor.clone(),
+            redactor: foreground.redactor.unwrap_or(&self.redactor).clone(),
         });
         let outcome = match self.attempt(&attempt, context, &mut collector) {
             Ok(outcome) => outcome,

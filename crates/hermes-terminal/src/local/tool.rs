@@ -3,6 +3,7 @@
 //! It answers every input with an object and never with a panic or a trace. Text fields have been
 //! redacted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -100,6 +101,9 @@ fn run(
     let prepared = context
         .sudo
         .and_then(|sudo| sudo.prepare(command, context.session));
+    let redactor = prepared
+        .as_ref()
+        .map(|prepared| Arc::new(context.terminal.redactor.that_knows(&prepared.password)));
     let foreground = Foreground {
         command: prepared
             .as_ref()
@@ -109,6 +113,7 @@ fn run(
         input: prepared
             .as_ref()
             .map_or(b"", |prepared| prepared.input.expose().as_bytes()),
+        redactor: redactor.as_ref(),
     };
     let mut result = context.terminal.run_foreground(foreground, context);
     let rejected = prepared.is_some() && password_was_rejected(&result.output);

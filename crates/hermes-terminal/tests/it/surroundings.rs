@@ -70,6 +70,7 @@ impl SudoSupport for OnePassword {
         command.contains("sudo").then(|| SudoInput {
             command: command.replace("sudo ", "read -r line; echo got $line; : "),
             input: SecretString::from("correct-horse-battery-staple\nsecond\n".to_owned()),
+            password: "correct-horse-battery-staple".into(),
         })
     }
 

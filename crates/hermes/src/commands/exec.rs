@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Asking, Toolbox};
 
 /// The tool behind the command.
 const TOOL: &str = "terminal";
@@ -47,21 +47,22 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(timeout) = args.timeout {
         call["timeout"] = json!(timeout);
     }
-    let toolbox = Toolbox::assemble(context)?;
+    let toolbox = Toolbox::assemble(context, Asking::WhoeverIsThere)?;
     if toolbox.registry.get(TOOL).is_none() {
         return Err(CommandError::environment(
             "this build has no terminal tool to run commands with",
         ));
     }
+    let ending = toolbox.watch_for_end()?;
     toolbox.tidy_up();
-    let surroundings = toolbox.call_context(&args.session)?;
+    let surroundings = toolbox.call_context(&args.session);
     let result = toolbox.registry.call(TOOL, &call, &surroundings);
     if args.json {
         context.printer.line(result.to_string())?;
     } else {
         show(context, &result)?;
     }
-    Ok(ExitCode::from(exit_code_of(&result)))
+    Ok(ending.exit_code(exit_code_of(&result)))
 }
 
 /// A command that was meant for a container must not run on the host.

@@ -1,7 +1,9 @@
 //! The tools as this program offers them: which there are, with which limits, and what each call of
 //! a session gets.
 
+mod ending;
 mod guards;
+mod questions;
 mod sandbox_plan;
 
 use std::cell::RefCell;
@@ -17,16 +19,29 @@ use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings};
 use hermes_terminal::session::SessionKey;
+use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
 use hermes_tools::{
     CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Mode, PatchTool, ProcessTool,
     ReadFileTool, Registry, SearchFilesTool, Session, TerminalParts, TerminalSession, TerminalTool,
     WriteFileTool,
 };
 
-use self::guards::{FileWrites, UnattendedGuard};
+pub(crate) use self::ending::Ending;
+use self::guards::{DoorGuard, FileWrites};
+use self::questions::SudoQuestion;
 use self::sandbox_plan::SandboxPlan;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::Person;
+
+/// Whether somebody may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// Nobody: a program is at the other end, or nothing is run.
+    Nobody,
+    /// Somebody at the terminal, if there is one.
+    WhoeverIsThere,
+}
 
 /// All tools, and the sessions that use them.
 pub(crate) struct Toolbox {
@@ -36,12 +51,14 @@ pub(crate) struct Toolbox {
     writes: FileWrites,
     hermes_homes: Vec<PathBuf>,
     redactor: Arc<Redactor>,
+    /// Ends every call.
+    interrupt: Arc<Wake>,
     ledgers: RefCell<HashMap<String, Arc<FileLedger>>>,
 }
 
 impl Toolbox {
     /// The tools under the settings of this profile.
-    pub(crate) fn assemble(context: &Context) -> Result<Self> {
+    pub(crate) fn assemble(context: &Context, asking: Asking) -> Result<Self> {
         let config = context.config();
         let environment = Arc::new(LiveEnvironment::new(
             context.sources(),
@@ -49,7 +66,21 @@ impl Toolbox {
         ));
         let redactor = Arc::new(context.redactor());
         let terminal = Arc::new(terminal(context, &redactor)?);
-        let guard = Arc::new(UnattendedGuard::of(context, &environment, &redactor));
+        let interrupt = Arc::new(Wake::new().map_err(|error| no_descriptor(&error))?);
+        let person = match asking {
+            Asking::Nobody => None,
+            Asking::WhoeverIsThere => Person::present(&context.printer, &interrupt).map(Arc::new),
+        };
+        let mut guard = DoorGuard::of(context, &environment, &redactor);
+        guard.person.clone_from(&person);
+        let password = configured_password(config);
+        guard.sudo_password_set = password.is_some();
+        let guard = Arc::new(guard);
+        let mut sudo =
+            SudoPasswords::new(password).with_probe(LocalProbe::new(Arc::clone(&environment)));
+        if let Some(person) = person {
+            sudo = sudo.with_prompt(Arc::new(SudoQuestion(person)));
+        }
         let sandbox = SandboxPlan {
             terminal: Arc::clone(&terminal),
             environment: Arc::clone(&environment),
@@ -64,6 +95,7 @@ impl Toolbox {
             terminal: Arc::clone(&terminal),
             environment: Arc::clone(&environment),
             guard,
+            sudo: Some(Arc::new(sudo)),
         };
         let registry = Registry::default()
             .with(TerminalTool(parts.clone()))
@@ -82,6 +114,7 @@ impl Toolbox {
             environment,
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
             redactor,
+            interrupt,
             ledgers: RefCell::default(),
         })
     }
@@ -103,9 +136,35 @@ impl Toolbox {
         }
     }
 
+    /// Listens for signals from now on: they end the calls, and with them the program.
+    pub(crate) fn watch_for_end(&self) -> Result<Ending> {
+        Ending::watch(&self.terminal, &self.interrupt).map_err(|error| no_descriptor(&error))
+    }
+
+    /// Ends what the conversations of this program started in the background, unless the settings say
+    /// otherwise. What other programs started goes on.
+    pub(crate) fn end_conversations(&self, context: &Context) -> std::io::Result<()> {
+        if context.config().text("terminal.background_on_exit") == "keep" {
+            return Ok(());
+        }
+        let grace = self.terminal.settings().background_grace;
+        let background = self.terminal.background();
+        match background.kill_started("session_end", grace) {
+            0 => Ok(()),
+            1 => context.printer.note("Stopped 1 background process."),
+            count => context
+                .printer
+                .note(format!("Stopped {count} background processes.")),
+        }
+    }
+
+    /// Raised when the program is to end.
+    pub(crate) fn interrupt(&self) -> &Wake {
+        &self.interrupt
+    }
+
     /// What a call of this session gets.
-    pub(crate) fn call_context(&self, session_key: &str) -> Result<CallContext> {
-        let interrupt = Wake::new().map_err(|error| no_descriptor(&error))?;
+    pub(crate) fn call_context(&self, session_key: &str) -> CallContext {
         let mut ledgers = self.ledgers.borrow_mut();
         let files = ledgers.entry(session_key.to_owned()).or_default();
         let session = TerminalSession {
@@ -113,7 +172,7 @@ impl Toolbox {
             environment: Arc::clone(&self.environment),
             key: SessionKey::new(session_key),
         };
-        Ok(CallContext {
+        CallContext {
             session_key: session_key.to_owned(),
             write_guard: Arc::new(self.writes.in_directory(session.cwd())),
             session: Arc::new(session),
@@ -122,9 +181,9 @@ impl Toolbox {
             redactor: Arc::clone(&self.redactor),
             files: Arc::clone(files),
             enabled_tools: Vec::new(),
-            interrupt: Arc::new(interrupt),
+            interrupt: Arc::clone(&self.interrupt),
             registry: Arc::clone(&self.registry),
-        })
+        }
     }
 }
 

@@ -10,8 +10,10 @@
     reason = "tests look at files and processes from outside"
 )]
 
+mod asking;
 mod background;
 mod canaries;
+mod ending;
 mod environment;
 mod guards;
 mod killing;
@@ -19,6 +21,8 @@ mod output;
 mod scripts;
 mod sessions;
 mod settings;
+mod spawn_paths;
+mod sudo;
 mod talk;
 
 use std::ffi::OsString;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Asking, Toolbox};
 use crate::ui::Table;
 
 #[derive(Debug, clap::Args)]
@@ -17,8 +17,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let toolbox = Toolbox::assemble(context)?;
-    let call = toolbox.call_context("cli")?;
+    let toolbox = Toolbox::assemble(context, Asking::Nobody)?;
+    let call = toolbox.call_context("cli");
     if args.json {
         let tools: Vec<Value> = toolbox
             .registry
