@@ -158,6 +158,52 @@ vars! {
     HERMES_WRITE_SAFE_ROOT;
     /// Any value: interrupts are traced.
     HERMES_DEBUG_INTERRUPT;
+    /// Root of the task boards instead of the shared root of all profiles.
+    HERMES_KANBAN_HOME;
+    /// Database of the board in use, unless a board is named explicitly.
+    HERMES_KANBAN_DB;
+    /// Board in use, before the one chosen with `kanban boards switch`.
+    HERMES_KANBAN_BOARD;
+    /// Directory of scratch workspaces, unless a board is named explicitly.
+    HERMES_KANBAN_WORKSPACES_ROOT;
+    /// Directory of attachments, unless a board is named explicitly.
+    HERMES_KANBAN_ATTACHMENTS_ROOT;
+    /// Seconds a claim on a card lasts without a sign of life; 900 unless a positive number.
+    HERMES_KANBAN_CLAIM_TTL_SECONDS;
+    /// Seconds after its start in which a worker is not taken for crashed; 30 unless a number.
+    HERMES_KANBAN_CRASH_GRACE_SECONDS;
+    /// Seconds a card waits after a provider's quota wall; 300 unless a number, 0 means none.
+    HERMES_KANBAN_RATE_LIMIT_COOLDOWN_SECONDS;
+    /// Milliseconds a board waits for another process's lock; 120000 unless a positive number.
+    HERMES_KANBAN_BUSY_TIMEOUT_MS;
+    /// `0`, `false`, `no` or `off`: the gateway dispatches no cards.
+    HERMES_KANBAN_DISPATCH_IN_GATEWAY;
+    /// Most tokens of a specification; 6000 if unset, never below 1500.
+    HERMES_KANBAN_SPECIFY_MAX_TOKENS;
+    /// `0`, `false`, `no` or `off`: a worker is not reminded to finish its card.
+    HERMES_KANBAN_STOP_NUDGE;
+    /// Card a worker is about; set by the dispatcher.
+    HERMES_KANBAN_TASK;
+    /// Workspace of a worker's card; set by the dispatcher.
+    HERMES_KANBAN_WORKSPACE;
+    /// Branch of a worker's worktree; set by the dispatcher.
+    HERMES_KANBAN_BRANCH;
+    /// Attempt a worker belongs to; set by the dispatcher.
+    HERMES_KANBAN_RUN_ID;
+    /// Claim a worker works under; set by the dispatcher.
+    HERMES_KANBAN_CLAIM_LOCK;
+    /// `1` in workers of cards with a goal; set by the dispatcher.
+    HERMES_KANBAN_GOAL_MODE;
+    /// Most turns of a worker of a card with a goal; set by the dispatcher.
+    HERMES_KANBAN_GOAL_MAX_TURNS;
+    /// Program that is started as worker instead of this one.
+    HERMES_BIN;
+    /// Name under which a worker's profile speaks on the board.
+    HERMES_PROFILE;
+    /// As `HERMES_PROFILE`, and before it.
+    HERMES_PROFILE_NAME;
+    /// Tenant of cards that name none.
+    HERMES_TENANT;
     /// Home of the account, handed on by a Hermes that gave its children another.
     HERMES_REAL_HOME;
     /// The user's home directory.

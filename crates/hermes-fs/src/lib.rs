@@ -27,7 +27,7 @@ pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
     chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, remove_tree,
     rename, rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
-    sync_filesystem,
+    sync_filesystem, touch,
 };
 pub use read::{
     canonicalize, exists_no_follow, metadata, open, open_append, open_regular, read_capped,

@@ -55,6 +55,14 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
         .map_err(Error::io("set the mode of", path))
 }
 
+/// Sets the time of the last change to now; a missing file is created empty with `mode`. Never
+/// through a symbolic link in the last place.
+pub fn touch(path: &Path, mode: u32) -> Result<()> {
+    let file = crate::open_append(path, mode)?;
+    file.set_modified(std::time::SystemTime::now())
+        .map_err(Error::io("set the time of", path))
+}
+
 /// Sets owner and group of the path itself, never of what a link points to.
 pub fn chown(path: &Path, uid: u32, gid: u32) -> Result<()> {
     fault::point();

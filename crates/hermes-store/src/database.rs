@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+use crate::in_process::OpenMark;
 use crate::location::Location;
 use crate::{Error, Result};
 
@@ -39,6 +40,12 @@ pub struct OpenOptions {
     /// Newest `user_version` this program writes. A file beyond it is opened read-only. `None`
     /// for files whose version is kept elsewhere.
     pub supported_schema: Option<i64>,
+    /// Pages in the log after which a commit moves them into the file; `None` is SQLite's own
+    /// measure.
+    pub checkpoint_pages: Option<u32>,
+    /// Whether deleted content is overwritten and cells are checked when read: for files whose
+    /// damage must show instead of giving wrong rows.
+    pub hardened: bool,
 }
 
 impl Default for OpenOptions {
@@ -48,8 +55,19 @@ impl Default for OpenOptions {
             create: true,
             busy_timeout: BUSY_TIMEOUT,
             supported_schema: None,
+            checkpoint_pages: None,
+            hardened: false,
         }
     }
+}
+
+/// How a file keeps unfinished changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Journal {
+    /// Write-ahead log: readers and a writer at once.
+    WriteAhead,
+    /// Rollback journal, where the file system offers no shared memory.
+    Rollback,
 }
 
 /// What a connection may do.
@@ -72,8 +90,11 @@ pub enum Access {
 #[derive(Debug)]
 pub struct Database {
     connection: Connection,
+    /// Below the connection: released after it is closed.
+    _mark: OpenMark,
     path: PathBuf,
     access: Access,
+    journal: Journal,
 }
 
 impl Database {
@@ -95,12 +116,15 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let mark = OpenMark::new(&location.real)?;
         let connection = Connection::open_with_flags(&location.real, flags)
             .map_err(Error::sqlite("open", path))?;
         let mut database = Self {
             connection,
+            _mark: mark,
             path: path.to_owned(),
             access: Access::ReadWrite,
+            journal: Journal::WriteAhead,
         };
         database
             .configure(options)
@@ -135,6 +159,7 @@ impl Database {
         patience: Duration,
     ) -> Result<Self> {
         location.must_exist()?;
+        let mark = OpenMark::new(&location.real)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = if immutable {
             Connection::open_with_flags(
@@ -145,10 +170,12 @@ impl Database {
             Connection::open_with_flags(&location.real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
         }
         .map_err(Error::sqlite("open", path))?;
-        let database = Self {
+        let mut database = Self {
             connection,
+            _mark: mark,
             path: path.to_owned(),
             access: Access::ReadOnly,
+            journal: Journal::Rollback,
         };
         database
             .connection
@@ -156,6 +183,8 @@ impl Database {
             .and_then(|()| database.connection.pragma_update(None, "query_only", true))
             // The first look at the file: says whether it is a database at all.
             .and_then(|()| read_user_version(&database.connection).map(drop))
+            .and_then(|()| read_journal(&database.connection))
+            .map(|journal| database.journal = journal)
             .map_err(Error::sqlite("read", path))?;
         Ok(database)
     }
@@ -169,28 +198,47 @@ impl Database {
             self.access = Access::NewerSchema { found, supported };
             return self.connection.pragma_update(None, "query_only", true);
         }
-        self.enter_wal(options.busy_timeout)?;
+        self.journal = self.enter_wal(options.busy_timeout)?;
         let synchronous = match options.synchronous {
             Synchronous::Full => "FULL",
             Synchronous::Normal => "NORMAL",
         };
         self.connection
             .pragma_update(None, "synchronous", synchronous)?;
+        if let Some(pages) = options.checkpoint_pages {
+            self.connection
+                .pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()))?;
+        }
+        if options.hardened {
+            self.connection
+                .pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
+            self.connection
+                .pragma_update(None, "cell_size_check", true)?;
+        }
         self.connection.pragma_update(None, "foreign_keys", true)
     }
 
     /// Switches to the write-ahead log. A file system without shared memory keeps its rollback
     /// journal; that is slower and just as safe. SQLite does not wait for this lock by itself.
-    fn enter_wal(&self, patience: Duration) -> rusqlite::Result<()> {
+    fn enter_wal(&self, patience: Duration) -> rusqlite::Result<Journal> {
         let start = Instant::now();
         loop {
-            let mode =
-                self.connection
-                    .pragma_update_and_check(None, "journal_mode", "WAL", |row| {
-                        row.get::<_, String>(0)
-                    });
+            let mode = self.connection.pragma_update_and_check(
+                None,
+                "journal_mode",
+                "WAL",
+                journal_of_row,
+            );
             match mode {
-                Ok(_) => return Ok(()),
+                Ok(journal) => return Ok(journal),
+                // Network file systems refuse the log's locks. A file that is in that mode already
+                // stays in it: others may have it open.
+                Err(error)
+                    if is_wal_refusal(&error)
+                        && read_journal(&self.connection)? == Journal::Rollback =>
+                {
+                    return Ok(Journal::Rollback);
+                }
                 Err(error)
                     if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
                         && start.elapsed() < patience =>
@@ -205,16 +253,21 @@ impl Database {
     /// Starts a transaction that takes the write lock at once, so that it cannot fail halfway for
     /// want of it.
     pub fn transaction_immediate(&mut self) -> Result<Transaction<'_>> {
-        if let Access::NewerSchema { found, supported } = self.access {
-            return Err(Error::NewerSchema {
-                path: self.path.clone(),
-                found,
-                supported,
-            });
-        }
+        self.refuse_newer_schema()?;
         self.connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(Error::sqlite("write to", &self.path))
+    }
+
+    pub(crate) fn refuse_newer_schema(&self) -> Result<()> {
+        match self.access {
+            Access::NewerSchema { found, supported } => Err(Error::NewerSchema {
+                path: self.path.clone(),
+                found,
+                supported,
+            }),
+            Access::ReadWrite | Access::ReadOnly => Ok(()),
+        }
     }
 
     /// The connection, for statements.
@@ -232,6 +285,11 @@ impl Database {
         self.access
     }
 
+    /// How the file keeps unfinished changes.
+    pub fn journal(&self) -> Journal {
+        self.journal
+    }
+
     /// `user_version` of the file.
     pub fn schema_version(&self) -> Result<i64> {
         read_user_version(&self.connection).map_err(Error::sqlite("read", &self.path))
@@ -245,4 +303,27 @@ impl Database {
 
 fn read_user_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn read_journal(connection: &Connection) -> rusqlite::Result<Journal> {
+    connection.pragma_query_value(None, "journal_mode", journal_of_row)
+}
+
+fn journal_of_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Journal> {
+    let mode: String = row.get(0)?;
+    Ok(if mode.eq_ignore_ascii_case("wal") {
+        Journal::WriteAhead
+    } else {
+        Journal::Rollback
+    })
+}
+
+fn is_wal_refusal(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            rusqlite::ErrorCode::FileLockingProtocolFailed
+                | rusqlite::ErrorCode::AuthorizationForStatementDenied
+        )
+    )
 }

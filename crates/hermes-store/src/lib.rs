@@ -10,11 +10,17 @@ mod backup;
 mod check;
 mod database;
 mod error;
+mod header;
+mod in_process;
 mod location;
+mod quarantine;
+mod write_group;
 
 pub use backup::{BackupOptions, BackupProgress, backup_to};
 pub use check::{Integrity, integrity_check, quick_check, quick_check_untouched};
-pub use database::{Access, Database, OpenOptions, Synchronous};
+pub use database::{Access, Database, Journal, OpenOptions, Synchronous};
 pub use error::{Error, Result};
+pub use header::{Header, read_header};
 pub use location::{is_sidecar_name, sidecars, wal_size};
+pub use quarantine::keep_damaged_copy;
 pub use rusqlite;

@@ -296,3 +296,24 @@ fn trees_are_copied_without_special_files_and_removed_when_unwritable() {
     assert!(!to.exists());
     hermes_fs::remove_tree(&to).unwrap();
 }
+
+#[test]
+fn touching_creates_or_renews_and_leaves_the_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("stamp");
+    hermes_fs::touch(&path, 0o600).unwrap();
+    assert_eq!(mode(&path), 0o600);
+    std::fs::write(&path, "content").unwrap();
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000);
+    std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    hermes_fs::touch(&path, 0o600).unwrap();
+    assert!(std::fs::metadata(&path).unwrap().modified().unwrap() > old);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "content");
+    std::os::unix::fs::symlink(&path, dir.path().join("link")).unwrap();
+    assert!(hermes_fs::touch(&dir.path().join("link"), 0o600).is_err());
+}

@@ -6,7 +6,9 @@
 )]
 
 mod backup;
+mod damage;
 mod open;
+mod write_group;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,0 +1,86 @@
+//! A group of writes that happens as a whole or not at all.
+//!
+//! SQLite waits for a lock by itself, but writers that wait in step collide in step: beginning and
+//! committing are tried again a few times after a random pause. What stands between them is run
+//! once; it is never repeated.
+
+use std::time::{Duration, SystemTime};
+
+use rusqlite::Connection;
+
+use crate::{Database, Error, Result};
+
+/// Tries of a beginning or a commit after the first.
+const RETRIES: u32 = 5;
+/// Bounds of the pause before each.
+const PAUSE_MS: std::ops::Range<u64> = 20..150;
+
+impl Database {
+    /// Runs `work` in a transaction that takes the write lock at once. Committed if `work` gives
+    /// `Ok`, undone if it gives `Err` or panics.
+    pub fn write<T, E: From<Error>>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.refuse_newer_schema()?;
+        self.boundary("BEGIN IMMEDIATE")?;
+        let undo = Undo(self.connection());
+        let value = work(self.connection())?;
+        hermes_fs::fault::point();
+        self.boundary("COMMIT")?;
+        hermes_fs::fault::point();
+        std::mem::forget(undo);
+        Ok(value)
+    }
+
+    /// Runs `look` in a read transaction: all its queries see the same state.
+    pub fn read<T, E: From<Error>>(
+        &self,
+        look: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.boundary("BEGIN")?;
+        let undo = Undo(self.connection());
+        let value = look(self.connection())?;
+        drop(undo);
+        Ok(value)
+    }
+
+    fn boundary(&self, statement: &str) -> Result<()> {
+        let mut left = RETRIES;
+        loop {
+            match self.connection().execute_batch(statement) {
+                Ok(()) => return Ok(()),
+                Err(source) => {
+                    let error = self.error("write to")(source);
+                    if !error.is_retryable() || left == 0 {
+                        return Err(error);
+                    }
+                    left -= 1;
+                    std::thread::sleep(pause());
+                }
+            }
+        }
+    }
+}
+
+/// Ends the transaction without its changes, however the function is left.
+struct Undo<'c>(&'c Connection);
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        // After a full disk or an I/O error SQLite may have undone everything by itself.
+        if !self.0.is_autocommit() {
+            drop(self.0.execute_batch("ROLLBACK"));
+        }
+    }
+}
+
+fn pause() -> Duration {
+    // Any spread will do; the clock's low digits differ between the processes that collided.
+    let nanos = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| u64::from(since.subsec_nanos()));
+    let spread = PAUSE_MS.end - PAUSE_MS.start;
+    let mixed = nanos.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(std::process::id());
+    Duration::from_millis(PAUSE_MS.start + (mixed >> 7) % spread)
+}

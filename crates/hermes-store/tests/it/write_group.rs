@@ -1,0 +1,126 @@
+//! Groups of writes: whole or absent, whoever else writes and whoever dies.
+
+use std::path::Path;
+use std::process::Command;
+
+use hermes_store::rusqlite::Connection;
+use hermes_store::{Database, Error, Integrity, Journal, OpenOptions, integrity_check};
+use pretty_assertions::assert_eq;
+
+use crate::{count, numbers};
+
+const CHILD: &str = "STORE_TEST_DATABASE";
+
+fn put(connection: &Connection, number: i64) -> Result<(), Error> {
+    connection
+        .execute("INSERT INTO numbers VALUES (?1, randomblob(500))", [number])
+        .map(drop)
+        .map_err(Error::sqlite("write to", Path::new("test")))
+}
+
+#[test]
+fn an_error_or_a_panic_undoes_everything() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut database = numbers(&path);
+    let failed = database.write(|connection| {
+        put(connection, 1)?;
+        put(connection, 1)
+    });
+    assert!(matches!(failed, Err(Error::Statement { .. })), "{failed:?}");
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        database.write(|connection| {
+            put(connection, 2)?;
+            assert!(connection.is_autocommit(), "in a transaction");
+            Ok::<_, Error>(())
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(count(&path), 0);
+    database.write(|connection| put(connection, 3)).unwrap();
+    assert_eq!(count(&path), 1);
+}
+
+#[test]
+fn a_read_sees_one_state_and_may_be_followed_by_a_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut database = numbers(&path);
+    let mut other = numbers(&path);
+    let seen = |connection: &Connection| -> i64 {
+        connection
+            .query_row("SELECT count(*) FROM numbers", [], |row| row.get(0))
+            .unwrap()
+    };
+    let (before, after) = database
+        .read(|connection| {
+            let before = seen(connection);
+            other.write(|connection| put(connection, 1))?;
+            Ok::<_, Error>((before, seen(connection)))
+        })
+        .unwrap();
+    assert_eq!((before, after), (0, 0));
+    database.write(|connection| put(connection, 2)).unwrap();
+    assert_eq!(count(&path), 2);
+}
+
+#[test]
+fn many_writers_all_get_their_turn() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    numbers(&path);
+    std::thread::scope(|scope| {
+        for writer in 0..8_i64 {
+            let path = &path;
+            scope.spawn(move || {
+                let options = OpenOptions {
+                    busy_timeout: std::time::Duration::from_mins(2),
+                    checkpoint_pages: Some(100),
+                    hardened: true,
+                    ..OpenOptions::default()
+                };
+                let mut database = Database::open(path, &options).unwrap();
+                assert_eq!(database.journal(), Journal::WriteAhead);
+                for number in 0..50 {
+                    database
+                        .write(|connection| put(connection, writer * 1000 + number))
+                        .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(count(&path), 400);
+    assert_eq!(integrity_check(&path).unwrap(), Integrity::Sound);
+}
+
+#[test]
+fn child() {
+    let Some(path) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let mut database = numbers(Path::new(&path));
+    hermes_fs::fault::arm(std::env::var("STORE_TEST_DIE_AT").unwrap().parse().unwrap());
+    database
+        .write(|connection| {
+            put(connection, 1)?;
+            put(connection, 2)
+        })
+        .unwrap();
+}
+
+#[test]
+fn killed_before_the_commit_nothing_is_there_and_after_it_everything() {
+    let dir = tempfile::tempdir().unwrap();
+    for (die_at, expected) in [(1, 0), (2, 2), (3, 2)] {
+        let path = dir.path().join(format!("{die_at}.db"));
+        numbers(&path);
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "write_group::child"])
+            .env(CHILD, &path)
+            .env("STORE_TEST_DIE_AT", die_at.to_string())
+            .status()
+            .unwrap();
+        assert_eq!(count(&path), expected, "killed at {die_at}");
+        assert_eq!(integrity_check(&path).unwrap(), Integrity::Sound);
+    }
+}
