@@ -18,7 +18,9 @@ pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,
 };
-pub use files::{FileLedger, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
+pub use files::{
+    FileLedger, Filesystem, HostFiles, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool,
+};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
-    CallContext, CrossProfile, FileLedger, FixedSession, PatchTool, ReadFileTool, Registry,
-    SearchFilesTool, WriteFileTool, WriteGuard,
+    CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, PatchTool,
+    ReadFileTool, Registry, SearchFilesTool, WriteFileTool, WriteGuard,
 };
 use serde_json::Value;
 
@@ -59,9 +59,12 @@ impl Stage {
                 variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
             }),
             child_home: root.join("home"),
-            hermes_homes: vec![root.join("hermes")],
-            write_guard: Arc::new(Fence {
-                forbidden: root.join("forbidden"),
+            filesystem: Filesystem::on_this_machine(HostFiles {
+                home: root.join("home"),
+                hermes_homes: vec![root.join("hermes")],
+                write_guard: Arc::new(Fence {
+                    forbidden: root.join("forbidden"),
+                }),
             }),
             redactor: Arc::new(Redactor::new([SECRET])),
             files: Arc::new(FileLedger::default()),

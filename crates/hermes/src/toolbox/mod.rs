@@ -21,9 +21,9 @@ use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings}
 use hermes_terminal::session::SessionKey;
 use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Mode, PatchTool, ProcessTool,
-    ReadFileTool, Registry, SearchFilesTool, Session, TerminalParts, TerminalSession, TerminalTool,
-    WriteFileTool,
+    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Filesystem, HostFiles, Mode, PatchTool,
+    ProcessTool, ReadFileTool, Registry, SearchFilesTool, Session, TerminalParts, TerminalSession,
+    TerminalTool, WriteFileTool,
 };
 
 pub(crate) use self::ending::Ending;
@@ -174,10 +174,13 @@ impl Toolbox {
         };
         CallContext {
             session_key: session_key.to_owned(),
-            write_guard: Arc::new(self.writes.in_directory(session.cwd())),
+            filesystem: Filesystem::on_this_machine(HostFiles {
+                home: self.environment.child_home(),
+                hermes_homes: self.hermes_homes.clone(),
+                write_guard: Arc::new(self.writes.in_directory(session.cwd())),
+            }),
             session: Arc::new(session),
             child_home: self.environment.child_home(),
-            hermes_homes: self.hermes_homes.clone(),
             redactor: Arc::clone(&self.redactor),
             files: Arc::clone(files),
             enabled_tools: Vec::new(),
