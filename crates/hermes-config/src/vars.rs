@@ -92,6 +92,8 @@ vars! {
     TERMINAL_SANDBOX_DIR;
     /// Overrides the setting `terminal.persistent_shell`.
     TERMINAL_PERSISTENT_SHELL;
+    /// Overrides the setting `terminal.persistent_shell` for the ssh backend.
+    TERMINAL_SSH_PERSISTENT;
     /// Overrides the setting `terminal.container_cpu`.
     TERMINAL_CONTAINER_CPU;
     /// Overrides the setting `terminal.container_memory`.
@@ -220,8 +222,16 @@ vars! {
     VISUAL;
     /// Any value: no colour.
     NO_COLOR;
+    /// Container engine to use: a path, or a name to look up on `PATH`.
+    HERMES_DOCKER_BINARY;
     /// Address of the Docker daemon, as for the docker program.
     DOCKER_HOST;
+    /// Named daemon of the docker program, as for itself.
+    DOCKER_CONTEXT;
+    /// Directory of the docker program's settings, as for itself.
+    DOCKER_CONFIG;
+    /// Address of the Podman service, as for the podman program.
+    CONTAINER_HOST;
     /// Set in Kubernetes pods: counts as a container.
     KUBERNETES_SERVICE_HOST;
     /// Where temporary files go, as in every Unix program.
