@@ -92,8 +92,6 @@ vars! {
     TERMINAL_SANDBOX_DIR;
     /// Overrides the setting `terminal.persistent_shell`.
     TERMINAL_PERSISTENT_SHELL;
-    /// Overrides the setting `terminal.persistent_shell` for the ssh backend.
-    TERMINAL_SSH_PERSISTENT;
     /// Overrides the setting `terminal.container_cpu`.
     TERMINAL_CONTAINER_CPU;
     /// Overrides the setting `terminal.container_memory`.
