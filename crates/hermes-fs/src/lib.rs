@@ -22,7 +22,7 @@ pub use confine::{UnsafePath, confined_relative, confined_relative_os, join_with
 pub use copy::{Copied, CopyFilter, Verdict, copy_file, copy_tree};
 pub use entry::{Entry, Kind, read_dir};
 pub use error::{Error, Result, describe};
-pub use lock::{FileLock, LockOptions};
+pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
     chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, remove_tree,
     rename, rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
