@@ -8,6 +8,8 @@
     reason = "a test kit fails by panicking, and looks at files and processes from outside"
 )]
 
+mod engine_image;
+mod fake_engine;
 mod home;
 mod kill;
 mod outcome;
@@ -16,6 +18,8 @@ mod running;
 mod tree;
 mod unprivileged;
 
+pub use engine_image::{EngineImage, RemoveContainers, engine};
+pub use fake_engine::{EngineCall, FakeEngine};
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};
 pub use outcome::Outcome;
