@@ -1,6 +1,7 @@
 //! Running an agent's commands: guards, sessions, background processes, here or elsewhere.
 
 pub mod background;
+pub mod docker;
 pub mod environment;
 pub mod guard;
 pub mod local;
