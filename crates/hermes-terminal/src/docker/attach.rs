@@ -90,7 +90,9 @@ fn is_meant_by_labels(host: &DockerHost, plan: &SandboxPlan, id: &str) -> bool {
         (labels::TASK_KEY, key.as_str()),
     ];
     let listed = host.engine.list(&filters).unwrap_or_default();
-    plan.identity.bound_directory.is_none() && listed.iter().any(|one| one.id == id)
+    // One list may have short ids and the other full ones.
+    let is_it = |one: &Listed| one.id.starts_with(id) || id.starts_with(&one.id);
+    plan.identity.bound_directory.is_none() && listed.iter().any(is_it)
 }
 
 fn use_candidate(
@@ -169,7 +171,7 @@ fn update_limits(host: &DockerHost, id: &str, arguments: &[String]) {
 }
 
 /// Brings a container to run.
-fn wake(host: &DockerHost, id: &str, name: String, state: State) -> Found {
+pub(super) fn wake(host: &DockerHost, id: &str, name: String, state: State) -> Found {
     let is_up = match state {
         State::Running => true,
         State::Created | State::Exited => succeeds(host, "start", id),

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::discovery::{WELL_KNOWN, find_engine};
 use super::engine_words::{engine_words, last_line};
 use super::error::{DockerError, Result};
+use super::socket::EngineSocket;
 use crate::environment::{Circumstances, LiveEnvironment};
 
 /// Docker Desktop on WSL2 is often slower than five seconds when cold.
@@ -67,6 +68,7 @@ pub struct Engine {
     program: PathBuf,
     environment: Arc<LiveEnvironment>,
     info: OnceLock<EngineInfo>,
+    socket: OnceLock<Option<EngineSocket>>,
 }
 
 impl Engine {
@@ -82,6 +84,7 @@ impl Engine {
             program,
             environment,
             info: OnceLock::new(),
+            socket: OnceLock::new(),
         })
     }
 
@@ -108,6 +111,12 @@ impl Engine {
             },
         );
         plan.with("HOME", builder.policy().child_home.real_home())
+    }
+
+    /// The engine's socket, where the program would use no other way.
+    pub(super) fn socket(&self) -> Option<&EngineSocket> {
+        let find = || EngineSocket::of(&self.program, &self.plan());
+        self.socket.get_or_init(find).as_ref()
     }
 
     /// All variables of the program.

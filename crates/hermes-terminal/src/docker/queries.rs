@@ -23,6 +23,13 @@ pub struct Listed {
 impl Engine {
     /// The containers with all these labels, in the engine's order.
     pub fn list(&self, filters: &[(&str, &str)]) -> Option<Vec<Listed>> {
+        let quick = self.socket().and_then(|socket| socket.list(filters));
+        quick
+            .map(|found| found.into_iter().map(listed).collect())
+            .or_else(|| self.list_by_program(filters))
+    }
+
+    fn list_by_program(&self, filters: &[(&str, &str)]) -> Option<Vec<Listed>> {
         let mut args = vec!["ps".to_owned(), "-a".to_owned()];
         for (name, value) in filters {
             let filter = if value.is_empty() {
@@ -49,12 +56,25 @@ impl Engine {
 
     /// What these containers are; those that are gone are left out. `None` if nothing can be read.
     pub fn inspect<S: AsRef<str>>(&self, references: &[S]) -> Option<Vec<ContainerFacts>> {
+        let quick = self.socket().and_then(|socket| {
+            let look = |one: &S| ContainerFacts::read(&socket.inspect(one.as_ref())?);
+            references.iter().map(look).collect::<Option<Vec<_>>>()
+        });
+        quick.or_else(|| self.inspect_by_program(references))
+    }
+
+    fn inspect_by_program<S: AsRef<str>>(&self, references: &[S]) -> Option<Vec<ContainerFacts>> {
         let mut args = vec!["inspect".to_owned()];
         args.extend(references.iter().map(|one| one.as_ref().to_owned()));
         // With some of them gone the call fails and still prints the others.
         let answer = self.ask(&args, LOOK_LIMIT).ok()?;
         ContainerFacts::read_all(&answer.stdout)
     }
+}
+
+fn listed((id, state): (String, String)) -> Listed {
+    let state = State::parse(&state);
+    Listed { id, state }
 }
 
 /// Lines without a tab are something else the engine had to say.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::attach::{Found, probe};
+use super::attach::{Found, probe, wake};
 use super::create::{Made, make};
 use super::diagnose::diagnose;
 use super::error::Result;
@@ -60,6 +60,8 @@ pub struct DockerSandbox {
 #[derive(Default)]
 struct Progress {
     container: Option<Container>,
+    /// The container that was in use until it was found to be gone, stopped or paused.
+    lost: Option<Container>,
     plan: Option<SandboxPlan>,
     /// Whether someone is finding or making the container.
     is_busy: bool,
@@ -147,6 +149,23 @@ impl DockerSandbox {
         leaving.is_none_or(|leaving| leaving.wait(limit))
     }
 
+    /// A container of this process alone that was only paused. One that ended is given up; those that
+    /// are shared are found by their labels.
+    fn revived(&self, plan: &SandboxPlan, lost: Container) -> Option<Container> {
+        if plan.is_shared {
+            return None;
+        }
+        let facts = self.host.engine.inspect(&[&lost.id]).unwrap_or_default();
+        if let Some(facts) = facts.first()
+            && facts.state() == State::Paused
+            && wake(&self.host, &facts.id, facts.name.clone(), State::Paused) != Found::Unusable
+        {
+            return Some(lost);
+        }
+        teardown::begin(&self.host, &lost.id);
+        None
+    }
+
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,7 +174,11 @@ impl DockerSandbox {
     fn obtain(&self) -> Result<(SandboxPlan, Container)> {
         let plan = self.host.plan(&self.request)?;
         self.host.tell(&plan);
-        let container = find_or_make(&self.host, &plan)?;
+        let lost = self.lock().lost.take();
+        let container = match lost.and_then(|lost| self.revived(&plan, lost)) {
+            Some(revived) => revived,
+            None => find_or_make(&self.host, &plan)?,
+        };
         hermes_fs::create_dir_all(&plan.sandbox_directory, 0o700)?;
         self.usage.hold();
         self.usage.touch();
@@ -202,6 +225,12 @@ fn is_leaving(host: &DockerHost, name: &str) -> bool {
     let facts = host.engine.inspect(&[name]).unwrap_or_default();
     // Gone by now is as good: the name is free.
     facts.is_empty() || facts.iter().any(|facts| facts.state() == State::Leaving)
+}
+
+impl Drop for DockerSandbox {
+    fn drop(&mut self) {
+        self.cleanup(Removal::AsConfigured);
+    }
 }
 
 impl Transport for DockerSandbox {
@@ -281,7 +310,7 @@ impl Transport for DockerSandbox {
             let mut state = self.lock();
             // Unless someone has found or made another one meanwhile.
             if state.container == container {
-                state.container = None;
+                state.lost = state.container.take();
             }
         }
         trouble
