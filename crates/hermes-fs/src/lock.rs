@@ -149,3 +149,36 @@ fn open_lock_file(path: &Path, mode: u32) -> Result<File> {
         .open(path)
         .map_err(Error::io("open the lock", path))
 }
+
+/// A lock that several processes hold at once and that keeps [`FileLock`]s out.
+#[derive(Debug)]
+pub struct SharedLock {
+    _file: File,
+}
+
+impl SharedLock {
+    /// Takes the lock without waiting; `None` if someone holds it alone.
+    pub fn acquire(path: &Path, mode: u32) -> Result<Option<Self>> {
+        let file = open_lock_file(path, mode)?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(Error::io("lock", path)(source)),
+        }
+    }
+
+    /// Whether some process holds the lock, shared or alone. Never creates, writes or removes
+    /// anything.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        let file = match crate::open(path) {
+            Ok(file) => file,
+            Err(error) if error.is_not_found() => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(source)) => Err(Error::io("probe the lock", path)(source)),
+        }
+    }
+}

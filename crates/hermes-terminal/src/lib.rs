@@ -2,6 +2,7 @@
 
 pub mod background;
 pub mod carried_files;
+pub mod docker;
 pub mod environment;
 pub mod guard;
 pub mod local;

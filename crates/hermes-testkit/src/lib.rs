@@ -9,6 +9,8 @@
 )]
 
 mod at_terminal;
+mod engine_image;
+mod fake_engine;
 mod home;
 mod kill;
 mod outcome;
@@ -19,6 +21,8 @@ mod tree;
 mod unprivileged;
 
 pub use at_terminal::AtTerminal;
+pub use engine_image::{EngineImage, RemoveContainers, engine};
+pub use fake_engine::{EngineCall, FakeEngine};
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};
 pub use outcome::Outcome;

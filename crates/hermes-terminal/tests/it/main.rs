@@ -7,9 +7,12 @@
 
 mod background;
 mod crash;
+mod docker_create;
+mod docker_world;
 mod foreground;
 mod killing;
 mod output;
+mod real_docker_life;
 mod sessions;
 mod surroundings;
 mod world;
