@@ -29,7 +29,7 @@ fn random(seed: &RandomState, what: (u64, &str), limit: u64) -> u64 {
 fn command(seed: &RandomState, n: u64) -> (String, Option<i64>) {
     let code = i64::try_from(random(seed, (n, "code"), 100)).unwrap();
     let (work, ends) = match random(seed, (n, "kind"), 8) {
-        0 | 1 | 2 => ("true", true),
+        0..=2 => ("true", true),
         3 => ("sleep 300", false),
         4 => ("setsid sleep 300 & wait", false),
         5 => ("(setsid sh -c '(setsid sleep 300 &)'); sleep 300", false),
