@@ -260,8 +260,11 @@ fn reachable(program: &Path, directory: &Path) -> PathBuf {
     let copy = directory.join("bin").join(program.file_name().unwrap());
     if !copy.exists() {
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        if std::fs::hard_link(program, &copy).is_err() {
-            std::fs::copy(program, &copy).unwrap();
+        match std::fs::hard_link(program, &copy) {
+            Ok(()) => {}
+            // Another thread was faster; a copy would go through its link into the program itself.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(_) => drop(std::fs::copy(program, &copy).unwrap()),
         }
         std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
     }

@@ -20,6 +20,7 @@ mod tool;
 mod watch;
 
 pub(crate) use guard_process::Guard;
+pub use guard_process::Guarded;
 pub use kill::Killed;
 pub(crate) use launch::{StartRequest, start_from_tool};
 pub use notice::{EndReason, Ending, Notice, NoticeKind};

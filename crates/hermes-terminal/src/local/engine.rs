@@ -79,6 +79,7 @@ impl ShellRun<'_> {
     /// Starts the shell and passes its output on until it has ended. An error means that nothing
     /// was run.
     pub(crate) fn run(&self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+        let guarded = self.guard.and_then(|guard| guard.look_after(self.mark));
         let (child, pipes) = self.start()?;
         let tree = ProcessTree {
             leader: child.pid(),
@@ -86,7 +87,9 @@ impl ShellRun<'_> {
             mark: self.mark.to_owned(),
             leader_is_ours: true,
         };
-        let _guarded = self.guard.and_then(|guard| guard.look_after(&tree));
+        if let Some(guarded) = &guarded {
+            guarded.has_started(&tree);
+        }
         let watch = Watch {
             run: self,
             child,

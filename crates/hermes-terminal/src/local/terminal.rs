@@ -11,7 +11,7 @@ use hermes_secret::Redactor;
 use super::context::{SpawnRequest, ToolContext};
 use super::settings::TerminalSettings;
 use super::shell::ShellFinder;
-use crate::background::{Guard, Registry};
+use crate::background::{Guard, Guarded, Registry};
 use crate::output::remove_old_outputs;
 use crate::session::{Sessions, remove_leftover_snapshots};
 
@@ -102,6 +102,12 @@ impl Terminal {
     pub(crate) fn count_in(&self) -> Counted<'_> {
         self.running.change(|count| count.saturating_add(1));
         Counted(&self.running)
+    }
+
+    /// Ends everything that carries this value of `HERMES_EXEC_ID` (16 hexadecimal digits) should we be
+    /// killed, for as long as the answer lives. For programs that are not started as commands.
+    pub fn look_after(&self, mark: &str) -> Option<Guarded<'_>> {
+        self.guard()?.look_after(mark)
     }
 
     /// The process that ends our commands should we be killed. Without one they run all the same.

@@ -104,7 +104,7 @@ pub(super) fn wait(
         Some(ending) => {
             // First the calls: a command of the script must not outlive it.
             watch.server.close();
-            child.kill_tree(&watch.stage.rpc.mark(), TERM_GRACE)?;
+            child.kill_tree(&watch.stage.rpc.mark, TERM_GRACE)?;
             ending
         }
     };

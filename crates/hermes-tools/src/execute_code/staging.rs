@@ -39,6 +39,9 @@ impl ScriptStage {
                 .map_err(|error| format!("could not write {}: {error}", path.display()))?;
         }
         let secret = random(TOKEN_BYTES)?;
+        let number = random(8)?
+            .iter()
+            .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
         let socket = directory
             .path()
             .join(format!("{}.sock", base64url(&random(6)?)));
@@ -53,6 +56,7 @@ impl ScriptStage {
             rpc: RpcEnv {
                 socket,
                 token: base64url(&secret),
+                mark: format!("{number:016x}"),
             },
             directory,
         })

@@ -142,6 +142,7 @@ impl ExecuteCodeTool {
             context: context_of_script(context)?,
         });
         let mut warnings = Vec::new();
+        let _looked_after = self.environment.look_after(&stage.rpc.mark);
         let child = spawn_script(&PipedSpec {
             program: interpreter,
             args: self.arguments_for(&stage),

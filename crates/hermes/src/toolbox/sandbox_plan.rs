@@ -37,4 +37,9 @@ impl SandboxEnv for SandboxPlan {
         }
         variables.into_iter().collect()
     }
+
+    fn look_after<'a>(&'a self, mark: &str) -> Option<Box<dyn Send + 'a>> {
+        let guarded = self.terminal.look_after(mark)?;
+        Some(Box::new(guarded))
+    }
 }

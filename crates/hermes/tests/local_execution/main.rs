@@ -22,6 +22,7 @@ mod scripts;
 mod sessions;
 mod settings;
 mod spawn_paths;
+mod storm;
 mod sudo;
 mod talk;
 
