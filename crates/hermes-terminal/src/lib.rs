@@ -8,3 +8,4 @@ pub mod local;
 pub mod output;
 pub mod remote;
 pub mod session;
+pub mod ssh;
