@@ -53,18 +53,9 @@ impl FileLock {
         })
     }
 
-    /// Whether some process holds the lock. Never creates, writes or removes anything.
+    /// Whether some process holds the lock alone. Never creates, writes or removes anything.
     pub fn is_held(path: &Path) -> Result<bool> {
-        let file = match crate::open(path) {
-            Ok(file) => file,
-            Err(error) if error.is_not_found() => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        match file.try_lock_shared() {
-            Ok(()) => Ok(false),
-            Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(source)) => Err(Error::io("probe the lock", path)(source)),
-        }
+        is_refused(path, File::try_lock_shared)
     }
 
     /// The lock file.
@@ -105,9 +96,32 @@ impl SharedLock {
         }
     }
 
+    /// Whether some process holds the lock, shared or alone. Never creates, writes or removes
+    /// anything.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        is_refused(path, File::try_lock)
+    }
+
     /// The lock file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Whether the file is there and the lock cannot be had now; a lock that is had is given back.
+fn is_refused(
+    path: &Path,
+    attempt: impl Fn(&File) -> std::result::Result<(), TryLockError>,
+) -> Result<bool> {
+    let file = match crate::open(path) {
+        Ok(file) => file,
+        Err(error) if error.is_not_found() => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match attempt(&file) {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(source)) => Err(Error::io("probe the lock", path)(source)),
     }
 }
 
@@ -148,37 +162,4 @@ fn open_lock_file(path: &Path, mode: u32) -> Result<File> {
         .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(Error::io("open the lock", path))
-}
-
-/// A lock that several processes hold at once and that keeps [`FileLock`]s out.
-#[derive(Debug)]
-pub struct SharedLock {
-    _file: File,
-}
-
-impl SharedLock {
-    /// Takes the lock without waiting; `None` if someone holds it alone.
-    pub fn acquire(path: &Path, mode: u32) -> Result<Option<Self>> {
-        let file = open_lock_file(path, mode)?;
-        match file.try_lock_shared() {
-            Ok(()) => Ok(Some(Self { _file: file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(source)) => Err(Error::io("lock", path)(source)),
-        }
-    }
-
-    /// Whether some process holds the lock, shared or alone. Never creates, writes or removes
-    /// anything.
-    pub fn is_held(path: &Path) -> Result<bool> {
-        let file = match crate::open(path) {
-            Ok(file) => file,
-            Err(error) if error.is_not_found() => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        match file.try_lock() {
-            Ok(()) => Ok(false),
-            Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(source)) => Err(Error::io("probe the lock", path)(source)),
-        }
-    }
 }

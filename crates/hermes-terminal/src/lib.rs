@@ -9,4 +9,5 @@ pub mod local;
 pub mod output;
 pub mod remote;
 pub mod session;
+pub mod ssh;
 pub mod sudo;

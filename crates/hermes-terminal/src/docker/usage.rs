@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use hermes_fs::SharedLock;
+use hermes_fs::{LockOptions, SharedLock};
 use jiff::Timestamp;
 
 /// A use within this time of the last one is not written down.
@@ -48,8 +48,12 @@ impl Usage {
     pub(super) fn hold(&self) {
         let mut hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner);
         if hold.is_none() {
-            match SharedLock::acquire(&lock_file(&self.directory), 0o600) {
-                Ok(lock) => *hold = lock,
+            let options = LockOptions {
+                timeout: Duration::ZERO,
+                ..LockOptions::new("the sandbox")
+            };
+            match SharedLock::acquire(&lock_file(&self.directory), &options) {
+                Ok(lock) => *hold = Some(lock),
                 Err(error) => tracing::debug!(%error, "the sandbox cannot be held"),
             }
         }

@@ -8,7 +8,7 @@ pub(crate) mod foreground;
 mod login;
 pub(crate) mod memory;
 pub(crate) mod polling;
-mod quoting;
+pub(crate) mod quoting;
 pub(crate) mod random_id;
 mod report;
 pub(crate) mod script;
