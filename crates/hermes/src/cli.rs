@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Import(commands::import::Args),
     /// Run a command as an agent's terminal would
     Exec(commands::exec::Args),
+    /// Manage the containers in which agents work
+    Sandbox(commands::sandbox::Args),
     /// List and call the tools of agents
     Tools(commands::tools::Args),
     /// Print a completion script for a shell

@@ -231,6 +231,18 @@ impl From<hermes_home::Error> for CommandError {
     }
 }
 
+impl From<hermes_terminal::docker::DockerError> for CommandError {
+    fn from(error: hermes_terminal::docker::DockerError) -> Self {
+        let kind = if error.is_missing_part() {
+            Kind::Environment
+        } else {
+            Kind::User
+        };
+        let hint = error.hint();
+        Self::new(kind, error.to_string()).maybe_hint(hint)
+    }
+}
+
 impl From<std::io::Error> for CommandError {
     /// Only writing to the terminal or pipe gives a bare I/O error.
     fn from(error: std::io::Error) -> Self {

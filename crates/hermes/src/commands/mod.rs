@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod internal;
 pub(crate) mod logs;
 pub(crate) mod profile;
+pub(crate) mod sandbox;
 pub(crate) mod status;
 pub(crate) mod tools;
 pub(crate) mod version;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Backup(args) => backup::run(&args, context),
         Command::Import(args) => import::run(&args, context),
         Command::Exec(args) => exec::run(&args, context),
+        Command::Sandbox(args) => sandbox::run(&args, context),
         Command::Tools(args) => tools::run(&args, context),
         Command::Completion(args) => completion::run(&args, context),
         Command::Version => version::run(context),

@@ -1,0 +1,44 @@
+//! Where commands run under the settings in effect: which backend, and what it needs to know.
+//!
+//! A backend that is not available is an error. Nothing here ever falls back to this machine.
+
+mod containers;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+pub(crate) use self::containers::docker_host;
+
+/// Names the settings accept.
+const KNOWN: [&str; 6] = ["local", "docker", "ssh", "singularity", "modal", "daytona"];
+
+/// A place for commands that this build has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// This machine.
+    Local,
+    /// A container.
+    Docker,
+    /// Another machine.
+    Ssh,
+}
+
+impl Backend {
+    /// The one named on the command line, else the one of the settings.
+    pub(crate) fn chosen(context: &Context, named: Option<&str>) -> Result<Self> {
+        let configured = context.config().text("terminal.backend");
+        match named.unwrap_or(configured).trim() {
+            "" | "local" => Ok(Self::Local),
+            "docker" => Ok(Self::Docker),
+            "ssh" => Ok(Self::Ssh),
+            other if KNOWN.contains(&other) => Err(CommandError::environment(format!(
+                "backend '{other}' is not available in this build; nothing was run"
+            ))
+            .hint("`hermes config set terminal.backend local` runs commands on this machine")),
+            other => Err(CommandError::user(format!(
+                "there is no terminal backend '{other}'; nothing was run"
+            ))
+            .hint(format!("the backends are {}", KNOWN.join(", ")))),
+        }
+    }
+}
