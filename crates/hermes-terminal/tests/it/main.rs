@@ -1,4 +1,4 @@
-//! The local backend with real shells.
+//! Real shells, here and elsewhere.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -10,6 +10,7 @@ mod crash;
 mod foreground;
 mod killing;
 mod output;
+mod remote;
 mod sessions;
 mod surroundings;
 mod world;
