@@ -156,6 +156,7 @@ fn foreground_fields(command: &str, result: ForegroundResult, context: &ToolCont
             "cwd_note",
             result.cwd_note.map(|text| redact(context, &text)),
         )
+        .with_some("shell_note", result.shell_note)
         .with_some(
             "full_output_path",
             result.full_output.map(|path| path.display().to_string()),

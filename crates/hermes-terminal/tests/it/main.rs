@@ -1,4 +1,4 @@
-//! The local backend with real shells.
+//! Real shells, here and elsewhere.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -13,6 +13,7 @@ mod foreground;
 mod killing;
 mod output;
 mod real_docker_life;
+mod remote;
 mod sessions;
 mod surroundings;
 mod world;

@@ -1,0 +1,265 @@
+//! Places to run commands in.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hermes_secret::SecretString;
+use hermes_terminal::remote::{
+    Launch, RemoteSettings, RemoteTerminal, SessionVariable, Transport, TransportError, Trouble,
+};
+
+use crate::world::World;
+
+/// How shells are started, and what is counted about it.
+pub(crate) struct TestPlace {
+    pub(crate) kind: Kind,
+    pub(crate) home: tempfile::TempDir,
+    pub(crate) launches: AtomicUsize,
+    pub(crate) ensured: AtomicUsize,
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
+}
+
+pub(crate) enum Kind {
+    /// A child of this machine.
+    Child,
+    /// The same, with nothing but busybox on its path.
+    Busybox(tempfile::TempDir),
+    /// A container.
+    Docker(Container),
+}
+
+impl Transport for TestPlace {
+    fn ensure(&self) -> Result<(), TransportError> {
+        self.ensured.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn launch(&self, argv: &[&str]) -> Result<Launch, TransportError> {
+        self.launches.fetch_add(1, Ordering::SeqCst);
+        let mut args: Vec<OsString> = Vec::new();
+        let (program, path): (PathBuf, OsString) = match &self.kind {
+            Kind::Child => {
+                args.extend(["-c", "exec \"$@\"", "sh"].map(OsString::from));
+                ("/bin/sh".into(), "/usr/local/bin:/usr/bin:/bin".into())
+            }
+            Kind::Busybox(applets) => {
+                args.extend(["sh", "-c", "exec \"$@\"", "sh"].map(OsString::from));
+                ("/usr/bin/busybox".into(), applets.path().into())
+            }
+            Kind::Docker(container) => {
+                args.extend(["exec", "-i", &container.name].map(OsString::from));
+                ("/usr/bin/docker".into(), "/usr/bin:/bin".into())
+            }
+        };
+        args.extend(argv.iter().map(OsString::from));
+        Ok(Launch {
+            program,
+            args,
+            variables: vec![
+                ("PATH".into(), path),
+                ("HOME".into(), self.home.path().into()),
+                ("LANG".into(), "C.UTF-8".into()),
+            ],
+        })
+    }
+
+    fn diagnose(&self, exit_code: Option<i32>, stderr: &str) -> Trouble {
+        if stderr.contains("No such container") || stderr.contains("is not running") {
+            return Trouble::Gone;
+        }
+        Trouble::Final(TransportError {
+            message: format!("the client ended with {exit_code:?}: {}", stderr.trim()),
+            hint: None,
+            is_missing_part: true,
+        })
+    }
+
+    fn before_command(&self) -> Result<(), TransportError> {
+        Ok(())
+    }
+
+    fn session_variables(&self) -> Vec<SessionVariable> {
+        self.variables
+            .iter()
+            .map(|(name, value)| SessionVariable {
+                name: (*name).to_owned(),
+                value: SecretString::from((*value).to_owned()),
+            })
+            .collect()
+    }
+
+    fn start_directory(&self) -> PathBuf {
+        "~".into()
+    }
+
+    fn describe(&self) -> String {
+        match &self.kind {
+            Kind::Child | Kind::Busybox(_) => "user@here".to_owned(),
+            Kind::Docker(container) => format!("container {}", container.name),
+        }
+    }
+}
+
+/// A container that is removed with this value.
+pub(crate) struct Container {
+    pub(crate) name: String,
+}
+
+impl Container {
+    pub(crate) fn run(options: &[&str]) -> Self {
+        let name = format!(
+            "hermes-test-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::SeqCst)
+        );
+        let output = Command::new("docker")
+            .args(["run", "-d", "--init", "--name", &name])
+            .args(options)
+            .args(["hermes-test-debian", "sleep", "infinity"])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "no container of the image hermes-test-debian: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Self { name }
+    }
+
+    /// What a program prints in it.
+    pub(crate) fn output(&self, argv: &[&str]) -> String {
+        let output = Command::new("docker")
+            .args(["exec", &self.name])
+            .args(argv)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        drop(
+            Command::new("docker")
+                .args(["rm", "-f", &self.name])
+                .output(),
+        );
+    }
+}
+
+/// A Hermes and the place its commands run in.
+pub(crate) struct Elsewhere {
+    pub(crate) world: World,
+    pub(crate) remote: Arc<RemoteTerminal>,
+    pub(crate) place: Arc<TestPlace>,
+    /// A directory there for the test to write to.
+    pub(crate) scratch: String,
+}
+
+impl Elsewhere {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self::with(kind, RemoteSettings::default(), &[])
+    }
+
+    pub(crate) fn with(
+        kind: Kind,
+        settings: RemoteSettings,
+        variables: &[(&'static str, &'static str)],
+    ) -> Self {
+        let place = Arc::new(TestPlace {
+            kind,
+            home: tempfile::tempdir().unwrap(),
+            launches: AtomicUsize::new(0),
+            ensured: AtomicUsize::new(0),
+            variables: variables.to_vec(),
+        });
+        let remote = Arc::new(RemoteTerminal::new(place.clone(), settings));
+        let world = World::elsewhere(Arc::clone(&remote));
+        let scratch = match &place.kind {
+            Kind::Child | Kind::Busybox(_) => place.home.path().canonicalize().unwrap(),
+            Kind::Docker(_) => PathBuf::from("/root"),
+        };
+        Self {
+            world,
+            remote,
+            scratch: scratch.to_str().unwrap().to_owned(),
+            place,
+        }
+    }
+
+    /// The text of a file there; empty if it is not there.
+    pub(crate) fn file(&self, path: &str) -> String {
+        match &self.place.kind {
+            Kind::Child | Kind::Busybox(_) => std::fs::read_to_string(path).unwrap_or_default(),
+            Kind::Docker(container) => container.output(&["cat", path]),
+        }
+    }
+
+    /// Whether a process with this text in its command line runs there.
+    pub(crate) fn is_running(&self, text: &str) -> bool {
+        let list = match &self.place.kind {
+            Kind::Child | Kind::Busybox(_) => {
+                let output = Command::new("ps")
+                    .args(["-eo", "stat,args"])
+                    .output()
+                    .unwrap();
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            }
+            Kind::Docker(container) => {
+                let output = Command::new("docker")
+                    .args(["top", &container.name, "-eo", "pid,stat,args"])
+                    .output()
+                    .unwrap();
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            }
+        };
+        list.lines().any(|line| {
+            line.contains(text) && !line.contains("defunct") && !line.trim_start().starts_with('Z')
+        })
+    }
+
+    pub(crate) fn launches(&self) -> usize {
+        self.place.launches.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn container(&self) -> &Container {
+        match &self.place.kind {
+            Kind::Docker(container) => container,
+            Kind::Child | Kind::Busybox(_) => panic!("not a container"),
+        }
+    }
+}
+
+/// Bash, as a child of this machine.
+pub(crate) fn bash() -> Elsewhere {
+    Elsewhere::new(Kind::Child)
+}
+
+/// Bash in a container.
+pub(crate) fn docker() -> Elsewhere {
+    Elsewhere::new(Kind::Docker(Container::run(&[])))
+}
+
+/// Busybox and nothing else.
+pub(crate) fn busybox() -> Elsewhere {
+    Elsewhere::new(Kind::Busybox(applets(&[])))
+}
+
+/// A directory with the programs of busybox, without some.
+pub(crate) fn applets(without: &[&str]) -> tempfile::TempDir {
+    let applets = tempfile::tempdir().unwrap();
+    let installed = Command::new("/usr/bin/busybox")
+        .args([Path::new("--install"), Path::new("-s"), applets.path()])
+        .status()
+        .unwrap();
+    assert!(installed.success());
+    for name in without {
+        std::fs::remove_file(applets.path().join(name)).unwrap();
+    }
+    applets
+}

@@ -1,0 +1,1 @@
+//! Clients that die, streams that make no sense, places that are gone.
