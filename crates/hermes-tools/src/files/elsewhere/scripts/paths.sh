@@ -9,7 +9,7 @@ refuse() {
 
 # Sets $real to the absolute path $1 with every link followed, down to a part that does not exist yet.
 resolve() {
-  at=$1 rest= links=0
+  at=$1 rest= up=0 links=0
   while :; do
     if [ -h "$at" ]; then
       links=$((links + 1))
@@ -22,6 +22,9 @@ resolve() {
         *) at=${at%/*}/$link ;;
       esac
     elif [ -d "$at" ]; then
+      while [ "$up" -gt 0 ]; do
+        at=$at/.. up=$((up - 1))
+      done
       real=$(cd -P "$at" && pwd -P && echo x) || refuse denied
       real=${real%?x}
       [ "$real" != / ] || real=
@@ -29,8 +32,14 @@ resolve() {
       [ -n "$real" ] || real=/
       return 0
     else
+      name=${at##*/}
       [ -z "$rest" ] || [ ! -e "$at" ] || refuse inside
-      rest=/${at##*/}$rest
+      case $name in
+        '' | .) ;;
+        # Of what is not there only the names can say where this leads.
+        ..) up=$((up + 1)) ;;
+        *) if [ "$up" -gt 0 ]; then up=$((up - 1)); else rest=/$name$rest; fi ;;
+      esac
       at=${at%/*}
       [ -n "$at" ] || at=/
     fi
