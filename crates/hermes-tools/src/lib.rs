@@ -6,6 +6,8 @@ mod argument;
 mod context;
 mod execute_code;
 mod files;
+mod place;
+mod random;
 mod registry;
 mod result_cap;
 mod symptom_hint;
@@ -19,8 +21,10 @@ pub use execute_code::{
     ScriptGate, ScriptVerdict, UnattendedScripts,
 };
 pub use files::{
-    FileLedger, Filesystem, HostFiles, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool,
+    FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
+    WriteFileTool, WriteRules,
 };
+pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};

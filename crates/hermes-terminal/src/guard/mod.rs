@@ -33,7 +33,9 @@ pub use settings::{ApprovalMode, GuardSettings, Unattended};
 pub use sudo::{SudoRewrite, SudoUse, sudo_uses, with_password_from_stdin};
 pub use syntax::MAX_COMMAND_CHARS;
 pub use verdict::{Status, Verdict};
-pub use write_guard::{WriteContext, WriteRefusal, check_write, parse_safe_roots};
+pub use write_guard::{
+    WriteContext, WriteRefusal, check_write, check_write_by_text, parse_safe_roots,
+};
 
 use syntax::Analysis;
 

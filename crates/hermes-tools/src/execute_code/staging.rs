@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use hermes_fs::{Staging, set_mode};
 
 use super::settings::RpcEnv;
+use crate::random::random;
 
 /// Room in a socket address on the strictest system, the final NUL not counted.
 const MAX_SOCKET_PATH: usize = 103;
@@ -81,19 +82,6 @@ pub(super) fn sweep(temp_dir: &Path) {
     hermes_telemetry::best_effort("remove left-over script directories", || {
         Staging::sweep(temp_dir, NAME)
     });
-}
-
-fn random(count: usize) -> Result<Vec<u8>, String> {
-    let mut bytes = vec![0; count];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty()) {
-            Ok(more) => filled += more,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(format!("the system gave no random bytes: {errno}")),
-        }
-    }
-    Ok(bytes)
 }
 
 /// Base64 with the alphabet of URLs, without padding (RFC 4648 §5).

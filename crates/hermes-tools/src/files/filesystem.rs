@@ -6,11 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::elsewhere::PlaceFiles;
 use super::host::HostFiles;
 use super::ledger::Stamp;
 use super::page::{Data, Lines, PageWanted};
 use super::search::{Found, Query};
 use crate::context::{CallContext, CrossProfile};
+use crate::place::Place;
 
 /// The files a session works with. A cheap handle; clones mean the same files.
 #[derive(Clone)]
@@ -19,6 +21,11 @@ pub struct Filesystem(Arc<dyn FileOperations>);
 impl Filesystem {
     /// The files of this machine.
     pub fn on_this_machine(files: HostFiles) -> Self {
+        Self(Arc::new(files))
+    }
+
+    /// The files of another place.
+    pub fn in_place(files: PlaceFiles) -> Self {
         Self(Arc::new(files))
     }
 
@@ -39,6 +46,9 @@ impl std::fmt::Debug for Filesystem {
 pub(crate) trait FileOperations: Send + Sync {
     /// Where the files are, in words.
     fn describe(&self) -> String;
+
+    /// The place they are in, unless it is this machine. Scripts run where the files are.
+    fn place(&self) -> Option<Arc<dyn Place>>;
 
     /// The directory `~` stands for.
     fn home(&self, context: &CallContext) -> Result<PathBuf, String>;

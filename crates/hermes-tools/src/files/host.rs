@@ -10,6 +10,7 @@ use super::ledger::Stamp;
 use super::page::{Data, Lines, PageWanted, SNIFFED_BYTES};
 use super::search::{Found, Query, walk_and_search};
 use crate::context::{CallContext, WriteGuard};
+use crate::place::Place;
 
 /// The files of this machine, as the user of this process sees them.
 #[derive(Clone)]
@@ -31,6 +32,10 @@ impl HostFiles {
 impl FileOperations for HostFiles {
     fn describe(&self) -> String {
         "this machine".to_owned()
+    }
+
+    fn place(&self) -> Option<Arc<dyn Place>> {
+        None
     }
 
     fn home(&self, _: &CallContext) -> Result<PathBuf, String> {

@@ -1,6 +1,7 @@
 //! Reading, writing, editing and finding files.
 
 mod credential_stores;
+mod elsewhere;
 mod filesystem;
 mod host;
 mod ledger;
@@ -12,6 +13,7 @@ mod search;
 mod text_file;
 mod write;
 
+pub use elsewhere::{PlaceFiles, WriteRules};
 pub use filesystem::Filesystem;
 pub use host::HostFiles;
 pub use ledger::FileLedger;

@@ -6,9 +6,13 @@
     reason = "tests look at files directly"
 )]
 
+mod elsewhere_edits;
+mod elsewhere_reads;
+mod elsewhere_search;
 mod execute_code;
 mod interpreter;
 mod patch;
+mod places;
 mod read;
 mod registry;
 mod rpc;

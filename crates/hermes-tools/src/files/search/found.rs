@@ -34,6 +34,17 @@ impl Found {
         "The search took too long; narrow it with path or file_glob.";
     /// The same, because enough was found.
     pub(crate) const TOO_MANY: &'static str = "There are more results than are counted.";
+
+    /// Takes a line if it can be shown; a match counts in any case. Of the matches `keep` are wanted.
+    pub(crate) fn push(&mut self, line: Line, keep: usize) {
+        if line.is_match {
+            self.total += 1;
+        }
+        // One more than wanted, so that the page ends before the context of the next match.
+        if self.total <= keep.saturating_add(1) {
+            self.matches.push(line);
+        }
+    }
 }
 
 /// A line of a result.

@@ -6,8 +6,8 @@ mod report;
 mod tool;
 mod walk;
 
-pub(super) use found::Found;
-pub(super) use query::Query;
-pub(super) use walk::walk_and_search;
+pub(super) use found::{Found, Line, MAX_COUNTED, shown_text};
+pub(super) use query::{Contents, NameGlob, Query, What};
+pub(super) use walk::{PATIENCE, walk_and_search};
 
 pub use tool::SearchFilesTool;

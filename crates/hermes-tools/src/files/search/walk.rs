@@ -140,15 +140,13 @@ struct Collector<'a> {
 
 impl Collector<'_> {
     fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
-        // One more than wanted, so that the page ends before the context of the next match.
-        if self.found.total <= self.keep.saturating_add(1) {
-            self.found.matches.push(Line {
-                path: self.path.to_owned(),
-                number: number.unwrap_or(0),
-                text: shown_text(bytes),
-                is_match,
-            });
-        }
+        let line = Line {
+            path: self.path.to_owned(),
+            number: number.unwrap_or(0),
+            text: shown_text(bytes),
+            is_match,
+        };
+        self.found.push(line, self.keep);
     }
 }
 
@@ -156,7 +154,6 @@ impl Sink for Collector<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> std::io::Result<bool> {
-        self.found.total += 1;
         self.push(found.line_number(), found.bytes(), true);
         Ok(self.found.total < MAX_COUNTED)
     }

@@ -1,0 +1,178 @@
+//! Places that are real shells on this machine, with the programs of different systems.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hermes_tools::{Job, Place, Ran};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Which programs a place has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Programs {
+    /// Those of a usual Linux: bash and GNU tools.
+    Gnu,
+    /// The same with ripgrep.
+    Ripgrep,
+    /// One small program for all, as in the smallest images.
+    Busybox,
+}
+
+impl Programs {
+    pub(crate) const ALL: [Self; 3] = [Self::Gnu, Self::Ripgrep, Self::Busybox];
+}
+
+/// What scripts may use of this machine.
+const GNU: &[&str] = &[
+    "sh", "bash", "cat", "head", "tail", "cut", "od", "tr", "wc", "stat", "find", "grep", "sort",
+    "xargs", "readlink", "mkdir", "chmod", "chown", "mv", "rm", "sync", "sleep", "id", "env", "ls",
+];
+
+pub(crate) struct ShellPlace {
+    shell: PathBuf,
+    home: PathBuf,
+    path: PathBuf,
+}
+
+impl ShellPlace {
+    /// A place whose programs are linked into a directory below `root`.
+    pub(crate) fn new(programs: Programs, root: &Path) -> Self {
+        let path = root.join("bin");
+        std::fs::create_dir_all(&path).unwrap();
+        let shell = if programs == Programs::Busybox {
+            let mut install = Command::new("busybox");
+            install.args(["--install", "-s"]).arg(&path);
+            assert!(install.status().unwrap().success());
+            "ash"
+        } else {
+            for name in GNU {
+                std::os::unix::fs::symlink(program(name), path.join(name)).unwrap();
+            }
+            "bash"
+        };
+        if programs == Programs::Ripgrep {
+            std::os::unix::fs::symlink(program("rg"), path.join("rg")).unwrap();
+        }
+        Self {
+            shell: path.join(shell),
+            home: root.join("home"),
+            path,
+        }
+    }
+
+    /// Makes a program of this machine one of the place.
+    pub(crate) fn add(&self, name: &str) {
+        std::os::unix::fs::symlink(program(name), self.path.join(name)).unwrap();
+    }
+}
+
+/// A program of this machine. A missing one fails the test: it is needed.
+pub(crate) fn program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let own = |dir: &PathBuf| !dir.display().to_string().contains("pyenv");
+    let found = std::env::split_paths(&path)
+        .filter(own)
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_file());
+    found.unwrap_or_else(|| panic!("{name} is not installed"))
+}
+
+impl Place for ShellPlace {
+    fn run(&self, job: &Job<'_>) -> Result<Ran, String> {
+        let mut command = Command::new(&self.shell);
+        command
+            .arg("-c")
+            .arg(job.script)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("PATH", &self.path)
+            .current_dir("/");
+        run_child(command, job, |pid, signal| {
+            // It may have ended by itself meanwhile.
+            let _gone: Result<(), _> = kill_process_group(pid, signal);
+        })
+    }
+
+    fn describe(&self) -> String {
+        "the place of a test".to_owned()
+    }
+}
+
+/// Runs a client in a group of its own, and stops what it started with `kill`.
+pub(crate) fn run_child(
+    mut command: Command,
+    job: &Job<'_>,
+    kill: impl Fn(Pid, Signal),
+) -> Result<Ran, String> {
+    if job.interrupt.is_raised() {
+        return Err("interrupted before the start".to_owned());
+    }
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let pid = Pid::from_child(&child);
+    let mut stdin = child.stdin.take().unwrap();
+    let input = job.input.to_vec();
+    // A script that needs no input has ended before it is written.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let stdout = child.stdout.take().unwrap();
+    let most = job.most_output as u64 + 1;
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stdout.take(most).read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    let deadline = Instant::now() + job.limit;
+    let mut stopped = None;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if stopped.is_none() && (Instant::now() >= deadline || job.interrupt.is_raised()) {
+            kill(pid, Signal::TERM);
+            stopped = Some(Instant::now());
+        }
+        if stopped.is_some_and(|since| since.elapsed() > Duration::from_secs(2)) {
+            kill(pid, Signal::KILL);
+        }
+        // The flag is looked at without being taken.
+        if !job.interrupt.wait(Duration::from_millis(3)) {
+            continue;
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    };
+    if stopped.is_some() {
+        kill(pid, Signal::KILL);
+    }
+    writer.join().unwrap();
+    let stdout = reader.join().unwrap();
+    if stopped.is_some() {
+        return Err("stopped".to_owned());
+    }
+    if stdout.len() > job.most_output {
+        return Err("printed more than it may".to_owned());
+    }
+    Ok(Ran {
+        stdout,
+        exit_code: status.code().unwrap_or(-1),
+    })
+}
+
+/// A place that is not to be used.
+pub(crate) struct Unreachable;
+
+impl Place for Unreachable {
+    fn run(&self, _: &Job<'_>) -> Result<Ran, String> {
+        Err("The container engine is not running; start it.".to_owned())
+    }
+
+    fn describe(&self) -> String {
+        "nowhere".to_owned()
+    }
+}
