@@ -1,4 +1,4 @@
-//! The local backend with real shells.
+//! The backends with real shells and a real server.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -11,5 +11,9 @@ mod foreground;
 mod killing;
 mod output;
 mod sessions;
+mod ssh_bad_files;
+mod ssh_connection;
+mod ssh_files;
+mod ssh_world;
 mod surroundings;
 mod world;
