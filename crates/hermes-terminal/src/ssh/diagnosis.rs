@@ -37,6 +37,8 @@ const SIGNS: &[(&str, Cause)] = &[
     ("too many authentication failures", Cause::PermissionDenied),
     ("bad configuration option", Cause::OwnSettings),
     ("bad owner or permissions", Cause::OwnSettings),
+    ("mux_client", Cause::Lost),
+    ("control socket", Cause::Lost),
     ("name or service not known", Cause::UnknownHost),
     ("nodename nor servname", Cause::UnknownHost),
     ("no address associated", Cause::UnknownHost),
@@ -50,8 +52,6 @@ const SIGNS: &[(&str, Cause)] = &[
     ("connection closed", Cause::Lost),
     ("closed by remote host", Cause::Lost),
     ("broken pipe", Cause::Lost),
-    ("mux_client", Cause::Lost),
-    ("control socket", Cause::Lost),
     ("session open refused", Cause::Lost),
     ("shared connection", Cause::Lost),
 ];
@@ -232,6 +232,10 @@ mod tests {
             ("client_loop: send disconnect: Broken pipe", Cause::Lost),
             (
                 "mux_client_request_session: read from master failed: Broken pipe",
+                Cause::Lost,
+            ),
+            (
+                "Control socket connect(/tmp/x.sock): Connection refused",
                 Cause::Lost,
             ),
             ("", Cause::Lost),

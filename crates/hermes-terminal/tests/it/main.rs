@@ -1,4 +1,5 @@
 //! Real shells, here and elsewhere.
+//! The backends with real shells and a real server.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -15,5 +16,9 @@ mod output;
 mod real_docker_life;
 mod remote;
 mod sessions;
+mod ssh_bad_files;
+mod ssh_connection;
+mod ssh_files;
+mod ssh_world;
 mod surroundings;
 mod world;

@@ -19,6 +19,8 @@ pub(super) const COMPLETE: &str = "stamp";
 
 /// Takes an archive from the input. It is unpacked beside its destination, and only when all of it
 /// has arrived its files are moved in place, directory by directory; then what is gone is removed.
+///
+/// `find` takes only one `{}` per action, even inside quotes: hence the script in a variable.
 pub(super) fn receive(base: &str, nonce: &str) -> String {
     let script = format!(
         "umask 077; base=$1; in=$base/.sync-in-$2; \
@@ -28,11 +30,13 @@ pub(super) fn receive(base: &str, nonce: &str) -> String {
          find \"$base\" -maxdepth 1 -name '.sync-in-*' -mmin +60 -exec rm -rf {{}} + 2>/dev/null; \
          tar -x -o -f - -C \"$in\" || exit 1; \
          test -f \"$in/{COMPLETE}\" || {{ echo 'the archive was cut off' >&2; exit 1; }}; \
-         m='mv -f -- \"$@\" \"$0\"'; export m; \
+         m='mv -f -- \"$@\" \"$0\"'; \
+         w='for d do mkdir -p -- \"$0/$d\" && \
+         find \"$d\" -maxdepth 1 -type f -exec sh -c \"$m\" \"$0/$d\" {{}} +; done'; \
+         export m w; \
          if test -d \"$in/{FILES}\"; then \
          cd \"$in/{FILES}\" || exit 1; \
-         find . -type d -exec sh -c 'for d do mkdir -p -- \"$0/$d\" && \
-         find \"$d\" -maxdepth 1 -type f -exec sh -c \"$m\" \"$0/$d\" {{}} +; done' \"$base\" {{}} +; \
+         find . -type d -exec sh -c 'eval \"$w\"' \"$base\" {{}} +; \
          test -z \"$(find . -type f | head -n 1)\" || exit 1; \
          fi; \
          cd \"$base\" || exit 1; \
