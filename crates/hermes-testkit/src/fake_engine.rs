@@ -113,7 +113,7 @@ impl FakeEngine {
 
     /// A verb does not come back.
     pub fn hang(&self, verb: &str) {
-        self.answer(verb, "exec sleep 1000");
+        self.answer(verb, "exec sleep 60");
     }
 
     /// All calls so far, oldest first.

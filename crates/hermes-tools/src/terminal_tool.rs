@@ -231,7 +231,9 @@ impl TerminalTool {
     /// Why a command failed, if the reason is one of our own rules.
     fn hint(&self, result: &Value) -> Option<String> {
         let exit_code = i32::try_from(result.get("exit_code")?.as_i64()?).ok()?;
-        if exit_code == 0 || result.get("status").is_some() {
+        // Elsewhere, what our rules keep from shells of this machine explains nothing.
+        let is_elsewhere = self.0.terminal.remote().is_some();
+        if exit_code == 0 || result.get("status").is_some() || is_elsewhere {
             return None;
         }
         let builder = self.0.environment.current();

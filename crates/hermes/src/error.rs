@@ -243,6 +243,17 @@ impl From<hermes_terminal::docker::DockerError> for CommandError {
     }
 }
 
+impl From<hermes_terminal::remote::TransportError> for CommandError {
+    fn from(error: hermes_terminal::remote::TransportError) -> Self {
+        let kind = if error.is_missing_part {
+            Kind::Environment
+        } else {
+            Kind::User
+        };
+        Self::new(kind, error.message).maybe_hint(error.hint)
+    }
+}
+
 impl From<std::io::Error> for CommandError {
     /// Only writing to the terminal or pipe gives a bare I/O error.
     fn from(error: std::io::Error) -> Self {

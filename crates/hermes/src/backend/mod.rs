@@ -3,11 +3,13 @@
 //! A backend that is not available is an error. Nothing here ever falls back to this machine.
 
 mod containers;
+mod elsewhere;
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 pub(crate) use self::containers::docker_host;
+pub(crate) use self::elsewhere::{Elsewhere, PlaceRequest};
 
 /// Names the settings accept.
 const KNOWN: [&str; 6] = ["local", "docker", "ssh", "singularity", "modal", "daytona"];

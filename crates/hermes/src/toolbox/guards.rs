@@ -26,6 +26,8 @@ pub(super) struct DoorGuard {
     approvals: SessionApprovals,
     yolo: bool,
     pub(super) sudo_password_set: bool,
+    /// Whether commands run where they cannot reach this machine.
+    pub(super) is_isolated: bool,
     /// Who can be asked.
     pub(super) person: Option<Arc<Person>>,
 }
@@ -60,6 +62,7 @@ impl DoorGuard {
             approvals: SessionApprovals::default(),
             yolo: context.env.flag(&vars::HERMES_YOLO_MODE),
             sudo_password_set: false,
+            is_isolated: false,
             person: None,
         }
     }
@@ -71,7 +74,7 @@ impl DoorGuard {
     ) -> CheckRequest<'a> {
         CheckRequest {
             text,
-            isolated: false,
+            isolated: self.is_isolated,
             yolo: self.yolo,
             sudo_password_set: self.sudo_password_set,
             context: match question {

@@ -30,6 +30,7 @@ pub(crate) use self::ending::Ending;
 use self::guards::{DoorGuard, FileWrites};
 use self::questions::SudoQuestion;
 use self::sandbox_plan::SandboxPlan;
+use crate::backend::{Elsewhere, PlaceRequest};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::Person;
@@ -41,12 +42,16 @@ pub(crate) enum Asking {
     Nobody,
     /// Somebody at the terminal, if there is one.
     WhoeverIsThere,
+    /// Nobody, because the user has written the command: only what nothing may run is refused.
+    NotNeeded,
 }
 
 /// All tools, and the sessions that use them.
 pub(crate) struct Toolbox {
     pub(crate) registry: Arc<Registry>,
     terminal: Arc<Terminal>,
+    /// Where commands run if not on this machine.
+    elsewhere: Option<Elsewhere>,
     environment: Arc<LiveEnvironment>,
     writes: FileWrites,
     hermes_homes: Vec<PathBuf>,
@@ -57,27 +62,36 @@ pub(crate) struct Toolbox {
 }
 
 impl Toolbox {
-    /// The tools under the settings of this profile.
-    pub(crate) fn assemble(context: &Context, asking: Asking) -> Result<Self> {
+    /// The tools under the settings of this profile, for commands in this place. Starts nothing.
+    pub(crate) fn assemble(
+        context: &Context,
+        place: PlaceRequest<'_>,
+        asking: Asking,
+    ) -> Result<Self> {
         let config = context.config();
         let environment = Arc::new(LiveEnvironment::new(
             context.sources(),
             context.environment_facts(),
         ));
         let redactor = Arc::new(context.redactor());
-        let terminal = Arc::new(terminal(context, &redactor)?);
+        let elsewhere = Elsewhere::prepare(context, &environment, place)?;
+        let terminal = Arc::new(terminal(context, &redactor, elsewhere.as_ref())?);
         let interrupt = Arc::new(Wake::new().map_err(|error| no_descriptor(&error))?);
         let person = match asking {
-            Asking::Nobody => None,
+            Asking::Nobody | Asking::NotNeeded => None,
             Asking::WhoeverIsThere => Person::present(&context.printer, &interrupt).map(Arc::new),
         };
         let mut guard = DoorGuard::of(context, &environment, &redactor);
         guard.person.clone_from(&person);
+        guard.is_isolated = asking == Asking::NotNeeded
+            || elsewhere.as_ref().is_some_and(|place| place.is_isolated);
         let password = configured_password(config);
         guard.sudo_password_set = password.is_some();
         let guard = Arc::new(guard);
-        let mut sudo =
-            SudoPasswords::new(password).with_probe(LocalProbe::new(Arc::clone(&environment)));
+        let mut sudo = SudoPasswords::new(password);
+        if elsewhere.is_none() {
+            sudo = sudo.with_probe(LocalProbe::new(Arc::clone(&environment)));
+        }
         if let Some(person) = person {
             sudo = sudo.with_prompt(Arc::new(SudoQuestion(person)));
         }
@@ -110,6 +124,7 @@ impl Toolbox {
         Ok(Self {
             registry: Arc::new(registry),
             terminal,
+            elsewhere,
             writes: FileWrites::of(context, &environment),
             environment,
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
@@ -158,6 +173,19 @@ impl Toolbox {
         }
     }
 
+    /// The place where commands run if not on this machine.
+    pub(crate) fn elsewhere(&self) -> Option<&Elsewhere> {
+        self.elsewhere.as_ref()
+    }
+
+    /// Gives up the place where commands ran. Called while signals are still heard: what is left
+    /// undone would stay behind.
+    pub(crate) fn leave(&self) {
+        if let Some(place) = &self.elsewhere {
+            place.leave();
+        }
+    }
+
     /// Raised when the program is to end.
     pub(crate) fn interrupt(&self) -> &Wake {
         &self.interrupt
@@ -174,11 +202,14 @@ impl Toolbox {
         };
         CallContext {
             session_key: session_key.to_owned(),
-            filesystem: Filesystem::on_this_machine(HostFiles {
-                home: self.environment.child_home(),
-                hermes_homes: self.hermes_homes.clone(),
-                write_guard: Arc::new(self.writes.in_directory(session.cwd())),
-            }),
+            filesystem: match &self.elsewhere {
+                Some(place) => place.filesystem.clone(),
+                None => Filesystem::on_this_machine(HostFiles {
+                    home: self.environment.child_home(),
+                    hermes_homes: self.hermes_homes.clone(),
+                    write_guard: Arc::new(self.writes.in_directory(session.cwd())),
+                }),
+            },
             session: Arc::new(session),
             child_home: self.environment.child_home(),
             redactor: Arc::clone(&self.redactor),
@@ -190,7 +221,11 @@ impl Toolbox {
     }
 }
 
-fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
+fn terminal(
+    context: &Context,
+    redactor: &Arc<Redactor>,
+    elsewhere: Option<&Elsewhere>,
+) -> Result<Terminal> {
     let mut settings =
         TerminalSettings::new(context.location.home.clone(), working_directory(context)?)
             .configured(context.config());
@@ -202,7 +237,12 @@ fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
     }
     let user_shell = context.env.os(&vars::SHELL).map(Path::new);
     let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
-    Terminal::new(settings, shells, Arc::clone(redactor)).map_err(|error| no_descriptor(&error))
+    let terminal = Terminal::new(settings, shells, Arc::clone(redactor))
+        .map_err(|error| no_descriptor(&error))?;
+    Ok(match elsewhere {
+        Some(place) => terminal.with_remote(Arc::clone(&place.terminal)),
+        None => terminal,
+    })
 }
 
 fn no_descriptor(error: &std::io::Error) -> CommandError {

@@ -1,5 +1,6 @@
 //! `hermes sandbox`: the containers in which agents work.
 
+mod exec;
 mod list;
 mod prune;
 mod reset;
@@ -27,6 +28,8 @@ pub(crate) struct Args {
 enum Verb {
     /// List the containers of this profile
     List(list::Args),
+    /// Run a command in a container
+    Exec(exec::Args),
     /// Stop a container; its next use starts it again
     Stop(stop::Args),
     /// Remove a container, so that its next use makes a new one
@@ -52,6 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
     match &args.verb {
         Verb::List(args) => list::run(args, context),
+        Verb::Exec(args) => exec::run(args, context),
         Verb::Stop(args) => stop::run(args, context),
         Verb::Reset(args) => reset::run(args, context),
         Verb::Rm(args) => rm::run(args, context),

@@ -7,6 +7,7 @@ use hermes_tools::is_failure;
 use serde_json::{Value, json};
 
 use super::call_lines;
+use crate::backend::{Backend, PlaceRequest};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::toolbox::{Asking, Toolbox};
@@ -42,7 +43,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     // Before anybody listens for signals: until there is something to end, they just end this.
     let arguments = given_arguments(args.arguments.as_deref())?;
-    let toolbox = Toolbox::assemble(context, asking)?;
+    let place = PlaceRequest {
+        backend: Backend::chosen(context, None)?,
+        task: None,
+        session: &args.session,
+    };
+    let toolbox = Toolbox::assemble(context, place, asking)?;
     let ending = toolbox.watch_for_end()?;
     if !args.check {
         toolbox.tidy_up();
@@ -61,6 +67,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let failed = is_failure(&result);
         (result, failed)
     };
+    toolbox.leave();
     context.printer.line(result.to_string())?;
     Ok(ending.exit_code(u8::from(failed)))
 }

@@ -25,6 +25,7 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let talked = talk(toolbox, args, context);
     toolbox.end_conversations(context)?;
+    toolbox.leave();
     talked?;
     Ok(ending.exit_code(0))
 }
