@@ -17,6 +17,8 @@ use crate::local::report::report_nonce;
 
 /// How much of what a client says before the greeting is kept for a message.
 const MOST_SAID: usize = 16 * 1024;
+/// In this time no command starts as many processes as there are numbers.
+const SHORT: Duration = Duration::from_secs(5);
 const CHUNK: usize = 64 * 1024;
 /// How long a loop may take to look around after a command before it counts as lost.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
@@ -105,12 +107,14 @@ impl Channel {
     }
 
     /// Asks the loop whether anything of the command with this pid is left. The answer is waited
-    /// for when the channel is used again.
-    pub(super) fn ask_for_rest(&mut self, pid: u32) {
+    /// for when the channel is used again. A command that took long may have used up all numbers, so
+    /// that what it left can have any.
+    pub(super) fn ask_for_rest(&mut self, pid: u32, took: Duration) {
+        let first = if took < SHORT { pid } else { 0 };
         let nonce = report_nonce();
         self.control.clear();
         self.client
-            .send(format!("check {nonce} {pid}\n").as_bytes());
+            .send(format!("check {nonce} {pid} {first}\n").as_bytes());
         self.asked = Some(nonce);
     }
 
@@ -216,10 +220,7 @@ impl Opening {
 
     /// What it said to the very end is in the pipes.
     fn ended(&mut self) -> NotOpened {
-        loop {
-            let Ok(ready) = poll_client(&self.client, Duration::ZERO, &[]) else {
-                break;
-            };
+        while let Ok(ready) = poll_client(&self.client, Duration::ZERO, &[]) {
             if !ready.control && !ready.output {
                 break;
             }

@@ -81,6 +81,7 @@ pub(super) struct Executed {
     pub(super) nonces: Nonces,
     pub(super) known: Known,
     pub(super) over: Over,
+    pub(super) took: Duration,
     /// If it had to be killed.
     pub(super) killed: Option<Killed>,
 }
@@ -128,6 +129,7 @@ impl Site {
             {
                 self.pool.lose(slot);
             }
+            let begun = Instant::now();
             let (over, killed, known) =
                 self.converse(&mut loan, execution, &request, &nonces, sink);
             let executed = Executed {
@@ -135,6 +137,7 @@ impl Site {
                 nonces,
                 known,
                 over,
+                took: begun.elapsed(),
                 killed,
             };
             let was_seen = executed.known.started.is_some()
@@ -273,12 +276,11 @@ impl Site {
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
                 Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
-                Err(NotOpened::Silent) => Trouble::Final(self.silent()),
                 Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
                     self.fall_back("Its bash is too old");
                     continue;
                 }
-                Err(NotOpened::OldShell) => Trouble::Final(self.silent()),
+                Err(NotOpened::Silent | NotOpened::OldShell) => Trouble::Final(self.silent()),
                 Err(NotOpened::Ended { code, said }) => {
                     if kind == ShellKind::Bash && has_no_bash(code, &said) {
                         self.fall_back("There is no bash");
@@ -360,7 +362,7 @@ impl Site {
         if let Some(started) = &known.started
             && started.launcher.is_none()
         {
-            loan.channel.ask_for_rest(started.pid);
+            loan.channel.ask_for_rest(started.pid, executed.took);
         }
         if let Some(unwanted) = self.pool.give_back(loan.channel, slot) {
             self.close(unwanted);
