@@ -28,6 +28,8 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) struct Channel {
     pub(super) client: Client,
     pub(super) hello: Arc<Hello>,
+    /// The word with which requests begin.
+    key: String,
     /// What came on the control stream and has not been dealt with.
     pub(super) control: Vec<u8>,
     pub(super) chunk: Vec<u8>,
@@ -89,6 +91,7 @@ impl Channel {
         Ok(Self {
             client: opening.client,
             hello: Arc::new(hello),
+            key: nonce,
             control: opening.control,
             chunk: opening.chunk,
             asked: None,
@@ -98,6 +101,12 @@ impl Channel {
     /// Waits for something to happen.
     pub(super) fn poll(&self, wait: Duration, interrupts: &[&Wake]) -> rustix::io::Result<Ready> {
         poll_client(&self.client, wait, interrupts)
+    }
+
+    /// Sends a request to the loop.
+    pub(super) fn request(&mut self, bytes: &[u8]) {
+        self.client.send(format!("{} ", self.key).as_bytes());
+        self.client.send(bytes);
     }
 
     /// Reads the control stream once.
@@ -114,7 +123,7 @@ impl Channel {
         let nonce = report_nonce();
         self.control.clear();
         self.client
-            .send(format!("check {nonce} {pid} {first}\n").as_bytes());
+            .send(format!("{} check {nonce} {pid} {first}\n", self.key).as_bytes());
         self.asked = Some(nonce);
     }
 

@@ -140,10 +140,7 @@ impl Site {
                 took: begun.elapsed(),
                 killed,
             };
-            let was_seen = executed.known.started.is_some()
-                || executed.known.is_misplaced
-                || executed.known.has_no_files;
-            if over == Over::Broken && !was_seen {
+            if over == Over::Broken && !executed.known.was_read() {
                 let lost = self.lost_before_start(loan);
                 if matches!(lost, RemoteError::Gone { .. }) && execution.revives && !has_retried {
                     has_retried = true;
@@ -351,7 +348,7 @@ impl Site {
     /// Keeps the channel for the next command if its loop is known to be well.
     fn settle(&self, mut loan: Loan, executed: &Executed) {
         let known = &executed.known;
-        let is_well = known.status.is_some() && known.is_complete;
+        let is_well = known.status.is_some() && known.is_complete && known.was_read();
         let Some(slot) = loan.slot else {
             return self.close(loan.channel);
         };
