@@ -124,7 +124,7 @@ fn long_commands_and_inputs_arrive_whole(place: &Elsewhere) {
     let foreground = hermes_terminal::local::Foreground {
         command: &format!("cksum; : '{}'", "y".repeat(300 * 1024)),
         workdir: None,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
         input: &input,
     };
     let result = place.remote.run_foreground(foreground, &context);
@@ -158,6 +158,7 @@ fn peak_memory() -> usize {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
+#[expect(clippy::print_stdout, reason = "the figure is for people")]
 fn results_are_the_same_without_a_persistent_shell(place: &Elsewhere) {
     let commands = [
         "true",
