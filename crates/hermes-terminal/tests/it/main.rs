@@ -8,11 +8,17 @@
 mod background;
 mod crash;
 mod docker_create;
+mod docker_manage;
+mod docker_reaper;
+mod docker_reuse;
+mod docker_teardown;
 mod docker_world;
 mod foreground;
 mod killing;
 mod output;
+mod real_docker_drift;
 mod real_docker_life;
+mod real_docker_many;
 mod sessions;
 mod surroundings;
 mod world;
