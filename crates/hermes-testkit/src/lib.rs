@@ -18,7 +18,7 @@ mod running;
 mod tree;
 mod unprivileged;
 
-pub use engine_image::{EngineImage, RemoveContainers, engine};
+pub use engine_image::{EngineImage, RemoveContainers, engine, engine_of};
 pub use fake_engine::{EngineCall, FakeEngine};
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};

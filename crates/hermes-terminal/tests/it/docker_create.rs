@@ -12,6 +12,7 @@ use crate::docker_world::{DockerWorld, FakeEngineExt, full_id, made_by};
 
 const PLAIN: Circumstance = Circumstance {
     is_s6: false,
+    init: true,
     limits: true,
     quota: false,
 };
@@ -349,6 +350,24 @@ fn an_s6_image_keeps_its_init() {
     assert!(
         line.contains("--tmpfs /run:rw,exec,nosuid,size=64m"),
         "{line}"
+    );
+}
+
+#[test]
+fn an_engine_without_an_init_is_used_without() {
+    let engine = FakeEngine::new();
+    engine.answer(
+        "run",
+        "case \"$*\" in *--init*) echo 'Error: container-init binary not found on the host' >&2; exit 125;; esac; echo abcdef012345",
+    );
+    let mut world = DockerWorld::faked(&engine);
+    world.sandbox().ensure().unwrap();
+    assert_eq!(engine.calls_of("run").len(), 2);
+    world.settings.init = hermes_terminal::docker::InitMode::Fixed(true);
+    let error = world.sandbox().ensure().unwrap_err();
+    assert!(
+        error.message.contains("container-init"),
+        "asked for: {error}"
     );
 }
 

@@ -96,6 +96,24 @@ impl DockerWorld {
         world
     }
 
+    /// With podman instead of docker.
+    pub(crate) fn podman() -> Self {
+        let mut world = Self::plain();
+        EngineImage::Shell
+            .name_in("podman")
+            .clone_into(&mut world.settings.image);
+        world.settings.orphan_reaper = false;
+        world.set("HERMES_DOCKER_BINARY", "podman");
+        // Podman raises these limits unless told not to, for which a test may lack the right.
+        let settings = world.at("containers.conf");
+        let text = "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n";
+        std::fs::write(&settings, text).unwrap();
+        world.set("CONTAINERS_CONF", &settings.display().to_string());
+        let label = format!("{}={}", labels::HOME, labels::home_key(&world.home()));
+        world.made = Some(RemoveContainers::of("podman", label));
+        world
+    }
+
     /// The same home and engine, for another process.
     pub(crate) fn real_over(root: &Path) -> Self {
         let mut world = Self::at_root(root.to_owned());

@@ -19,6 +19,7 @@ mod output;
 mod real_docker_drift;
 mod real_docker_life;
 mod real_docker_many;
+mod real_docker_podman;
 mod sessions;
 mod surroundings;
 mod world;
