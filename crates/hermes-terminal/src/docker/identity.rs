@@ -68,7 +68,10 @@ impl SandboxIdentity {
             Some(key) => key == labels::task_key(&self.task),
             None => true,
         };
+        // One that a process keeps to itself goes with that process.
+        let is_shared = facts.label(labels::OWNER).is_none();
         same_task
+            && is_shared
             && home_of(facts, &self.home_key, sandbox_dir) == HomeOf::This
             && self.has_same_workspace(facts)
     }
@@ -159,6 +162,8 @@ mod tests {
             json!({"hermes-home": "aaaaaaaaaaaa", "hermes-task-key": labels::task_key("a/b")});
         assert!(identity("a/b").is_meant_by(&facts(&mine, None), sandboxes));
         assert!(!identity("a:b").is_meant_by(&facts(&mine, None), sandboxes));
+        let owned = json!({"hermes-home": "aaaaaaaaaaaa", "hermes-owner": "m.b.n.1.2"});
+        assert!(!identity("t").is_meant_by(&facts(&owned, None), sandboxes));
         let foreign = json!({"hermes-home": "bbbbbbbbbbbb"});
         let in_ours = Some("/h/sandboxes/docker/t/home");
         assert!(!identity("t").is_meant_by(&facts(&foreign, in_ours), sandboxes));

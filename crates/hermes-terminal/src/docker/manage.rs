@@ -268,19 +268,27 @@ fn reason_to_keep(
         return Some("a running Hermes process uses it".to_owned());
     }
     let (unused_since, word) = match facts.state() {
-        State::Exited => (facts.finished_at.as_deref().and_then(parse_time), "ended"),
-        State::Created => (facts.created_at.as_deref().and_then(parse_time), "made"),
-        State::Running | State::Paused if request.running => (last_use(host, facts), "last used"),
+        State::Exited => (
+            facts.finished_at.as_deref().and_then(parse_time),
+            "it ended",
+        ),
+        State::Created => (
+            facts.created_at.as_deref().and_then(parse_time),
+            "it was made",
+        ),
+        State::Running | State::Paused if request.running => {
+            (last_use(host, facts), "it was last used")
+        }
         State::Running | State::Paused => return Some("it is running".to_owned()),
         State::Restarting | State::Leaving | State::Other => {
             return Some(format!("its state is {}", facts.state_word));
         }
     };
     let Some(time) = unused_since else {
-        return Some(format!("when it was {word} is not known"));
+        return Some(format!("when {word} is not known"));
     };
     let age = since(time, now);
-    (age < oldest).then(|| format!("it was {word} {} seconds ago", age.as_secs()))
+    (age < oldest).then(|| format!("{word} {} seconds ago", age.as_secs()))
 }
 
 fn since(then: Timestamp, now: Timestamp) -> Duration {

@@ -25,6 +25,8 @@ const RUN_OF_S6: &str = "/run:rw,exec,nosuid,size=64m";
 pub struct Circumstance {
     /// Whether the image brings an init of its own.
     pub is_s6: bool,
+    /// Whether the engine has an init to give.
+    pub init: bool,
     /// Whether the engine can limit processor, memory and processes.
     pub limits: bool,
     /// Whether the engine can limit the disk.
@@ -40,7 +42,7 @@ pub fn run_arguments(
 ) -> Vec<String> {
     let mut args = Arguments(vec!["run".to_owned(), "-d".to_owned()]);
     let init = match plan.init {
-        InitMode::Auto => !circumstance.is_s6,
+        InitMode::Auto => circumstance.init && !circumstance.is_s6,
         InitMode::Fixed(fixed) => fixed,
     };
     if init {

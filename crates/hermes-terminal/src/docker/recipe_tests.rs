@@ -9,6 +9,7 @@ use crate::docker::settings::DockerSettings;
 
 const PLAIN: Circumstance = Circumstance {
     is_s6: false,
+    init: true,
     limits: true,
     quota: false,
 };
