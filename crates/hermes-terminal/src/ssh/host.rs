@@ -175,7 +175,8 @@ impl Transport for SshHost {
         let is_new = slot.is_none();
         let mut connection = self.join(slot.take())?;
         let timing = &self.surroundings.timing;
-        if let Err(error) = connect(&connection.client, &self.settings, timing.connect) {
+        let limit = timing.connect;
+        if let Err(error) = connect(&connection.client, &self.settings, &self.control, limit) {
             connection.leave();
             return Err(error);
         }

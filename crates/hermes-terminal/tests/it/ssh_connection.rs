@@ -314,3 +314,21 @@ fn without_a_client_nothing_is_tried() {
     assert!(error.is_missing_part);
     assert!(world.control_files().is_empty());
 }
+
+#[test]
+fn a_connection_that_does_not_answer_is_put_aside_and_not_ended() {
+    let world = SshWorld::new();
+    let first = world.connected();
+    let mut program = start(first.launch(&["cat"]).unwrap());
+    assert_eq!(echo(&mut program, "before\n"), "before\n");
+    // As after a change of networks: the connection is there and nothing comes through.
+    world.server.freeze_connections();
+    let second = world.host_with(|_, surroundings| {
+        surroundings.timing.connect = Duration::from_secs(5);
+    });
+    second.ensure().unwrap();
+    assert_eq!(run(&second, &["echo", "new"]), said("new\n"));
+    assert_eq!(world.server.logins(), 2);
+    world.server.thaw_connections();
+    assert_eq!(echo(&mut program, "after\n"), "after\n");
+}
