@@ -28,9 +28,10 @@ pub enum State {
 }
 
 impl State {
-    /// Reads the engine's word, in any case.
-    pub fn parse(word: &str) -> Self {
-        match word.trim().to_ascii_lowercase().as_str() {
+    /// Reads the engine's word, in any case. Podman's lists say more: `Up 2 hours ago`.
+    pub fn parse(words: &str) -> Self {
+        let word = words.split_whitespace().next().unwrap_or_default();
+        match word.to_ascii_lowercase().as_str() {
             "created" | "configured" | "initialized" => Self::Created,
             "running" | "up" => Self::Running,
             "paused" => Self::Paused,
