@@ -109,6 +109,15 @@ mod tests {
                 listed("ghi", State::Other)
             ]
         );
+        let podman = "a\tUp Less than a second ago\nb\tExited (0) 3 minutes ago\nc\tPaused\n";
+        assert_eq!(
+            read_list(podman),
+            [
+                listed("a", State::Running),
+                listed("b", State::Exited),
+                listed("c", State::Paused)
+            ]
+        );
         assert_eq!(read_list(""), []);
     }
 }

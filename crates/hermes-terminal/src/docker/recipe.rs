@@ -22,6 +22,10 @@ const RUN_OF_S6: &str = "/run:rw,exec,nosuid,size=64m";
 
 /// What was found out about image and engine when a container is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one fact about the engine or the image each"
+)]
 pub struct Circumstance {
     /// Whether the image brings an init of its own.
     pub is_s6: bool,
