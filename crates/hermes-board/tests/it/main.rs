@@ -8,6 +8,7 @@
 
 mod boards;
 mod lifecycle;
+mod opening;
 
 use std::path::Path;
 use std::sync::Arc;
