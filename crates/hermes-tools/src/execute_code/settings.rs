@@ -108,8 +108,14 @@ impl RpcEnv {
 
 /// Builds the environment of scripts.
 pub trait SandboxEnv: Send + Sync {
-    /// All variables of one script, those of [`RpcEnv::variables`] included.
+    /// All variables of one script of this machine, those of [`RpcEnv::variables`] included.
     fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)>;
+
+    /// What a script in another place gets besides what programs there have and what the session
+    /// activated; never anything of this machine's environment.
+    fn variables_elsewhere(&self, _context: &CallContext) -> Vec<(OsString, OsString)> {
+        Vec::new()
+    }
 }
 
 /// Whether a whole script may run.
