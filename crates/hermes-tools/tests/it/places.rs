@@ -62,9 +62,10 @@ impl ShellPlace {
         }
     }
 
-    /// Makes a program of this machine one of the place.
-    pub(crate) fn add(&self, name: &str) {
-        std::os::unix::fs::symlink(program(name), self.path.join(name)).unwrap();
+    /// The same with Python.
+    pub(crate) fn with_python(self) -> Self {
+        std::os::unix::fs::symlink(program("python3"), self.path.join("python3")).unwrap();
+        self
     }
 }
 
