@@ -8,7 +8,7 @@ use std::time::Duration;
 use hermes_terminal::remote::{Transport, Trouble};
 use pretty_assertions::assert_eq;
 
-use crate::ssh_world::{Ran, SshWorld, echo, run, start};
+use crate::ssh_world::{Ending, Ran, SshWorld, echo, run, start};
 use crate::world::eventually;
 
 fn said(text: &str) -> Ran {
@@ -117,20 +117,21 @@ fn a_share_of_another_process_counts_until_it_is_killed() {
     let lock = world
         .path(&format!("tmp/hermes-ssh-{uid}"))
         .join(format!("{}.lock", host.settings().id()));
-    let mut other = Command::new("flock")
-        .args(["--shared", "--no-fork"])
-        .arg(&lock)
-        .args(["sh", "-c", "echo held; exec sleep 600"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut other = Ending(
+        Command::new("flock")
+            .args(["--shared", "--no-fork"])
+            .arg(&lock)
+            .args(["sh", "-c", "echo held; exec sleep 600"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
     let mut line = [0; 5];
-    std::io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut line).unwrap();
+    std::io::Read::read_exact(other.0.stdout.as_mut().unwrap(), &mut line).unwrap();
 
     host.cleanup().unwrap();
     assert!(world.socket_exists());
-    other.kill().unwrap();
-    other.wait().unwrap();
+    drop(other);
     drop(world.connected());
     assert!(!world.socket_exists());
     assert_eq!(world.server.logins(), 1);
