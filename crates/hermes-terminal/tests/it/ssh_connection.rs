@@ -22,6 +22,7 @@ fn said(text: &str) -> Ran {
 #[test]
 fn programs_run_there_with_their_words_as_given() {
     let world = SshWorld::new();
+    world.host().check().unwrap();
     let host = world.connected();
     let home = world.server.remote_home();
     assert_eq!(host.remote_home(), Some(home.clone()));
@@ -311,6 +312,7 @@ fn without_a_client_nothing_is_tried() {
         surroundings.environment = plan.with("PATH", world.path("tmp"));
     });
     let error = host.ensure().unwrap_err();
+    assert_eq!(host.check(), Err(error.clone()));
     assert!(error.message.contains("the program ssh"), "{error}");
     assert!(error.is_missing_part);
     assert!(world.control_files().is_empty());
