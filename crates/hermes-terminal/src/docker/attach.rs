@@ -74,7 +74,7 @@ pub(super) fn probe(host: &DockerHost, plan: &SandboxPlan) -> Found {
     Found::Nothing
 }
 
-fn is_meant(plan: &SandboxPlan, facts: &ContainerFacts) -> bool {
+pub(super) fn is_meant(plan: &SandboxPlan, facts: &ContainerFacts) -> bool {
     // Where no place of ours is known to the engine, only labels can tell.
     let nowhere = Path::new("/nonexistent");
     let directory = plan.engine_sandbox_dir.as_deref().unwrap_or(nowhere);

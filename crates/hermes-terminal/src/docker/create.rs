@@ -16,7 +16,7 @@ use super::inspect::State;
 use super::mounts::{Mount, MountOrigin};
 use super::plan::SandboxPlan;
 use super::quota;
-use super::recipe::{Circumstance, run_arguments};
+use super::recipe::{Circumstance, InitSource, run_arguments};
 use super::settings::InitMode;
 use super::skill_mirror;
 
@@ -44,8 +44,13 @@ pub(super) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
     )?;
     let plan = prepared(host, plan)?;
     let mut circumstance = Circumstance {
-        is_s6: image.is_s6,
-        init: !host.is_without_init.load(Ordering::Relaxed),
+        init: if image.is_s6 {
+            InitSource::Image
+        } else if host.is_without_init.load(Ordering::Relaxed) {
+            InitSource::Nowhere
+        } else {
+            InitSource::Engine
+        },
         limits: host.can_limit(),
         quota: plan.disk_mb > 0 && quota::is_worth_trying(host),
     };
@@ -63,7 +68,7 @@ pub(super) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
                 refusals.limits = Some(words);
             }
             Attempt::WithoutInit(words) => {
-                circumstance.init = false;
+                circumstance.init = InitSource::Nowhere;
                 refusals.init = Some(words);
             }
             Attempt::WithoutQuota => circumstance.quota = false,
@@ -149,7 +154,7 @@ fn attempt(
         quota::tell(host, "in use");
         return Ok(Attempt::WithoutQuota);
     }
-    let asks_init = circumstance.init && plan.init == InitMode::Auto && !circumstance.is_s6;
+    let asks_init = circumstance.init == InitSource::Engine && plan.init == InitMode::Auto;
     if asks_init && is_about_init(&answer.words) {
         return Ok(Attempt::WithoutInit(last_line(&answer.words).to_owned()));
     }

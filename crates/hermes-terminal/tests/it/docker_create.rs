@@ -2,7 +2,8 @@
 
 use hermes_config::{Config, Environment, Sources};
 use hermes_terminal::docker::{
-    Circumstance, DockerError, DockerSandbox, DockerSettings, SandboxRequest, run_arguments,
+    Circumstance, DockerError, DockerSandbox, DockerSettings, InitSource, SandboxRequest,
+    run_arguments,
 };
 use hermes_terminal::remote::Transport;
 use hermes_testkit::FakeEngine;
@@ -11,8 +12,7 @@ use pretty_assertions::assert_eq;
 use crate::docker_world::{DockerWorld, FakeEngineExt, full_id, made_by};
 
 const PLAIN: Circumstance = Circumstance {
-    is_s6: false,
-    init: true,
+    init: InitSource::Engine,
     limits: true,
     quota: false,
 };
@@ -603,6 +603,29 @@ fn a_name_that_another_process_took_leads_to_its_container() {
     assert_eq!(engine.calls_of("run").len(), 1);
     assert_eq!(engine.calls_of("rm").len(), 0, "it is not ours to remove");
     assert_eq!(engine.calls_of("start").len(), 1);
+}
+
+#[test]
+fn a_container_that_is_listed_late_is_waited_for() {
+    let engine = FakeEngine::new();
+    let world = DockerWorld::faked(&engine);
+    world.sandbox().ensure().unwrap();
+    let run = engine.calls_of("run")[0].clone();
+    let made = made_by(&run, &full_id('a'), "running");
+    engine.print("inspect", &serde_json::json!([made]).to_string());
+    // The name is taken at once; the list has it only when it is asked for the third time.
+    engine.answer(
+        "ps",
+        "echo >> $FAKE/state/asked; [ $(wc -l < $FAKE/state/asked) -gt 2 ] && printf 'a123456789ab\\trunning\\n'",
+    );
+    engine.fail(
+        "run",
+        125,
+        "docker: Conflict. The container name \"/x\" is already in use by y.",
+    );
+    let sandbox = world.sandbox();
+    sandbox.ensure().unwrap();
+    assert_eq!(sandbox.container().unwrap().id, full_id('a'));
 }
 
 #[test]
