@@ -14,12 +14,18 @@ use pretty_assertions::assert_eq;
 
 use super::{eventually, read_pid};
 
-const MARK: &str = "0123456789abcdef";
+/// Of this test alone: what carries the mark of a tree is killed with it, whoever started it.
+fn mark() -> String {
+    let thread = format!("{:?}", std::thread::current().id());
+    let process = std::process::id();
+    let digits: String = thread.chars().filter(char::is_ascii_digit).collect();
+    format!("{process:0>10}{digits:0>6}")
+}
 
 fn start(script: &str, cwd: &Path, streams: StandardStreams) -> SessionChild {
     let variables: Vec<(OsString, OsString)> = vec![
         ("PATH".into(), "/usr/bin:/bin".into()),
-        ("HERMES_EXEC_ID".into(), MARK.into()),
+        ("HERMES_EXEC_ID".into(), mark().into()),
     ];
     SessionSpec {
         program: Path::new("/bin/sh"),
@@ -46,7 +52,7 @@ fn tree(child: &SessionChild, leader_is_ours: bool) -> ProcessTree {
     ProcessTree {
         leader: child.pid(),
         start_time: child.start_time(),
-        mark: MARK.into(),
+        mark: mark(),
         leader_is_ours,
     }
 }
@@ -158,7 +164,7 @@ fn a_recycled_number_is_nobody_of_ours() {
     let child = start("sleep 60 & wait", Path::new("/"), quiet());
     let mut stranger = tree(&child, false);
     stranger.start_time -= 1;
-    stranger.mark = "fedcba9876543210".into();
+    stranger.mark = "ffffffffffffffff".into();
     eventually("it runs", || tree(&child, true).members().len() == 2);
     assert_eq!(stranger.members(), Vec::<u32>::new());
     assert_eq!(
