@@ -83,6 +83,8 @@ impl Target {
 impl Registry {
     /// Kills a process and everything it started. `source` says who wants it, for the record.
     pub fn kill(&self, id: &str, source: &str, grace: Duration) -> Killed {
+        // It may have ended meanwhile, elsewhere.
+        self.refresh(id);
         let target = {
             let mut state = self.shared.lock();
             let Some(process) = state.processes.get_mut(id) else {

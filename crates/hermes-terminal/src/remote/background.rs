@@ -30,7 +30,7 @@ use crate::session::ShellState;
 /// How long starting a process may take.
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How long asking for news may take.
-const POLL_LIMIT: Duration = Duration::from_secs(20);
+const POLL_LIMIT: Duration = Duration::from_secs(8);
 /// How much of an output is fetched at once; of more than that, only the end.
 const MOST_NEWS: usize = 256 * 1024;
 /// For a kill as a whole, beyond the grace.

@@ -436,3 +436,14 @@ fn a_place_without_setsid() {
     assert!(!place.is_running("sleep 471"));
     assert_eq!(place.world.output("echo again"), "again");
 }
+
+#[test]
+fn a_place_without_a_process_table() {
+    let place = Elsewhere::new(Kind::NoProc);
+    assert_eq!(place.world.output("cd /tmp; ls /proc; echo one"), "one");
+    assert_eq!(place.world.output("pwd"), "/tmp");
+    let command = "trap '' TERM; sleep 4713 & while :; do sleep 4714; done";
+    let result = place.world.call(json!({"command": command, "timeout": 1}));
+    assert_eq!(result["output"], "[Command timed out after 1s]");
+    assert!(!place.is_running("sleep 471"));
+}

@@ -41,6 +41,8 @@ pub(crate) enum Kind {
     Child,
     /// The same, with nothing but busybox on its path.
     Busybox(tempfile::TempDir),
+    /// A child of this machine that sees no process table.
+    NoProc,
     /// A container.
     Docker(Container),
 }
@@ -90,6 +92,11 @@ impl Transport for TestPlace {
             Kind::Child => {
                 args.extend(["-c", "exec \"$@\"", "sh"].map(OsString::from));
                 ("/bin/sh".into(), "/usr/local/bin:/usr/bin:/bin".into())
+            }
+            Kind::NoProc => {
+                let hide = "mount -t tmpfs none /proc && exec \"$@\"";
+                args.extend(["-m", "sh", "-c", hide, "sh"].map(OsString::from));
+                ("/usr/bin/unshare".into(), "/usr/bin:/bin".into())
             }
             Kind::Busybox(applets) => {
                 args.extend(["sh", "-c", "exec \"$@\"", "sh"].map(OsString::from));
@@ -145,7 +152,7 @@ impl Transport for TestPlace {
 
     fn describe(&self) -> String {
         match &self.kind {
-            Kind::Child | Kind::Busybox(_) => "user@here".to_owned(),
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => "user@here".to_owned(),
             Kind::Docker(container) => format!("container {}", container.name),
         }
     }
@@ -279,7 +286,9 @@ impl Elsewhere {
         let remote = Arc::new(RemoteTerminal::new(place.clone(), settings));
         let world = World::elsewhere(Arc::clone(&remote));
         let scratch = match &place.kind {
-            Kind::Child | Kind::Busybox(_) => place.home.path().canonicalize().unwrap(),
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => {
+                place.home.path().canonicalize().unwrap()
+            }
             Kind::Docker(_) => PathBuf::from("/root"),
         };
         Self {
@@ -293,7 +302,9 @@ impl Elsewhere {
     /// The text of a file there; empty if it is not there.
     pub(crate) fn file(&self, path: &str) -> String {
         match &self.place.kind {
-            Kind::Child | Kind::Busybox(_) => std::fs::read_to_string(path).unwrap_or_default(),
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => {
+                std::fs::read_to_string(path).unwrap_or_default()
+            }
             Kind::Docker(container) => container.output(&["cat", path]),
         }
     }
@@ -301,7 +312,7 @@ impl Elsewhere {
     /// Whether a process with this text in its command line runs there.
     pub(crate) fn is_running(&self, text: &str) -> bool {
         let list = match &self.place.kind {
-            Kind::Child | Kind::Busybox(_) => {
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => {
                 let output = Command::new("ps")
                     .args(["-eo", "stat,args"])
                     .output()
