@@ -87,14 +87,11 @@ impl Place for Container {
         let mut command = docker(&["exec", "--interactive", &self.name, "bash", "-c"]);
         command.arg(&script);
         run_child(command, job, |_, signal| {
-            let name = if signal == Signal::TERM {
-                "TERM"
-            } else {
-                "KILL"
-            };
+            let number = signal.map_or(0, Signal::as_raw);
             // What the engine starts leads a group of its own.
-            let kill = format!("kill -{name} -- -$(cat {mark})");
-            drop(docker(&["exec", &self.name, "bash", "-c", &kill]).output());
+            let kill = format!("kill -{number} -- -$(cat {mark})");
+            let sent = docker(&["exec", &self.name, "bash", "-c", &kill]).output();
+            sent.unwrap().status.success()
         })
     }
 
