@@ -35,7 +35,15 @@ impl EngineImage {
             Self::WithoutBash => "hermes-test-busybox:1",
             Self::S6 => "hermes-test-s6:1",
         };
-        // One at a time, over all test processes.
+        let _lock = Self::lock();
+        if !engine_of(program, &["image", "inspect", name]).0 {
+            self.make(program, name);
+        }
+        name
+    }
+
+    /// Held while images are made: one at a time, over all test processes.
+    pub(crate) fn lock() -> fs::File {
         let lock = std::env::temp_dir().join("hermes-test-image.lock");
         let lock = fs::File::options()
             .create(true)
@@ -44,10 +52,7 @@ impl EngineImage {
             .open(lock)
             .unwrap();
         lock.lock().unwrap();
-        if !engine_of(program, &["image", "inspect", name]).0 {
-            self.make(program, name);
-        }
-        name
+        lock
     }
 
     fn make(self, program: &str, name: &str) {

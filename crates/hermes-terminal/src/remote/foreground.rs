@@ -49,7 +49,7 @@ impl RemoteTerminal {
                     .output_directory()
                     .join(format!("{}.log", random_hex(16))),
             ),
-            redactor: terminal.redactor.clone(),
+            redactor: foreground.redactor.unwrap_or(&terminal.redactor).clone(),
         });
         let state = session.snapshot();
         let wanted = wanted_directory(foreground.workdir, &state.cwd);

@@ -126,6 +126,7 @@ fn long_commands_and_inputs_arrive_whole(place: &Elsewhere) {
         workdir: None,
         limit: Duration::from_mins(1),
         input: &input,
+        redactor: None,
     };
     let result = place.remote.run_foreground(foreground, &context);
     assert_eq!(result.exit_code, 0);

@@ -1,0 +1,5 @@
+//! Checks that hold for every engine; each makes a place of its own.
+
+pub(crate) mod killing;
+pub(crate) mod leaving;
+pub(crate) mod life;
