@@ -283,6 +283,7 @@ impl Site {
                     return Ok(channel);
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
+                Err(NotOpened::Garbled) => Trouble::Passing(self.garbled()),
                 Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
                 Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
                     self.fall_back("Its bash is too old");
@@ -318,6 +319,14 @@ impl Site {
                 }
                 Trouble::Final(error) => return Err(error.into()),
             }
+        }
+    }
+
+    fn garbled(&self) -> TransportError {
+        TransportError {
+            message: format!("what {} said made no sense", self.transport.describe()),
+            hint: Some("look for something that prints to its error stream".to_owned()),
+            is_missing_part: true,
         }
     }
 
