@@ -4,6 +4,7 @@
 //! on unread, and never formats the value of a variable.
 
 mod child;
+mod clone;
 mod end_signals;
 pub mod env;
 mod error;

@@ -23,16 +23,21 @@ pub enum EngineImage {
 }
 
 impl EngineImage {
-    /// Its name, made if it is not there.
+    /// Its name, made if docker does not have it.
     pub fn name(self) -> &'static str {
+        self.name_in("docker")
+    }
+
+    /// Its name, made if that engine does not have it.
+    pub fn name_in(self, program: &str) -> &'static str {
         let name = match self {
             Self::Shell => "hermes-test-shell:1",
             Self::WithoutBash => "hermes-test-busybox:1",
             Self::S6 => "hermes-test-s6:1",
         };
         let _lock = Self::lock();
-        if !engine(["image", "inspect", name]).0 {
-            self.make(name);
+        if !engine_of(program, &["image", "inspect", name]).0 {
+            self.make(program, name);
         }
         name
     }
@@ -50,7 +55,7 @@ impl EngineImage {
         lock
     }
 
-    fn make(self, name: &str) {
+    fn make(self, program: &str, name: &str) {
         let root = TempDir::with_prefix("hermes-test-image-").unwrap();
         let root = root.path();
         for directory in [
@@ -70,7 +75,7 @@ impl EngineImage {
             put(&root.join("init"), "#!/bin/sh\nexec \"$@\"\n");
             changes.push("ENTRYPOINT [\"/init\"]");
         }
-        import(root, name, &changes);
+        import(program, root, name, &changes);
     }
 }
 
@@ -111,7 +116,7 @@ fn add_with_libraries(root: &Path, program: &Path) {
     }
 }
 
-fn import(root: &Path, name: &str, changes: &[&str]) {
+fn import(program: &str, root: &Path, name: &str, changes: &[&str]) {
     let archive = Command::new("tar")
         .args(["--owner=0", "--group=0", "-C"])
         .arg(root)
@@ -119,7 +124,7 @@ fn import(root: &Path, name: &str, changes: &[&str]) {
         .output()
         .unwrap();
     assert!(archive.status.success(), "tar: {}", archive.status);
-    let mut command = Command::new("docker");
+    let mut command = Command::new(program);
     command.arg("import");
     for change in changes {
         command.args(["--change", change]);
@@ -137,16 +142,21 @@ fn import(root: &Path, name: &str, changes: &[&str]) {
         .write_all(&archive.stdout)
         .unwrap();
     let status = child.wait().unwrap();
-    assert!(status.success(), "docker import {name}: {status}");
+    assert!(status.success(), "{program} import {name}: {status}");
 }
 
-/// Calls the real engine: whether that succeeded, and what it printed.
+/// Calls docker: whether that succeeded, and what it printed.
 pub fn engine<const N: usize>(args: [&str; N]) -> (bool, String) {
-    let output = Command::new("docker")
+    engine_of("docker", &args)
+}
+
+/// Calls an engine: whether that succeeded, and what it printed.
+pub fn engine_of(program: &str, args: &[&str]) -> (bool, String) {
+    let output = Command::new(program)
         .args(args)
         .stdin(Stdio::null())
         .output()
-        .unwrap_or_else(|error| panic!("these tests need a container engine; docker: {error}"));
+        .unwrap_or_else(|error| panic!("these tests need a container engine; {program}: {error}"));
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(
         !words.contains("Cannot connect to the Docker daemon"),
@@ -159,13 +169,20 @@ pub fn engine<const N: usize>(args: [&str; N]) -> (bool, String) {
 /// Removes the containers with a label when a test ends, however it ends.
 #[derive(Debug)]
 pub struct RemoveContainers {
+    program: String,
     label: String,
 }
 
 impl RemoveContainers {
-    /// Those with `name=value`.
+    /// Those that docker has with `name=value`.
     pub fn with_label(label: impl Into<String>) -> Self {
+        Self::of("docker", label)
+    }
+
+    /// Those that an engine has with `name=value`.
+    pub fn of(program: &str, label: impl Into<String>) -> Self {
         Self {
+            program: program.to_owned(),
             label: label.into(),
         }
     }
@@ -173,7 +190,8 @@ impl RemoveContainers {
     /// Their ids.
     pub fn ids(&self) -> Vec<String> {
         let filter = format!("label={}", self.label);
-        let (_, ids) = engine(["ps", "-aq", "--no-trunc", "--filter", &filter]);
+        let args = ["ps", "-aq", "--no-trunc", "--filter", &filter];
+        let (_, ids) = engine_of(&self.program, &args);
         ids.lines().map(str::to_owned).collect()
     }
 }
@@ -181,7 +199,12 @@ impl RemoveContainers {
 impl Drop for RemoveContainers {
     fn drop(&mut self) {
         for id in self.ids() {
-            engine(["rm", "-f", &id]);
+            // Podman waits for the container's own end unless told not to; docker does not know how.
+            let args: &[&str] = match self.program.as_str() {
+                "podman" => &["rm", "-f", "-t", "0", &id],
+                _ => &["rm", "-f", &id],
+            };
+            engine_of(&self.program, args);
         }
     }
 }

@@ -22,7 +22,7 @@ mod tree;
 mod unprivileged;
 
 pub use at_terminal::AtTerminal;
-pub use engine_image::{EngineImage, RemoveContainers, engine};
+pub use engine_image::{EngineImage, RemoveContainers, engine, engine_of};
 pub use fake_engine::{EngineCall, FakeEngine};
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};

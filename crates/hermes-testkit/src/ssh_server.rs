@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Long enough for a busy machine.
@@ -116,23 +117,31 @@ impl SshServer {
         accepted.count()
     }
 
+    /// Stops the other end of every connection there is, as if the network had changed under them.
+    /// New ones can be made.
+    pub fn freeze_connections(&self) {
+        self.signal_connections(Signal::STOP);
+    }
+
+    /// Lets them go on.
+    pub fn thaw_connections(&self) {
+        self.signal_connections(Signal::CONT);
+    }
+
+    fn signal_connections(&self, signal: Signal) {
+        let listener = self.server.as_ref().unwrap().id();
+        for pid in tree_of(listener).into_iter().skip(1) {
+            send(pid, signal);
+        }
+    }
+
     /// Ends the server at once, with all connections and all programs that run there.
     pub fn stop(&mut self) {
         let Some(mut server) = self.server.take() else {
             return;
         };
-        // Connections are sessions of their own, so they are found by their parents.
-        let mut doomed = vec![server.id()];
-        let mut seen = 0;
-        while let Some(&parent) = doomed.get(seen) {
-            doomed.extend(children_of(parent));
-            seen += 1;
-        }
-        for pid in doomed {
-            let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-            // Gone already is as good.
-            let _: Result<(), _> =
-                rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        for pid in tree_of(server.id()) {
+            send(pid, Signal::KILL);
         }
         server.wait().unwrap();
     }
@@ -268,6 +277,23 @@ fn find(name: &str) -> PathBuf {
 fn put_script(path: &Path, script: &str) {
     std::fs::write(path, script).unwrap();
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A process and all below it. Connections are sessions of their own, so they are found by parents.
+fn tree_of(root: u32) -> Vec<u32> {
+    let mut tree = vec![root];
+    let mut seen = 0;
+    while let Some(&parent) = tree.get(seen) {
+        tree.extend(children_of(parent));
+        seen += 1;
+    }
+    tree
+}
+
+fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).unwrap();
+    // Gone already is as good.
+    let _: Result<(), _> = kill_process(pid, signal);
 }
 
 fn children_of(parent: u32) -> Vec<u32> {

@@ -93,9 +93,12 @@ impl CallContext {
         if path.is_absolute() {
             return Ok(path);
         }
-        // Elsewhere a session begins in `~` before anything has said where that is.
-        let cwd = self.below_home(&self.session.cwd())?;
-        Ok(cwd.join(path))
+        Ok(self.working_directory()?.join(path))
+    }
+
+    /// Where the session works. Elsewhere it begins in `~`, before anything has said where that is.
+    pub(crate) fn working_directory(&self) -> Result<PathBuf, String> {
+        self.below_home(&self.session.cwd())
     }
 
     /// The path with `~` replaced. `~name` is another user's home to a shell; to us it is a file.

@@ -92,6 +92,11 @@ impl CommandError {
         self
     }
 
+    /// What happened and what to do next.
+    pub(crate) fn words(&self) -> (&str, &[String]) {
+        (&self.message, &self.hints)
+    }
+
     /// Prints the error and gives the exit code.
     pub(crate) fn report(&self, printer: &Printer) -> ExitCode {
         if self.kind != Kind::BrokenPipe && !self.message.is_empty() {

@@ -1,6 +1,7 @@
 //! Processes that run on while the conversation goes on, and outlive Hermes if need be.
 
 mod attach;
+mod elsewhere;
 mod frame;
 mod guard_process;
 mod kill;

@@ -76,7 +76,7 @@ impl Shared {
             let id = process.id.clone();
             let mut frames = Vec::new();
             let is_open = match &mut process.connection {
-                Connection::None => return,
+                Connection::Elsewhere(_) | Connection::None => return,
                 Connection::Seen(_) => {
                     state.finish(&id, None, &self.redactor);
                     return self.save_best_effort(state);

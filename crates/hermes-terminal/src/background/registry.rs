@@ -14,6 +14,7 @@ use hermes_proc::{SessionChild, Wake};
 use hermes_secret::Redactor;
 use rustix::event::epoll;
 
+use super::elsewhere::Poller;
 use super::notice::{EndReason, Ending, Notice, NoticeKind, NoticeQueues};
 use super::process::{Connection, Process, REMEMBERED, Status};
 use super::record::ProcessFile;
@@ -64,6 +65,8 @@ pub(super) struct State {
     news: Vec<SessionKey>,
     /// Supervisors about to end.
     done: Vec<SessionChild>,
+    /// Threads that ask other places for news.
+    pub(super) pollers: Vec<Poller>,
 }
 
 impl Registry {
@@ -116,8 +119,11 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // The listening thread sees that nobody needs it and ends.
+        // The listening threads see that nobody needs them and end.
         self.shared.wake.raise();
+        for poller in &self.shared.lock().pollers {
+            poller.wake.raise();
+        }
     }
 }
 
@@ -186,7 +192,7 @@ impl Shared {
         let descriptor = match &process.connection {
             Connection::Supervisor(link) => link.as_fd(),
             Connection::Seen(handle) => handle.as_fd(),
-            Connection::None => return Ok(()),
+            Connection::Elsewhere(_) | Connection::None => return Ok(()),
         };
         epoll::add(
             &*self.epoll,

@@ -74,7 +74,7 @@ pub(super) fn probe(host: &DockerHost, plan: &SandboxPlan) -> Found {
     Found::Nothing
 }
 
-fn is_meant(plan: &SandboxPlan, facts: &ContainerFacts) -> bool {
+pub(super) fn is_meant(plan: &SandboxPlan, facts: &ContainerFacts) -> bool {
     // Where no place of ours is known to the engine, only labels can tell.
     let nowhere = Path::new("/nonexistent");
     let directory = plan.engine_sandbox_dir.as_deref().unwrap_or(nowhere);
@@ -92,6 +92,10 @@ fn is_meant_by_labels(host: &DockerHost, plan: &SandboxPlan, id: &str) -> bool {
     let listed = host.engine.list(&filters).unwrap_or_default();
     // One list may have short ids and the other full ones.
     let is_it = |one: &Listed| one.id.starts_with(id) || id.starts_with(&one.id);
+    let owned = host.engine.list(&[(labels::OWNER, "")]).unwrap_or_default();
+    if owned.iter().any(is_it) {
+        return false;
+    }
     plan.identity.bound_directory.is_none() && listed.iter().any(is_it)
 }
 

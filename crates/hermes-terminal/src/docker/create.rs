@@ -16,7 +16,8 @@ use super::inspect::State;
 use super::mounts::{Mount, MountOrigin};
 use super::plan::SandboxPlan;
 use super::quota;
-use super::recipe::{Circumstance, run_arguments};
+use super::recipe::{Circumstance, InitSource, run_arguments};
+use super::settings::InitMode;
 use super::skill_mirror;
 
 const RUN_LIMIT: Duration = Duration::from_mins(2);
@@ -43,22 +44,32 @@ pub(super) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
     )?;
     let plan = prepared(host, plan)?;
     let mut circumstance = Circumstance {
-        is_s6: image.is_s6,
+        init: if image.is_s6 {
+            InitSource::Image
+        } else if host.is_without_init.load(Ordering::Relaxed) {
+            InitSource::Nowhere
+        } else {
+            InitSource::Engine
+        },
         limits: host.can_limit(),
         quota: plan.disk_mb > 0 && quota::is_worth_trying(host),
     };
-    let mut refused_limits: Option<String> = None;
+    let mut refusals = Refusals::default();
     loop {
         match attempt(host, &plan, name, circumstance)? {
             Attempt::Made(made) => {
-                if let (Made::Container(_), Some(words)) = (&made, &refused_limits) {
-                    remember_no_limits(host, words);
+                if matches!(made, Made::Container(_)) {
+                    refusals.remember(host);
                 }
                 return Ok(made);
             }
             Attempt::WithoutLimits(words) => {
                 circumstance.limits = false;
-                refused_limits = Some(words);
+                refusals.limits = Some(words);
+            }
+            Attempt::WithoutInit(words) => {
+                circumstance.init = InitSource::Nowhere;
+                refusals.init = Some(words);
             }
             Attempt::WithoutQuota => circumstance.quota = false,
         }
@@ -69,8 +80,37 @@ enum Attempt {
     Made(Made),
     /// Worth another try without limits; with what the engine said.
     WithoutLimits(String),
+    /// Worth another try without an init; with what the engine said.
+    WithoutInit(String),
     /// Worth another try without a limit of the disk.
     WithoutQuota,
+}
+
+/// What the engine refused. Only a container that could be made without it proves that it was the
+/// trouble.
+#[derive(Default)]
+struct Refusals {
+    limits: Option<String>,
+    init: Option<String>,
+}
+
+impl Refusals {
+    fn remember(&self, host: &DockerHost) {
+        if let Some(words) = &self.limits {
+            host.is_without_limits.store(true, Ordering::Relaxed);
+            host.notice_once(&format!(
+                "this engine cannot limit processor, memory and processes of sandboxes; they run \
+                 without limits ({words})"
+            ));
+        }
+        if let Some(words) = &self.init {
+            host.is_without_init.store(true, Ordering::Relaxed);
+            host.warn_once(&format!(
+                "this engine has no init for sandboxes; ended processes stay in their lists, and \
+                 stopping takes longer ({words})"
+            ));
+        }
+    }
 }
 
 fn attempt(
@@ -114,6 +154,10 @@ fn attempt(
         quota::tell(host, "in use");
         return Ok(Attempt::WithoutQuota);
     }
+    let asks_init = circumstance.init == InitSource::Engine && plan.init == InitMode::Auto;
+    if asks_init && is_about_init(&answer.words) {
+        return Ok(Attempt::WithoutInit(last_line(&answer.words).to_owned()));
+    }
     if circumstance.limits && is_about_cgroups(&answer.words) {
         let words = last_line(&answer.words).to_owned();
         return if host.settings.require_limits {
@@ -123,15 +167,6 @@ fn attempt(
         };
     }
     Err(refusal("creating the sandbox", &answer))
-}
-
-/// Only a container that could be made without limits proves that they were the trouble.
-fn remember_no_limits(host: &DockerHost, words: &str) {
-    host.is_without_limits.store(true, Ordering::Relaxed);
-    host.notice_once(&format!(
-        "this engine cannot limit processor, memory and processes of sandboxes; they run without \
-         limits ({words})"
-    ));
 }
 
 /// The plan with its directories made and its skills free of links.
@@ -201,6 +236,13 @@ fn is_about_quota(words: &str) -> bool {
     .any(|part| words.contains(part))
 }
 
+/// Podman without its helper, Docker without its own, and packages that cannot hand it over.
+fn is_about_init(words: &str) -> bool {
+    ["container-init", "docker-init", "catatonit", "init binary"]
+        .iter()
+        .any(|part| words.contains(part))
+}
+
 fn is_about_cgroups(words: &str) -> bool {
     [
         "controller",
@@ -230,6 +272,12 @@ mod tests {
         assert!(!is_name_conflict("driver failed: port is already in use"));
         assert!(is_about_quota(
             "--storage-opt is supported only for overlay over xfs with 'pquota' mount option"
+        ));
+        assert!(is_about_init(
+            "Error: container-init binary not found on the host: stat /usr/libexec/podman/catatonit"
+        ));
+        assert!(is_about_init(
+            "exec: \"docker-init\": executable file not found in $PATH"
         ));
         for words in [
             "opening file `cpu.max` for writing: Permission denied",

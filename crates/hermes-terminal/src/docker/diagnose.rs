@@ -16,7 +16,7 @@ const PREFIXES: [&str; 4] = [
     "OCI runtime",
 ];
 /// Words for a container that can be brought back, or made anew.
-const GONE: [&str; 8] = [
+const GONE: [&str; 9] = [
     "No such container",
     "no such container",
     "no container with name or ID",
@@ -25,6 +25,12 @@ const GONE: [&str; 8] = [
     "is restarting",
     "can only create exec sessions on running containers",
     "container state improper",
+    "cannot exec in a stopped",
+];
+/// Of these, what engines say without naming a container.
+const STATE_ALONE: [&str; 2] = [
+    "can only create exec sessions on running containers",
+    "cannot exec in a stopped",
 ];
 /// Words for trouble that passes.
 const PASSING: [&str; 6] = [
@@ -61,8 +67,8 @@ pub(super) fn diagnose(id: &str, name: &str, code: Option<i32>, stderr: &str) ->
 fn names(line: &str, id: &str, name: &str) -> bool {
     let short: String = id.chars().take(12).collect();
     (!short.is_empty() && line.contains(&short)) || (!name.is_empty() && line.contains(name))
-        // Podman tells the state alone.
-        || line.contains("can only create exec sessions on running containers")
+        // Some tell the state alone; the client was called for no other container.
+        || STATE_ALONE.iter().any(|part| line.contains(part))
 }
 
 fn failure(code: Option<i32>, line: &str) -> TransportError {
@@ -95,6 +101,8 @@ mod tests {
                 "Error response from daemon: Container {NAME} is paused, unpause the container before exec"
             ),
             format!("Error: no container with name or ID \"{ID}\" found: no such container"),
+            "OCI runtime exec failed: exec failed: cannot exec in a stopped container: unknown"
+                .to_owned(),
             "Error: can only create exec sessions on running containers: container state improper"
                 .to_owned(),
         ] {

@@ -144,7 +144,7 @@ impl Drift {
     }
 
     fn rest(&mut self, plan: &SandboxPlan, facts: &ContainerFacts) {
-        if facts.image != plan.image {
+        if full_image_name(&facts.image) != full_image_name(&plan.image) {
             self.add("docker_image");
         }
         let has_all = plan.env.iter().all(|(name, value)| {
@@ -194,6 +194,22 @@ impl KnownMounts {
 fn lies_in_sandboxes(plan: &SandboxPlan, source: &std::path::Path) -> bool {
     let of_home = plan.engine_sandbox_dir.as_deref();
     of_home.is_some_and(|directory| source.starts_with(directory))
+}
+
+/// An image as every engine understands it: Podman names the registry, and `latest` goes without
+/// saying.
+fn full_image_name(image: &str) -> String {
+    let registries = ["docker.io/library/", "docker.io/", "localhost/"];
+    let bare = registries
+        .iter()
+        .find_map(|registry| image.strip_prefix(registry))
+        .unwrap_or(image);
+    let last = bare.rsplit('/').next().unwrap_or(bare);
+    if last.contains([':', '@']) {
+        bare.to_owned()
+    } else {
+        format!("{bare}:latest")
+    }
 }
 
 fn is_numeric_pair(user: &str) -> bool {

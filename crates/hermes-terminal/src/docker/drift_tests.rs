@@ -215,6 +215,20 @@ fn everything_else_is_named_and_left_to_the_user() {
 }
 
 #[test]
+fn one_image_has_several_names() {
+    for (one, other) in [
+        ("debian", "docker.io/library/debian:latest"),
+        ("me/img:1", "docker.io/me/img:1"),
+        ("img:1", "localhost/img:1"),
+        ("localhost:5000/img", "localhost:5000/img:latest"),
+    ] {
+        assert_eq!(full_image_name(one), full_image_name(other));
+    }
+    assert_ne!(full_image_name("a:1"), full_image_name("a:2"));
+    assert_ne!(full_image_name("a"), full_image_name("a@sha256:00"));
+}
+
+#[test]
 fn turned_off_automatic_mounts_are_taken_away() {
     let before = plan_with(|_| {});
     let mut container = made_from(&before, true);

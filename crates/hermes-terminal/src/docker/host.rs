@@ -49,6 +49,8 @@ pub struct DockerHost {
     told: Mutex<BTreeSet<String>>,
     /// Set once the engine has said that it cannot limit containers.
     pub(super) is_without_limits: AtomicBool,
+    /// Set once the engine has said that it has no init to give.
+    pub(super) is_without_init: AtomicBool,
     /// Whether the engine's disk can be limited, once asked.
     pub(super) quota: OnceLock<bool>,
     /// Set once the sweep has begun.
@@ -95,6 +97,7 @@ impl DockerHost {
             host_paths: OnceLock::new(),
             told: Mutex::default(),
             is_without_limits: AtomicBool::new(false),
+            is_without_init: AtomicBool::new(false),
             quota: OnceLock::new(),
             has_swept: AtomicBool::new(false),
         }))

@@ -68,7 +68,10 @@ impl SandboxIdentity {
             Some(key) => key == labels::task_key(&self.task),
             None => true,
         };
+        // One that a process keeps to itself goes with that process.
+        let is_shared = facts.label(labels::OWNER).is_none();
         same_task
+            && is_shared
             && home_of(facts, &self.home_key, sandbox_dir) == HomeOf::This
             && self.has_same_workspace(facts)
     }
@@ -88,11 +91,18 @@ pub(super) fn home_of(facts: &ContainerFacts, home_key: &str, sandbox_dir: &Path
         Some(label) if label == home_key => HomeOf::This,
         Some(_) => HomeOf::Other,
         None => match facts.bind_source("/root") {
-            Some(source) if source.starts_with(sandbox_dir) => HomeOf::This,
+            Some(source) if lies_in(source, sandbox_dir) => HomeOf::This,
             Some(_) => HomeOf::Other,
             None => HomeOf::Unknown,
         },
     }
+}
+
+/// Whether a path is below another, as written or with all links followed.
+fn lies_in(path: &Path, directory: &Path) -> bool {
+    let real = |path: &Path| hermes_fs::canonicalize(path);
+    path.starts_with(directory)
+        || matches!((real(path), real(directory)), (Ok(path), Ok(directory)) if path.starts_with(&directory))
 }
 
 /// A container name: `hermes-` and eight hexadecimal digits.
@@ -159,6 +169,8 @@ mod tests {
             json!({"hermes-home": "aaaaaaaaaaaa", "hermes-task-key": labels::task_key("a/b")});
         assert!(identity("a/b").is_meant_by(&facts(&mine, None), sandboxes));
         assert!(!identity("a:b").is_meant_by(&facts(&mine, None), sandboxes));
+        let owned = json!({"hermes-home": "aaaaaaaaaaaa", "hermes-owner": "m.b.n.1.2"});
+        assert!(!identity("t").is_meant_by(&facts(&owned, None), sandboxes));
         let foreign = json!({"hermes-home": "bbbbbbbbbbbb"});
         let in_ours = Some("/h/sandboxes/docker/t/home");
         assert!(!identity("t").is_meant_by(&facts(&foreign, in_ours), sandboxes));
@@ -174,6 +186,19 @@ mod tests {
         assert_eq!(of(Some("/other/home")), HomeOf::Other);
         assert_eq!(of(None), HomeOf::Unknown);
         assert!(!identity("t").is_meant_by(&facts(&none, None), sandboxes));
+    }
+
+    #[test]
+    fn links_do_not_hide_whose_files_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("real/docker");
+        hermes_fs::create_dir_all(&real.join("t/home"), 0o700).unwrap();
+        let link = dir.path().join("link");
+        hermes_fs::symlink(&dir.path().join("real"), &link).unwrap();
+        let root = real.join("t/home").display().to_string();
+        let found = facts(&json!({}), Some(&root));
+        assert_eq!(home_of(&found, "x", &link.join("docker")), HomeOf::This);
+        assert_eq!(home_of(&found, "x", &link.join("other")), HomeOf::Other);
     }
 
     #[test]

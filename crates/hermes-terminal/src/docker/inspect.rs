@@ -28,10 +28,13 @@ pub enum State {
 }
 
 impl State {
-    /// Reads the engine's word, in any case. Podman's lists say more: `Up 2 hours ago`.
-    pub fn parse(words: &str) -> Self {
-        let word = words.split_whitespace().next().unwrap_or_default();
-        match word.to_ascii_lowercase().as_str() {
+    /// Reads the engine's word, in any case. Some lists of Podman add how long: `Up 3 seconds`.
+    pub fn parse(text: &str) -> Self {
+        let text = text.to_ascii_lowercase();
+        if text.contains("(paused)") {
+            return Self::Paused;
+        }
+        match text.split_whitespace().next().unwrap_or_default() {
             "created" | "configured" | "initialized" => Self::Created,
             "running" | "up" => Self::Running,
             "paused" => Self::Paused,
@@ -242,6 +245,23 @@ mod tests {
         );
         assert!(facts.is_called("0123456789ab") && facts.is_called("hermes-0a1b2c3d"));
         assert!(!facts.is_called("0123"));
+    }
+
+    #[test]
+    fn states_are_read_from_both_engines() {
+        for (text, state) in [
+            ("running", State::Running),
+            ("Up Less than a second ago", State::Running),
+            ("Up 3 minutes (Paused)", State::Paused),
+            ("Exited (137) 4 seconds ago", State::Exited),
+            (" Created ", State::Created),
+            ("stopped", State::Exited),
+            ("removing", State::Leaving),
+            ("", State::Other),
+            ("odd", State::Other),
+        ] {
+            assert_eq!(State::parse(text), state, "{text}");
+        }
     }
 
     #[test]

@@ -20,11 +20,22 @@ const RUN: &str = "/run:rw,noexec,nosuid,size=64m";
 /// The init of an s6 image runs programs from there.
 const RUN_OF_S6: &str = "/run:rw,exec,nosuid,size=64m";
 
+/// Where the first process of a container can come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitSource {
+    /// From the engine.
+    Engine,
+    /// From the image, which is made with s6-overlay.
+    Image,
+    /// From nowhere: the engine has none.
+    Nowhere,
+}
+
 /// What was found out about image and engine when a container is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Circumstance {
-    /// Whether the image brings an init of its own.
-    pub is_s6: bool,
+    /// Who has an init.
+    pub init: InitSource,
     /// Whether the engine can limit processor, memory and processes.
     pub limits: bool,
     /// Whether the engine can limit the disk.
@@ -40,7 +51,7 @@ pub fn run_arguments(
 ) -> Vec<String> {
     let mut args = Arguments(vec!["run".to_owned(), "-d".to_owned()]);
     let init = match plan.init {
-        InitMode::Auto => !circumstance.is_s6,
+        InitMode::Auto => circumstance.init == InitSource::Engine,
         InitMode::Fixed(fixed) => fixed,
     };
     if init {
@@ -159,7 +170,10 @@ impl Arguments {
             self.pair("--cap-add", name);
         }
         self.pair("--security-opt", SECURITY);
-        let run = if circumstance.is_s6 { RUN_OF_S6 } else { RUN };
+        let run = match circumstance.init {
+            InitSource::Image => RUN_OF_S6,
+            InitSource::Engine | InitSource::Nowhere => RUN,
+        };
         for disk in [TMP, VAR_TMP, run] {
             self.pair("--tmpfs", disk);
         }

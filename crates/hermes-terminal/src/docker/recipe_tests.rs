@@ -8,7 +8,7 @@ use crate::docker::plan::{HostFacts, SandboxRequest};
 use crate::docker::settings::DockerSettings;
 
 const PLAIN: Circumstance = Circumstance {
-    is_s6: false,
+    init: InitSource::Engine,
     limits: true,
     quota: false,
 };
@@ -105,7 +105,7 @@ fn everything_has_its_place() {
 #[test]
 fn an_s6_image_keeps_its_own_init() {
     let circumstance = Circumstance {
-        is_s6: true,
+        init: InitSource::Image,
         limits: false,
         ..PLAIN
     };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::attach::{Found, probe, wake};
+use super::attach::{Found, is_meant, probe, wake};
 use super::create::{Made, make};
 use super::diagnose::diagnose;
 use super::error::Result;
@@ -203,12 +203,17 @@ fn find_or_make(host: &DockerHost, plan: &SandboxPlan) -> Result<Container> {
             return Ok(Container { id, name, is_new });
         }
         // Another process was faster, or something else has the name.
-        if plan.is_shared
-            && let Found::Attached { id, name } = probe(host, plan)
-        {
-            return Ok(attached(id, name));
-        }
-        if is_leaving(host, &name) && Instant::now() < deadline {
+        let found = if plan.is_shared {
+            probe(host, plan)
+        } else {
+            Found::Unusable
+        };
+        let may_wait = match found {
+            Found::Attached { id, name } => return Ok(attached(id, name)),
+            Found::Nothing => is_worth_waiting_for(host, plan, &name),
+            Found::Unusable => false,
+        };
+        if may_wait && Instant::now() < deadline {
             std::thread::sleep(POLL);
         } else {
             name = SandboxIdentity::random_name();
@@ -221,10 +226,13 @@ fn attached(id: String, name: String) -> Container {
     Container { id, name, is_new }
 }
 
-fn is_leaving(host: &DockerHost, name: &str) -> bool {
+/// Whether a name is about to be free, or to be that of the sandbox meant. An engine takes a name
+/// before it lists the container, so a look in between finds nothing.
+fn is_worth_waiting_for(host: &DockerHost, plan: &SandboxPlan, name: &str) -> bool {
     let facts = host.engine.inspect(&[name]).unwrap_or_default();
-    // Gone by now is as good: the name is free.
-    facts.is_empty() || facts.iter().any(|facts| facts.state() == State::Leaving)
+    facts
+        .first()
+        .is_none_or(|facts| facts.state() == State::Leaving || is_meant(plan, facts))
 }
 
 impl Drop for DockerSandbox {

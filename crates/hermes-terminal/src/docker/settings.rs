@@ -192,6 +192,16 @@ impl DockerSettings {
         }
     }
 
+    /// Whether a volume takes what a sandbox has for people, at `/output` or `/outputs`. Platforms
+    /// that deliver files want one.
+    pub fn has_output_volume(&self) -> bool {
+        let leads_out = |entry: &String| {
+            let mut targets = entry.split(':').skip(1);
+            targets.any(|part| matches!(part.trim_end_matches('/'), "/output" | "/outputs"))
+        };
+        self.volumes.iter().any(leads_out)
+    }
+
     /// The directory of one sandbox: its home, its workspace, when it was last used.
     pub fn sandbox_of(&self, task_label: &str) -> PathBuf {
         // Both are labels and would lead out of the directory.

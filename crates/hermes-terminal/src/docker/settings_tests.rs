@@ -143,6 +143,20 @@ terminal:
 }
 
 #[test]
+fn a_volume_for_results_is_recognised() {
+    let mut settings = DockerSettings::defaults(Path::new("/h"));
+    for (entry, expected) in [
+        ("/a:/output", true),
+        ("~/out:/outputs/:rw", true),
+        ("/output:/data", false),
+        ("/a:/output/sub", false),
+    ] {
+        settings.volumes = vec![entry.to_owned()];
+        assert_eq!(settings.has_output_volume(), expected, "{entry}");
+    }
+}
+
+#[test]
 fn no_task_leads_out_of_the_directory_of_sandboxes() {
     let settings = DockerSettings::defaults(Path::new("/h"));
     for raw in ["task/with:weird*chars", "..", ".", "../../etc", "", "/abs"] {

@@ -34,6 +34,8 @@ const PROGRESS: Duration = Duration::from_secs(10);
 /// Room in the output pipe: fewer wake-ups for commands that print a lot.
 const PIPE_SIZE: usize = 256 * 1024;
 const CHUNK: usize = 64 * 1024;
+/// Most commands print less than this.
+const FIRST_CHUNK: usize = 4 * 1024;
 
 /// One shell to run.
 pub(crate) struct ShellRun<'a> {
@@ -97,7 +99,7 @@ impl ShellRun<'_> {
             pipes,
             started: Instant::now(),
             written: 0,
-            chunk: vec![0; CHUNK],
+            chunk: vec![0; FIRST_CHUNK],
         };
         watch.until_end(sink)
     }
@@ -306,8 +308,15 @@ impl Watch<'_> {
     }
 
     fn read_output(&mut self, sink: &mut dyn FnMut(&[u8])) {
-        if let Some(bytes) = read_into(&mut self.chunk, &mut self.pipes.output) {
-            sink(bytes);
+        let is_full = match read_into(&mut self.chunk, &mut self.pipes.output) {
+            None => false,
+            Some(bytes) => {
+                sink(bytes);
+                bytes.len() == FIRST_CHUNK
+            }
+        };
+        if is_full {
+            self.chunk.resize(CHUNK, 0);
         }
     }
 

@@ -75,7 +75,7 @@ impl Terminal {
         self.ensure_login(&session, context);
         let place = match self.place(&session, foreground.workdir, context) {
             Ok(place) => place,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         let state = session.snapshot();
         let mark = random_hex(16);
@@ -134,7 +134,7 @@ impl Terminal {
         session: &Session,
         workdir: Option<&str>,
         context: &ToolContext<'_>,
-    ) -> Result<Place, ForegroundResult> {
+    ) -> Result<Place, Box<ForegroundResult>> {
         let cwd = session.snapshot().cwd;
         if let Some(workdir) = workdir {
             let home = context.environment.child_home();
@@ -142,7 +142,7 @@ impl Terminal {
             if is_enterable(&path) {
                 return Ok(Place { path, note: None });
             }
-            return Err(missing_directory(&path));
+            return Err(Box::new(missing_directory(&path)));
         }
         let path = nearest_enterable(&cwd, &self.settings.temp_directory);
         if path == cwd {

@@ -57,13 +57,15 @@ pub fn terminal(args: &Value, context: &ToolContext<'_>) -> Value {
     let workdir = match arguments.get("workdir") {
         None => None,
         Some(Value::String(text)) if text.is_empty() => None,
-        Some(Value::String(text)) => match forbidden_in_directory(text) {
-            None => Some(text.as_str()),
-            Some(name) => {
-                let error = format!("workdir must not contain a {name}");
-                return refusal(-1, "blocked", &error);
+        Some(Value::String(text)) => {
+            match forbidden_in_directory(text, context.terminal.remote.is_some()) {
+                None => Some(text.as_str()),
+                Some(name) => {
+                    let error = format!("workdir must not contain a {name}");
+                    return refusal(-1, "blocked", &error);
+                }
             }
-        },
+        }
         Some(other) => {
             let found = type_name(Some(other));
             return refusal(
@@ -207,11 +209,13 @@ fn too_long(limit: Duration, longest: Duration) -> String {
     )
 }
 
-/// The local backend hands the directory to the kernel: only what no path can hold is refused.
-fn forbidden_in_directory(text: &str) -> Option<&'static str> {
+/// On this machine the directory is handed to the kernel: only what no path can hold is refused.
+/// Elsewhere it is quoted for a shell, which may take other control characters for something else.
+fn forbidden_in_directory(text: &str, is_elsewhere: bool) -> Option<&'static str> {
     text.chars().find_map(|character| match character {
         '\0' => Some("NUL character"),
         '\n' => Some("newline"),
+        other if is_elsewhere && other.is_control() => Some("control character"),
         _ => None,
     })
 }

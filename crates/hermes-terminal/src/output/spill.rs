@@ -153,9 +153,13 @@ impl BlockFile {
 fn safe_cut(text: &str) -> usize {
     let limit = text.floor_char_boundary(text.len().saturating_sub(HELD));
     let early = text.get(..limit).unwrap_or_default();
+    // Older keys have been seen whole.
+    let recent = text.floor_char_boundary(limit.saturating_sub(HELD));
     let after_key = early
-        .rfind(KEY_BEGINS)
-        .filter(|begin| *begin > 0 && limit - begin < HELD);
+        .get(recent..)
+        .and_then(|recent| recent.rfind(KEY_BEGINS))
+        .map(|begin| recent + begin)
+        .filter(|begin| *begin > 0);
     let early = early.get(..after_key.unwrap_or(limit)).unwrap_or(early);
     let line = early.rfind('\n').map(|place| place + 1);
     line.or_else(|| early.rfind(' ').map(|place| place + 1))

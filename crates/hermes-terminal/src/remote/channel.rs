@@ -17,6 +17,8 @@ use crate::local::report::report_nonce;
 
 /// How much of what a client says before the greeting is kept for a message.
 const MOST_SAID: usize = 16 * 1024;
+/// In this time no command starts as many processes as there are numbers.
+const SHORT: Duration = Duration::from_secs(5);
 const CHUNK: usize = 64 * 1024;
 /// How long a loop may take to look around after a command before it counts as lost.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
@@ -26,6 +28,8 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) struct Channel {
     pub(super) client: Client,
     pub(super) hello: Arc<Hello>,
+    /// The word with which requests begin.
+    key: String,
     /// What came on the control stream and has not been dealt with.
     pub(super) control: Vec<u8>,
     pub(super) chunk: Vec<u8>,
@@ -87,6 +91,7 @@ impl Channel {
         Ok(Self {
             client: opening.client,
             hello: Arc::new(hello),
+            key: nonce,
             control: opening.control,
             chunk: opening.chunk,
             asked: None,
@@ -98,6 +103,12 @@ impl Channel {
         poll_client(&self.client, wait, interrupts)
     }
 
+    /// Sends a request to the loop.
+    pub(super) fn request(&mut self, bytes: &[u8]) {
+        self.client.send(format!("{} ", self.key).as_bytes());
+        self.client.send(bytes);
+    }
+
     /// Reads the control stream once.
     pub(super) fn read_control(&mut self) {
         let bytes = read_once(&mut self.client.errors, &mut self.chunk);
@@ -105,12 +116,14 @@ impl Channel {
     }
 
     /// Asks the loop whether anything of the command with this pid is left. The answer is waited
-    /// for when the channel is used again.
-    pub(super) fn ask_for_rest(&mut self, pid: u32) {
+    /// for when the channel is used again. A command that took long may have used up all numbers, so
+    /// that what it left can have any.
+    pub(super) fn ask_for_rest(&mut self, pid: u32, took: Duration) {
+        let first = if took < SHORT { pid } else { 0 };
         let nonce = report_nonce();
         self.control.clear();
         self.client
-            .send(format!("check {nonce} {pid}\n").as_bytes());
+            .send(format!("{} check {nonce} {pid} {first}\n", self.key).as_bytes());
         self.asked = Some(nonce);
     }
 
@@ -216,10 +229,7 @@ impl Opening {
 
     /// What it said to the very end is in the pipes.
     fn ended(&mut self) -> NotOpened {
-        loop {
-            let Ok(ready) = poll_client(&self.client, Duration::ZERO, &[]) else {
-                break;
-            };
+        while let Ok(ready) = poll_client(&self.client, Duration::ZERO, &[]) {
             if !ready.control && !ready.output {
                 break;
             }

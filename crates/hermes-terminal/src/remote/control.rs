@@ -21,6 +21,8 @@ const ANSWER_LIMIT: Duration = Duration::from_millis(1_500);
 const OPEN_LIMIT: Duration = Duration::from_secs(10);
 /// How long a client may take to end after the goodbye.
 const GOODBYE_LIMIT: Duration = Duration::from_millis(500);
+/// The same for one that was too slow before.
+const LONG_GOODBYE_LIMIT: Duration = Duration::from_mins(1);
 
 /// How patient a kill is.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +116,7 @@ impl Control {
             // Everything was closed meanwhile.
             drop(state);
             if let Some(connection) = opened {
-                connection.say_goodbye();
+                connection.say_goodbye(GOODBYE_LIMIT);
             }
             return false;
         }
@@ -181,7 +183,7 @@ impl Control {
         drop(state);
         self.changed.notify_all();
         if let Link::Open(connection) = link {
-            connection.say_goodbye();
+            connection.say_goodbye(GOODBYE_LIMIT);
         }
     }
 
@@ -221,8 +223,10 @@ impl Control {
             .min(ANSWER_LIMIT);
         connection.client.send(line.as_bytes());
         let answer = connection.answer(&format!("{id} "), limit);
-        if answer.is_none() {
-            state.link = Link::Closed;
+        if answer.is_none()
+            && let Link::Open(connection) = std::mem::take(&mut state.link)
+        {
+            connection.retire();
         }
         answer.ok_or(Unreachable)
     }
@@ -311,7 +315,8 @@ impl Connection {
         let pids = line.strip_prefix(head).unwrap_or_default();
         Some(
             pids.split_whitespace()
-                .filter_map(|pid| pid.parse().ok())
+                // A group is told by its leader behind a minus.
+                .filter_map(|pid| pid.trim_start_matches('-').parse().ok())
                 .collect(),
         )
     }
@@ -348,14 +353,37 @@ impl Connection {
         }
     }
 
-    fn say_goodbye(mut self) {
+    /// Lets go of a connection that is too slow. It must hear the goodbye all the same: without one
+    /// it would end every command it looks after.
+    fn retire(self) {
+        let goodbye = std::thread::Builder::new()
+            .name("remote-goodbye".to_owned())
+            .spawn(move || self.say_goodbye(LONG_GOODBYE_LIMIT));
+        if let Err(error) = goodbye {
+            tracing::warn!(%error, "a control channel was closed without a goodbye");
+        }
+    }
+
+    fn say_goodbye(mut self, limit: Duration) {
         self.client.send(b"bye\n");
         self.client.end_input();
-        let mut watched = [PollFd::from_borrowed_fd(
-            self.client.exit_descriptor(),
-            PollFlags::IN,
-        )];
-        // One that does not end by itself is ended with the value.
-        let _: rustix::io::Result<usize> = poll(&mut watched, Some(&timespec(GOODBYE_LIMIT)));
+        let deadline = Instant::now() + limit;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut watched = vec![PollFd::from_borrowed_fd(
+                self.client.exit_descriptor(),
+                PollFlags::IN,
+            )];
+            if let Some(input) = self.client.blocked_input() {
+                watched.push(PollFd::from_borrowed_fd(input, PollFlags::OUT));
+            }
+            let polled = poll(&mut watched, Some(&timespec(left)));
+            let has_ended = watched.first().is_some_and(|fd| !fd.revents().is_empty());
+            // One that does not end by itself is ended with the value.
+            if has_ended || left.is_zero() || polled.is_err() {
+                return;
+            }
+            self.client.push();
+        }
     }
 }

@@ -66,6 +66,13 @@ pub(super) struct Known {
     pub(super) is_complete: bool,
 }
 
+impl Known {
+    /// Whether a shell has read the request to its end.
+    pub(super) fn was_read(&self) -> bool {
+        self.started.is_some() || self.is_misplaced || self.has_no_files
+    }
+}
+
 /// A command under way.
 pub(super) struct Conversation<'a> {
     exchange: &'a Exchange<'a>,
@@ -78,7 +85,7 @@ impl<'a> Conversation<'a> {
     /// Sends the request.
     pub(super) fn begin(exchange: &'a Exchange<'a>, channel: &'a mut Channel) -> Self {
         channel.control.clear();
-        channel.client.send(exchange.request);
+        channel.request(exchange.request);
         if let Some(input) = exchange.input {
             channel.client.send(input);
             channel.client.end_input();

@@ -22,7 +22,7 @@ use crate::output::{Collected, Collector, CollectorOptions};
 use crate::session::{Session, ShellState};
 
 /// How long the first command may wait for the means to kill it.
-const CONTROL_WAIT: Duration = Duration::from_secs(2);
+pub(super) const CONTROL_WAIT: Duration = Duration::from_secs(2);
 
 impl RemoteTerminal {
     /// Runs a command to its end.
@@ -49,7 +49,7 @@ impl RemoteTerminal {
                     .output_directory()
                     .join(format!("{}.log", random_hex(16))),
             ),
-            redactor: terminal.redactor.clone(),
+            redactor: foreground.redactor.unwrap_or(&terminal.redactor).clone(),
         });
         let state = session.snapshot();
         let wanted = wanted_directory(foreground.workdir, &state.cwd);
@@ -64,7 +64,7 @@ impl RemoteTerminal {
         if executed.known.is_misplaced {
             return missing_directory(&wanted);
         }
-        let cwd_note = self.take_over(&session, &state, foreground.workdir, &executed);
+        let cwd_note = take_over(&session, &state, foreground.workdir, &executed);
         let collected = collector.finish(context.transform_output);
         let mut result = self.result(&executed, foreground, collected, cwd_note);
         result.shell_note = self.site.take_note();
@@ -108,31 +108,6 @@ impl RemoteTerminal {
             revives: true,
         };
         self.site.execute(&execution, sink)
-    }
-
-    /// Changes the session by what the command did, and says if it ran somewhere else.
-    fn take_over(
-        &self,
-        session: &Session,
-        before: &ShellState,
-        workdir: Option<&str>,
-        executed: &Executed,
-    ) -> Option<String> {
-        let started = executed.known.started.as_ref()?;
-        let started_in = PathBuf::from(OsString::from_vec(started.cwd.clone()));
-        let mut note = None;
-        if workdir.is_none() && (started.has_moved || !before.cwd.is_absolute()) {
-            session.update(|state| state.cwd.clone_from(&started_in));
-            note = started
-                .has_moved
-                .then(|| moved_note(&before.cwd, &started_in));
-        }
-        if let Some(report) = Report::parse(&executed.known.report, &executed.nonces.of_shell) {
-            let variables = variables_of(&executed.hello, &before.overlay);
-            let delta = state_delta(report, before, &variables, &started_in);
-            session.update(|state| state.apply(delta));
-        }
-        note
     }
 
     fn result(
@@ -180,6 +155,30 @@ impl RemoteTerminal {
         };
         ending(finish, &killed.survivors).result(collected, cwd_note)
     }
+}
+
+/// Changes the session by what the command did, and says if it ran somewhere else.
+fn take_over(
+    session: &Session,
+    before: &ShellState,
+    workdir: Option<&str>,
+    executed: &Executed,
+) -> Option<String> {
+    let started = executed.known.started.as_ref()?;
+    let started_in = PathBuf::from(OsString::from_vec(started.cwd.clone()));
+    let mut note = None;
+    if workdir.is_none() && (started.has_moved || !before.cwd.is_absolute()) {
+        session.update(|state| state.cwd.clone_from(&started_in));
+        note = started
+            .has_moved
+            .then(|| moved_note(&before.cwd, &started_in));
+    }
+    if let Some(report) = Report::parse(&executed.known.report, &executed.nonces.of_shell) {
+        let variables = variables_of(&executed.hello, &before.overlay);
+        let delta = state_delta(report, before, &variables, &started_in);
+        session.update(|state| state.apply(delta));
+    }
+    note
 }
 
 /// Where a command should run. What is relative is relative to the session, except to a home that

@@ -4,6 +4,7 @@
 //! above it (sessions, output, kills, background processes) is the same code for each, and shares the
 //! session state and the result pipeline with the local backend.
 
+mod background;
 mod channel;
 mod client;
 mod control;
@@ -23,6 +24,7 @@ mod site;
 mod terminal;
 mod transport;
 
+pub(crate) use background::{Answer, NewState, NotStarted, Question, RemoteKill, RemoteProcess};
 pub use error::RemoteError;
 pub use internal::{InternalOutput, InternalRun};
 pub use settings::RemoteSettings;

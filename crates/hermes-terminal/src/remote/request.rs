@@ -346,12 +346,13 @@ mod tests {
                 .take(2)
                 .map(|line| line.len() + 1)
                 .sum::<usize>();
-            let rest = &text[head_length..];
+            let rest = text.split_at(head_length).1;
             let setup = match kind {
                 ShellKind::Bash => {
                     assert_eq!(rest.len(), sizes.iter().sum::<usize>());
-                    assert!(rest[sizes[0]..].starts_with("echo a\necho b\n"));
-                    &rest[sizes[0] + sizes[1]..]
+                    let after_functions = rest.split_at(sizes[0]).1;
+                    assert!(after_functions.starts_with("echo a\necho b\n"));
+                    after_functions.split_at(sizes[1]).1
                 }
                 ShellKind::Posix => {
                     assert_eq!(rest.lines().count(), sizes.iter().sum::<usize>());

@@ -81,6 +81,7 @@ pub(super) struct Executed {
     pub(super) nonces: Nonces,
     pub(super) known: Known,
     pub(super) over: Over,
+    pub(super) took: Duration,
     /// If it had to be killed.
     pub(super) killed: Option<Killed>,
 }
@@ -128,6 +129,7 @@ impl Site {
             {
                 self.pool.lose(slot);
             }
+            let begun = Instant::now();
             let (over, killed, known) =
                 self.converse(&mut loan, execution, &request, &nonces, sink);
             let executed = Executed {
@@ -135,12 +137,10 @@ impl Site {
                 nonces,
                 known,
                 over,
+                took: begun.elapsed(),
                 killed,
             };
-            let was_seen = executed.known.started.is_some()
-                || executed.known.is_misplaced
-                || executed.known.has_no_files;
-            if over == Over::Broken && !was_seen {
+            if over == Over::Broken && !executed.known.was_read() {
                 let lost = self.lost_before_start(loan);
                 if matches!(lost, RemoteError::Gone { .. }) && execution.revives && !has_retried {
                     has_retried = true;
@@ -273,12 +273,11 @@ impl Site {
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
                 Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
-                Err(NotOpened::Silent) => Trouble::Final(self.silent()),
                 Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
                     self.fall_back("Its bash is too old");
                     continue;
                 }
-                Err(NotOpened::OldShell) => Trouble::Final(self.silent()),
+                Err(NotOpened::Silent | NotOpened::OldShell) => Trouble::Final(self.silent()),
                 Err(NotOpened::Ended { code, said }) => {
                     if kind == ShellKind::Bash && has_no_bash(code, &said) {
                         self.fall_back("There is no bash");
@@ -349,7 +348,7 @@ impl Site {
     /// Keeps the channel for the next command if its loop is known to be well.
     fn settle(&self, mut loan: Loan, executed: &Executed) {
         let known = &executed.known;
-        let is_well = known.status.is_some() && known.is_complete;
+        let is_well = known.status.is_some() && known.is_complete && known.was_read();
         let Some(slot) = loan.slot else {
             return self.close(loan.channel);
         };
@@ -360,7 +359,7 @@ impl Site {
         if let Some(started) = &known.started
             && started.launcher.is_none()
         {
-            loan.channel.ask_for_rest(started.pid);
+            loan.channel.ask_for_rest(started.pid, executed.took);
         }
         if let Some(unwanted) = self.pool.give_back(loan.channel, slot) {
             self.close(unwanted);

@@ -70,6 +70,11 @@ impl RemoteTerminal {
         self.site.detach();
     }
 
+    /// Held by whoever fetches the news of background processes.
+    pub(crate) fn polling(&self) -> &std::sync::Mutex<()> {
+        &self.site.polling
+    }
+
     /// Brings what must be there before a command.
     pub(super) fn prepare(&self) {
         if let Err(error) = self.site.transport.before_command() {
@@ -85,6 +90,15 @@ impl RemoteTerminal {
         } else {
             format!("; its processes on {place} may still be running")
         }
+    }
+}
+
+impl std::fmt::Debug for RemoteTerminal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("RemoteTerminal")
+            .field(&self.describe())
+            .finish()
     }
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 use hermes_telemetry::best_effort;
 
 use super::client::{SshClient, command_line};
-use super::diagnosis::{Cause, connection_failed, words};
+use super::control::ControlPaths;
+use super::diagnosis::{Cause, SSH_FAILED, cause_of, connection_failed, words};
+use super::mux::put_aside;
 use super::settings::SshSettings;
 use super::surroundings::SshTiming;
 use crate::remote::TransportError;
@@ -19,32 +21,69 @@ const DIRECTORIES: [&str; 4] = [
 ];
 
 /// Makes sure that programs can be started there. Whoever comes first opens the connection for all.
+///
+/// A shared connection that does not answer, because the network has changed under it, is put aside:
+/// what runs over it is left alone, and newcomers get another.
 pub(super) fn connect(
     client: &SshClient,
     settings: &SshSettings,
+    control: &ControlPaths,
     limit: Duration,
 ) -> Result<(), TransportError> {
+    let was_shared = hermes_fs::exists_no_follow(&control.socket);
+    match test(client, settings, limit) {
+        Ok(()) => Ok(()),
+        Err(failure) if failure.is_connection && was_shared => {
+            tracing::warn!(
+                "the connection to {} does not answer; a new one is made",
+                client.target()
+            );
+            put_aside(client, control);
+            test(client, settings, limit).map_err(|failure| failure.error)
+        }
+        Err(failure) => Err(failure.error),
+    }
+}
+
+struct Failure {
+    error: TransportError,
+    /// Whether it may be the shared connection alone.
+    is_connection: bool,
+}
+
+fn test(client: &SshClient, settings: &SshSettings, limit: Duration) -> Result<(), Failure> {
     match client.run("true", limit) {
         Ok(captured) if captured.status.success() => Ok(()),
         Ok(captured) => {
             let said = String::from_utf8_lossy(&captured.stderr);
+            let is_lost = captured.status.code() == Some(SSH_FAILED);
+            let is_lost = is_lost && cause_of(&said) == Cause::Lost;
             let said = if words(&said).is_empty() {
                 // Accounts that may not log in say so here.
                 String::from_utf8_lossy(&captured.stdout)
             } else {
                 said
             };
-            Err(connection_failed(&said, settings))
+            Err(Failure {
+                error: connection_failed(&said, settings),
+                is_connection: is_lost,
+            })
         }
-        Err(hermes_proc::Error::Deadline { .. }) => Err(TransportError {
-            message: format!("SSH connection to {} timed out", client.target()),
-            hint: Some(Cause::Unreachable.hint(settings)),
-            is_missing_part: true,
+        Err(hermes_proc::Error::Deadline { .. }) => Err(Failure {
+            error: TransportError {
+                message: format!("SSH connection to {} timed out", client.target()),
+                hint: Some(Cause::Unreachable.hint(settings)),
+                is_missing_part: true,
+            },
+            is_connection: true,
         }),
-        Err(error) => Err(TransportError {
-            message: error.to_string(),
-            hint: error.hint(),
-            is_missing_part: true,
+        Err(error) => Err(Failure {
+            error: TransportError {
+                message: error.to_string(),
+                hint: error.hint(),
+                is_missing_part: true,
+            },
+            is_connection: false,
         }),
     }
 }
@@ -60,7 +99,8 @@ pub(super) fn find_home(client: &SshClient, settings: &SshSettings, timing: &Ssh
     let home = told.unwrap_or_else(|| usual_home(&settings.user));
 
     let paths = DIRECTORIES.map(|name| format!("{home}/{name}"));
-    let argv: Vec<&str> = ["mkdir", "-p", "--"]
+    // For this user alone, whatever the machine's habits.
+    let argv: Vec<&str> = ["sh", "-c", "umask 077; mkdir -p -- \"$@\"", "sh"]
         .into_iter()
         .chain(paths.iter().map(String::as_str))
         .collect();

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hermes_config::Config;
+
 use super::client::SshClient;
 use super::connection::{connect, find_home};
 use super::control::ControlPaths;
@@ -14,6 +16,7 @@ use super::settings::SshSettings;
 use super::surroundings::SshSurroundings;
 use super::sync::{Demand, FileSync, PulledBack, There};
 use crate::carried_files::CarriedRequest;
+use crate::environment::EnvironmentBuilder;
 use crate::remote::{Launch, SessionVariable, Transport, TransportError, Trouble};
 
 /// A user on another machine. Cheap to make; the connection comes with [`Transport::ensure`] and is
@@ -53,6 +56,24 @@ impl SshHost {
             settings,
             surroundings,
         }
+    }
+
+    /// As the settings of a profile have it.
+    pub fn from_config(
+        config: &Config,
+        environment: &EnvironmentBuilder,
+    ) -> Result<Self, TransportError> {
+        let real_home = environment.policy().child_home.real_home();
+        let settings = SshSettings::from_config(config, real_home)?;
+        Ok(Self::new(
+            settings,
+            SshSurroundings::new(config, environment),
+        ))
+    }
+
+    /// Whether this machine has what a connection needs: the programs and the key. Asks nobody.
+    pub fn check(&self) -> Result<(), TransportError> {
+        self.client_program().map(drop)
     }
 
     /// Where it is and who we are there.
@@ -127,16 +148,19 @@ impl SshHost {
         }
     }
 
+    fn client_program(&self) -> Result<PathBuf, TransportError> {
+        let program = check_programs(self.surroundings.environment.get("PATH"))?;
+        self.settings.key.as_deref().map_or(Ok(()), check_key)?;
+        Ok(program)
+    }
+
     /// A share in the connection and a client for it; what a lost connection had is kept.
     fn join(&self, previous: Option<Connection>) -> Result<Connection, TransportError> {
         if let Some(previous) = previous {
             return Ok(previous);
         }
+        let program = self.client_program()?;
         let plan = &self.surroundings.environment;
-        let program = check_programs(plan.get("PATH"))?;
-        if let Some(key) = &self.settings.key {
-            check_key(key)?;
-        }
         let mux = MuxUser::join(&self.control, &self.settings.target())?;
         let client = SshClient::new(program, &self.settings, &self.control, plan.clone());
         Ok(Connection {
@@ -175,7 +199,8 @@ impl Transport for SshHost {
         let is_new = slot.is_none();
         let mut connection = self.join(slot.take())?;
         let timing = &self.surroundings.timing;
-        if let Err(error) = connect(&connection.client, &self.settings, timing.connect) {
+        let limit = timing.connect;
+        if let Err(error) = connect(&connection.client, &self.settings, &self.control, limit) {
             connection.leave();
             return Err(error);
         }

@@ -52,6 +52,14 @@ impl MuxUser {
     }
 }
 
+/// Lets what runs over a connection go on, but nothing new begin: whoever comes next makes another.
+pub(super) fn put_aside(client: &SshClient, control: &ControlPaths) {
+    best_effort("put a connection aside", || client.control("stop", CLOSING));
+    best_effort("remove the socket of a connection", || {
+        hermes_fs::remove_file_if_present(&control.socket)
+    });
+}
+
 /// Newcomers wait at the lock meanwhile, and open a connection of their own afterwards.
 fn close(client: &SshClient, control: &ControlPaths, alone: FileLock) {
     if hermes_fs::exists_no_follow(&control.socket) {

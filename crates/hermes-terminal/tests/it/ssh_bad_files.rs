@@ -39,7 +39,12 @@ fn home_files(world: &SshWorld) -> Vec<String> {
 /// An archive with a name that no `tar` would write by itself.
 fn evil_archive(path: &Path, name: &str) {
     let mut builder = tar::Builder::new(std::fs::File::create(path).unwrap());
-    for (name, content) in [("skills/./mail/SKILL.md", "changed"), (name, "evil")] {
+    let members = [
+        (".sync-stamp", "0123456789abcdef 0123456789abcdef\n"),
+        ("skills/./mail/SKILL.md", "changed"),
+        (name, "evil"),
+    ];
+    for (name, content) in members {
         let mut header = Header::new_gnu();
         header.set_entry_type(EntryType::Regular);
         header.set_size(content.len() as u64);
@@ -81,7 +86,7 @@ fn more_than_two_gigabytes_are_refused() {
     let world = furnished();
     let host = world.connected();
     write(&world.there("skills/mail/SKILL.md"), "changed");
-    let du = "#!/bin/sh\necho '2097153 skills/.'\n";
+    let du = "#!/bin/sh\necho '2097153 skills/./mail/SKILL.md'\n";
     world.server.put_remote_program("du", du);
     let error = host.cleanup().unwrap_err();
     assert!(
@@ -97,9 +102,11 @@ fn fetching_is_tried_three_times() {
     let host = world.connected();
     write(&world.there("skills/mail/SKILL.md"), "changed");
     let count = world.path("count");
+    // Asked whether it takes a list, it answers; sending is what fails.
     let script = |failures: u32| {
         format!(
-            "#!/bin/sh\necho x >> {0}\nif test $(wc -l < {0}) -le {failures}; then\n\
+            "#!/bin/sh\ncase $3 in /dev/null) exec /usr/bin/tar \"$@\" ;; esac\n\
+             echo x >> {0}\nif test $(wc -l < {0}) -le {failures}; then\n\
              echo 'Connection reset by peer' >&2; exit 255; fi\nexec /usr/bin/tar \"$@\"\n",
             count.display()
         )

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hermes_terminal::remote::{Transport, Trouble};
 use pretty_assertions::assert_eq;
 
-use crate::ssh_world::{Ran, SshWorld, echo, run, start};
+use crate::ssh_world::{Ending, Ran, SshWorld, echo, run, start};
 use crate::world::eventually;
 
 fn said(text: &str) -> Ran {
@@ -22,6 +22,7 @@ fn said(text: &str) -> Ran {
 #[test]
 fn programs_run_there_with_their_words_as_given() {
     let world = SshWorld::new();
+    world.host().check().unwrap();
     let host = world.connected();
     let home = world.server.remote_home();
     assert_eq!(host.remote_home(), Some(home.clone()));
@@ -117,20 +118,21 @@ fn a_share_of_another_process_counts_until_it_is_killed() {
     let lock = world
         .path(&format!("tmp/hermes-ssh-{uid}"))
         .join(format!("{}.lock", host.settings().id()));
-    let mut other = Command::new("flock")
-        .args(["--shared", "--no-fork"])
-        .arg(&lock)
-        .args(["sh", "-c", "echo held; exec sleep 600"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut other = Ending(
+        Command::new("flock")
+            .args(["--shared", "--no-fork"])
+            .arg(&lock)
+            .args(["sh", "-c", "echo held; exec sleep 600"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
     let mut line = [0; 5];
-    std::io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut line).unwrap();
+    std::io::Read::read_exact(other.0.stdout.as_mut().unwrap(), &mut line).unwrap();
 
     host.cleanup().unwrap();
     assert!(world.socket_exists());
-    other.kill().unwrap();
-    other.wait().unwrap();
+    drop(other);
     drop(world.connected());
     assert!(!world.socket_exists());
     assert_eq!(world.server.logins(), 1);
@@ -310,7 +312,26 @@ fn without_a_client_nothing_is_tried() {
         surroundings.environment = plan.with("PATH", world.path("tmp"));
     });
     let error = host.ensure().unwrap_err();
+    assert_eq!(host.check(), Err(error.clone()));
     assert!(error.message.contains("the program ssh"), "{error}");
     assert!(error.is_missing_part);
     assert!(world.control_files().is_empty());
+}
+
+#[test]
+fn a_connection_that_does_not_answer_is_put_aside_and_not_ended() {
+    let world = SshWorld::new();
+    let first = world.connected();
+    let mut program = start(first.launch(&["cat"]).unwrap());
+    assert_eq!(echo(&mut program, "before\n"), "before\n");
+    // As after a change of networks: the connection is there and nothing comes through.
+    world.server.freeze_connections();
+    let second = world.host_with(|_, surroundings| {
+        surroundings.timing.connect = Duration::from_secs(5);
+    });
+    second.ensure().unwrap();
+    assert_eq!(run(&second, &["echo", "new"]), said("new\n"));
+    assert_eq!(world.server.logins(), 2);
+    world.server.thaw_connections();
+    assert_eq!(echo(&mut program, "after\n"), "after\n");
 }

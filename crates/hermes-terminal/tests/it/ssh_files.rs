@@ -147,7 +147,7 @@ fn changes_there_come_back_but_not_to_credentials() {
     assert!(!world.has("config.yaml") && !world.has("plugins") && !world.has("skills/passwd"));
     assert_eq!(pulled.updated.len(), 3, "{pulled:?}");
     assert!(pulled.kept.is_empty());
-    assert_eq!(pulled.warnings.len(), 1, "{pulled:?}");
+    assert!(pulled.warnings.is_empty(), "{pulled:?}");
 
     // What came from there need not go there again, apart from the credential.
     let host = connected(&world);
@@ -245,4 +245,68 @@ fn other_systems_tools_will_do() {
     write(&world.there(&long), "longer");
     host.cleanup().unwrap();
     assert_eq!(world.text(&long), "longer");
+}
+
+#[test]
+fn only_what_changed_there_is_sent_back() {
+    let world = furnished();
+    let host = connected(&world);
+    let tally = world.path("tally");
+    // Counts the bytes of the archive that leaves the other side.
+    let script = format!(
+        "#!/bin/sh\ncase \"$3 $1\" in '- -c') /usr/bin/tar \"$@\" | tee {}; exit 0 ;; esac\n\
+         exec /usr/bin/tar \"$@\"\n",
+        tally.display()
+    );
+    world.server.put_remote_program("tar", &script);
+    write(&world.there("cache/documents/letter.txt"), "dear all");
+    write(&world.there("skills/with space/é.md"), "new");
+    host.cleanup().unwrap();
+    assert_eq!(world.text("cache/documents/letter.txt"), "dear all");
+    assert_eq!(world.text("skills/with space/é.md"), "new");
+
+    let mut archive = tar::Archive::new(std::fs::File::open(&tally).unwrap());
+    let names = archive.entries().unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        entry.path().unwrap().to_str().unwrap().to_owned()
+    });
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with(".sync")).collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["cache/documents/./letter.txt", "skills/./with space/é.md"]
+    );
+    // What was removed there comes again with the next start; removing is for this side.
+    world.server.remove_remote_program("tar");
+    let host = connected(&world);
+    std::fs::remove_file(world.there("skills/mail/send.sh")).unwrap();
+    host.cleanup().unwrap();
+    assert!(world.has("skills/mail/send.sh"));
+    connected(&world);
+    assert!(world.there("skills/mail/send.sh").exists());
+}
+
+#[test]
+fn a_machine_that_cannot_compare_sends_everything() {
+    let world = furnished();
+    let few = world.path("few-tools");
+    std::fs::create_dir(&few).unwrap();
+    for tool in [
+        "awk", "cat", "du", "find", "head", "mkdir", "mv", "rm", "rmdir", "sh", "tar", "xargs",
+    ] {
+        let real = ["/usr/bin", "/bin"].map(|directory| format!("{directory}/{tool}"));
+        let real = real.iter().find(|path| std::fs::exists(path).unwrap());
+        symlink(real.unwrap(), few.join(tool)).unwrap();
+    }
+    let shell = format!("#!/bin/bash\nPATH={} exec /bin/sh \"$@\"\n", few.display());
+    world.server.put_remote_program("sh", &shell);
+    let host = connected(&world);
+    write(&world.there("skills/mail/SKILL.md"), "learned something");
+    symlink("/etc/passwd", world.there("skills/passwd")).unwrap();
+    let pulled = host.cleanup().unwrap();
+    assert_eq!(world.text("skills/mail/SKILL.md"), "learned something");
+    assert_eq!(pulled.updated.len(), 1, "{pulled:?}");
+    // A link is no file, and is not made here.
+    assert_eq!(pulled.warnings.len(), 1, "{pulled:?}");
+    assert!(!world.has("skills/passwd"));
 }

@@ -145,6 +145,17 @@ impl SshWorld {
     }
 }
 
+/// A child that is killed and waited for, however the test ends.
+pub(crate) struct Ending(pub(crate) Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // Ended already is as good.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
 /// The client as a child, not waited for.
 pub(crate) fn start(launch: Launch) -> Child {
     Command::new(launch.program)

@@ -104,13 +104,19 @@ impl RpcEnv {
 
 /// Builds the environment of scripts.
 pub trait SandboxEnv: Send + Sync {
-    /// All variables of one script, those of [`RpcEnv::variables`] included.
+    /// All variables of one script of this machine, those of [`RpcEnv::variables`] included.
     fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)>;
 
     /// Sees to it that nothing with this mark goes on running should this program be killed, for as
     /// long as the answer lives.
     fn look_after<'a>(&'a self, _mark: &str) -> Option<Box<dyn Send + 'a>> {
         None
+    }
+
+    /// What a script in another place gets besides what programs there have and what the session
+    /// activated; never anything of this machine's environment.
+    fn variables_elsewhere(&self, _context: &CallContext) -> Vec<(OsString, OsString)> {
+        Vec::new()
     }
 }
 

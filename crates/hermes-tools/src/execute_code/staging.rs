@@ -26,7 +26,12 @@ pub(super) struct ScriptStage {
 
 impl ScriptStage {
     /// Prepares everything a script needs; the error is a sentence.
-    pub(super) fn prepare(temp_dir: &Path, code: &str, module: &str) -> Result<Self, String> {
+    pub(super) fn prepare(
+        temp_dir: &Path,
+        code: &str,
+        module: &str,
+        token: &str,
+    ) -> Result<Self, String> {
         let directory = begin(temp_dir).map_err(|error| error.to_string())?;
         let script = directory.path().join("script.py");
         // Not synced: after a crash nobody looks at it again.
@@ -39,7 +44,6 @@ impl ScriptStage {
             file.write_all(text.as_bytes())
                 .map_err(|error| format!("could not write {}: {error}", path.display()))?;
         }
-        let secret = random(TOKEN_BYTES)?;
         let number = random(8)?
             .iter()
             .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
@@ -56,7 +60,7 @@ impl ScriptStage {
             listener,
             rpc: RpcEnv {
                 socket,
-                token: base64url(&secret),
+                token: token.to_owned(),
                 mark: format!("{number:016x}"),
             },
             directory,
@@ -66,6 +70,11 @@ impl ScriptStage {
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }
+}
+
+/// What proves that a request comes from the script.
+pub(super) fn new_token() -> Result<String, String> {
+    Ok(base64url(&random(TOKEN_BYTES)?))
 }
 
 fn begin(temp_dir: &Path) -> hermes_fs::Result<Staging> {
@@ -122,7 +131,7 @@ mod tests {
 
     #[test]
     fn tokens_differ_and_hold_32_bytes() {
-        let token = || base64url(&random(TOKEN_BYTES).unwrap());
+        let token = || new_token().unwrap();
         assert_ne!(token(), token());
         assert_eq!(token().len(), 43);
     }

@@ -4,13 +4,17 @@
 //! what it printed. How the place is reached, and that a script there ends when it must, is the
 //! business of whoever implements [`Place`].
 
+mod answer;
+mod question;
 mod script;
 
 use std::time::Duration;
 
 use hermes_proc::Wake;
 
-pub(crate) use script::script;
+pub(crate) use answer::Answer;
+pub(crate) use question::Question;
+pub(crate) use script::{Locale, script, word};
 
 /// A place with a POSIX shell.
 pub trait Place: Send + Sync {

@@ -1,10 +1,23 @@
 //! Scripts with arguments of any bytes, as text that every POSIX shell reads the same way.
 
+/// What programs of a script take for a character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Locale {
+    /// A byte.
+    Bytes,
+    /// What is usual in the place.
+    Usual,
+}
+
 /// A script whose positional parameters are `arguments`. Messages of programs are discarded unless
-/// the script asks for them, and bytes are bytes: no locale has a say. In a shell of its own, so that
-/// its traps and exits are not those of whoever runs it.
-pub(crate) fn script(parts: &[&str], arguments: &[&[u8]]) -> String {
-    let mut text = "(\nexec 2>/dev/null\nLC_ALL=C\nexport LC_ALL\nset --".to_owned();
+/// the script asks for them. In a shell of its own, so that its traps and exits are not those of
+/// whoever runs it.
+pub(crate) fn script(locale: Locale, parts: &[&str], arguments: &[&[u8]]) -> String {
+    let mut text = "(\nexec 2>/dev/null\n".to_owned();
+    if locale == Locale::Bytes {
+        text.push_str("LC_ALL=C\nexport LC_ALL\n");
+    }
+    text.push_str("set --");
     for argument in arguments {
         text.push(' ');
         text.push_str(&word(argument));
@@ -18,7 +31,7 @@ pub(crate) fn script(parts: &[&str], arguments: &[&[u8]]) -> String {
 }
 
 /// A word the shell reads as these bytes, which hold no NUL.
-fn word(bytes: &[u8]) -> String {
+pub(crate) fn word(bytes: &[u8]) -> String {
     let mut word = "'".to_owned();
     for chunk in bytes.utf8_chunks() {
         word.push_str(&chunk.valid().replace('\'', r"'\''"));
@@ -63,7 +76,7 @@ mod tests {
             b"\xff\xfe bad \xc3",
             "é 日本".as_bytes(),
         ];
-        let script = script(&[r#"printf '%s\0' "$@""#], &arguments);
+        let script = script(Locale::Bytes, &[r#"printf '%s\0' "$@""#], &arguments);
         let expected: Vec<u8> = arguments
             .iter()
             .flat_map(|argument| [*argument, &[0]].concat())
@@ -77,7 +90,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn any_bytes_arrive(bytes in proptest::collection::vec(1_u8.., 0..64)) {
-            let script = script(&[r#"printf '%s' "$1""#], &[&bytes]);
+            let script = script(Locale::Bytes, &[r#"printf '%s' "$1""#], &[&bytes]);
             for shell in [&["bash"] as &[&str], &["dash"], &["busybox", "sh"]] {
                 prop_assert_eq!(printed(shell, &script), bytes.clone());
             }

@@ -10,7 +10,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::elsewhere_reads::{anywhere, same_everywhere};
-use crate::places::{Programs, program, run_child};
+use crate::places::{Programs, program, run_child, signal_group};
 use crate::stage::{Stage, files_registry};
 
 /// Names of everything in the working directory, hidden or not.
@@ -192,9 +192,7 @@ impl Place for SmallDisk {
             )
             .args(["sh", job.script])
             .current_dir(&self.stage);
-        run_child(command, job, |pid, signal| {
-            let _gone: Result<(), _> = rustix::process::kill_process_group(pid, signal);
-        })
+        run_child(command, job, signal_group)
     }
 
     fn describe(&self) -> String {

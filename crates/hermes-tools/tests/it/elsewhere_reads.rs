@@ -281,7 +281,7 @@ fn credentials_of_another_machine_are_not_shown() {
 fn what_may_not_be_read_says_so() {
     let stage = Stage::elsewhere(Programs::Gnu);
     let path = stage.file("locked/x", "x");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     let result = stage.call("read_file", json!({"path": "locked/x"}));
     // Root reads everything.
     if std::fs::read(&path).is_err() {

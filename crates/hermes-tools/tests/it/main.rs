@@ -6,8 +6,10 @@
     reason = "tests look at files directly"
 )]
 
+mod docker_place;
 mod elsewhere_edits;
 mod elsewhere_reads;
+mod elsewhere_scripts;
 mod elsewhere_search;
 mod execute_code;
 mod interpreter;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hermes_tools::{Job, Place, Ran};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 /// Which programs a place has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +62,10 @@ impl ShellPlace {
         }
     }
 
-    /// Makes a program of this machine one of the place.
-    pub(crate) fn add(&self, name: &str) {
-        std::os::unix::fs::symlink(program(name), self.path.join(name)).unwrap();
+    /// The same with Python.
+    pub(crate) fn with_python(self) -> Self {
+        std::os::unix::fs::symlink(program("python3"), self.path.join("python3")).unwrap();
+        self
     }
 }
 
@@ -89,10 +90,7 @@ impl Place for ShellPlace {
             .env("HOME", &self.home)
             .env("PATH", &self.path)
             .current_dir("/");
-        run_child(command, job, |pid, signal| {
-            // It may have ended by itself meanwhile.
-            let _gone: Result<(), _> = kill_process_group(pid, signal);
-        })
+        run_child(command, job, signal_group)
     }
 
     fn describe(&self) -> String {
@@ -100,11 +98,20 @@ impl Place for ShellPlace {
     }
 }
 
-/// Runs a client in a group of its own, and stops what it started with `kill`.
+/// Signals a group on this machine, or only looks; whether somebody was there.
+pub(crate) fn signal_group(pid: Pid, signal: Option<Signal>) -> bool {
+    match signal {
+        Some(signal) => kill_process_group(pid, signal).is_ok(),
+        None => test_kill_process_group(pid).is_ok(),
+    }
+}
+
+/// Runs a client in a group of its own. What it started is stopped with `signal`, which says whether
+/// somebody was there: SIGTERM, two seconds for all to end, SIGKILL.
 pub(crate) fn run_child(
     mut command: Command,
     job: &Job<'_>,
-    kill: impl Fn(Pid, Signal),
+    signal: impl Fn(Pid, Option<Signal>) -> bool,
 ) -> Result<Ran, String> {
     if job.interrupt.is_raised() {
         return Err("interrupted before the start".to_owned());
@@ -129,32 +136,31 @@ pub(crate) fn run_child(
         bytes
     });
     let deadline = Instant::now() + job.limit;
-    let mut stopped = None;
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
+    let mut status = None;
+    while status.is_none() {
+        if Instant::now() >= deadline || job.interrupt.is_raised() {
+            break;
         }
-        if stopped.is_none() && (Instant::now() >= deadline || job.interrupt.is_raised()) {
-            kill(pid, Signal::TERM);
-            stopped = Some(Instant::now());
+        status = child.try_wait().unwrap();
+        job.interrupt.wait(Duration::from_millis(3));
+    }
+    if status.is_none() {
+        signal(pid, Some(Signal::TERM));
+        let grace_ends = Instant::now() + Duration::from_secs(2);
+        while signal(pid, None) && Instant::now() < grace_ends {
+            // The leader stays in the group until it is waited for.
+            child.try_wait().unwrap();
+            std::thread::sleep(Duration::from_millis(10));
         }
-        if stopped.is_some_and(|since| since.elapsed() > Duration::from_secs(2)) {
-            kill(pid, Signal::KILL);
-        }
-        // The flag is looked at without being taken.
-        if !job.interrupt.wait(Duration::from_millis(3)) {
-            continue;
-        }
-        std::thread::sleep(Duration::from_millis(3));
-    };
-    if stopped.is_some() {
-        kill(pid, Signal::KILL);
+        signal(pid, Some(Signal::KILL));
+        drop(child.kill());
+        child.wait().unwrap();
     }
     writer.join().unwrap();
     let stdout = reader.join().unwrap();
-    if stopped.is_some() {
+    let Some(status) = status else {
         return Err("stopped".to_owned());
-    }
+    };
     if stdout.len() > job.most_output {
         return Err("printed more than it may".to_owned());
     }

@@ -143,6 +143,34 @@ impl Elsewhere {
         }
     }
 
+    /// How long nobody may use it before it is let go; `None` for a place without such a limit.
+    pub(super) fn idle_limit(&self) -> Option<Duration> {
+        match &self.kind {
+            Kind::Container { host, .. } => Some(host.settings().lifetime),
+            Kind::Machine(_) => None,
+        }
+    }
+
+    /// Whether nobody has used it for so long, and nothing of ours runs there.
+    pub(super) fn is_idle(&self, lifetime: Duration) -> bool {
+        let terminal = &self.terminal;
+        !terminal.is_busy()
+            && !terminal.has_live_background()
+            && terminal.last_activity().elapsed() > lifetime
+    }
+
+    /// Lets go until the next command: a container of this process alone is removed, one that is
+    /// shared goes on.
+    pub(super) fn rest(&self) {
+        if let Kind::Container { sandbox, .. } = &self.kind
+            && sandbox.container().is_some()
+        {
+            tracing::info!(place = self.terminal.describe(), "idle; let go");
+            self.terminal.detach();
+            sandbox.cleanup(Removal::AsConfigured);
+        }
+    }
+
     /// Gives the place up, once: a container of this process alone is removed, files that changed on
     /// another machine are fetched.
     pub(crate) fn leave(&self) {

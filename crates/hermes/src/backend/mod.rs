@@ -4,12 +4,18 @@
 
 mod containers;
 mod elsewhere;
+mod idle;
+
+use std::sync::Arc;
+
+use hermes_terminal::environment::LiveEnvironment;
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 pub(crate) use self::containers::docker_host;
 pub(crate) use self::elsewhere::{Elsewhere, PlaceRequest};
+pub(crate) use self::idle::IdleWatch;
 
 /// Names the settings accept.
 const KNOWN: [&str; 6] = ["local", "docker", "ssh", "singularity", "modal", "daytona"];
@@ -28,7 +34,12 @@ pub(crate) enum Backend {
 impl Backend {
     /// The one named on the command line, else the one of the settings.
     pub(crate) fn chosen(context: &Context, named: Option<&str>) -> Result<Self> {
-        let configured = context.config().text("terminal.backend");
+        let config = context.config();
+        // Whoever named a backend we do not know did not mean the next best one.
+        if let (None, Some(wrong)) = (named, config.wrong_value("terminal.backend")) {
+            return Err(CommandError::user(format!("{wrong}; nothing was run")).hint(wrong.hint()));
+        }
+        let configured = config.text("terminal.backend");
         match named.unwrap_or(configured).trim() {
             "" | "local" => Ok(Self::Local),
             "docker" => Ok(Self::Docker),
@@ -43,4 +54,12 @@ impl Backend {
             .hint(format!("the backends are {}", KNOWN.join(", ")))),
         }
     }
+}
+
+/// What children of this profile may know, following changes of the settings.
+pub(crate) fn live_environment(context: &Context) -> Arc<LiveEnvironment> {
+    Arc::new(LiveEnvironment::new(
+        context.sources(),
+        context.environment_facts(),
+    ))
 }

@@ -9,8 +9,7 @@ use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::guard::{
     CheckRequest, Context as Asking, Folding, Guard, GuardSettings, PermanentApprovals,
-    SessionApprovals, Status, Surroundings, Verdict, WriteContext, check_write, foreground_refusal,
-    parse_safe_roots,
+    SessionApprovals, Status, Surroundings, Verdict, WriteContext, check_write, parse_safe_roots,
 };
 use hermes_terminal::local::{CommandGuard, CommandKind, GuardOutcome};
 use hermes_tools::{CallContext, CrossProfile, ScriptGate, ScriptVerdict, WriteGuard};
@@ -92,17 +91,23 @@ impl DoorGuard {
 
 impl CommandGuard for DoorGuard {
     fn check(&self, command: &str, kind: CommandKind) -> GuardOutcome {
-        let waits = kind == CommandKind::Foreground && self.guard.settings.foreground_guard;
-        if let Some(why) = waits.then(|| foreground_refusal(command)).flatten() {
-            return GuardOutcome::Refused {
-                exit_code: -1,
-                status: "error",
-                error: why,
-                fields: Map::new(),
-            };
-        }
         let question = self.question();
-        let verdict = self.guard.check(&self.request(command, question.as_ref()));
+        let request = self.request(command, question.as_ref());
+        let verdict = match kind {
+            CommandKind::Foreground => self.guard.check_foreground(&request),
+            CommandKind::Background => Ok(self.guard.check(&request)),
+        };
+        let verdict = match verdict {
+            Ok(verdict) => verdict,
+            Err(why) => {
+                return GuardOutcome::Refused {
+                    exit_code: -1,
+                    status: "error",
+                    error: why,
+                    fields: Map::new(),
+                };
+            }
+        };
         if verdict.approved {
             let by = match question {
                 Some(question) if question.was_put() => "the user",

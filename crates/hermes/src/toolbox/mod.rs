@@ -30,7 +30,7 @@ pub(crate) use self::ending::Ending;
 use self::guards::{DoorGuard, FileWrites};
 use self::questions::SudoQuestion;
 use self::sandbox_plan::SandboxPlan;
-use crate::backend::{Elsewhere, PlaceRequest};
+use crate::backend::{Elsewhere, IdleWatch, PlaceRequest, live_environment};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::Person;
@@ -51,7 +51,7 @@ pub(crate) struct Toolbox {
     pub(crate) registry: Arc<Registry>,
     terminal: Arc<Terminal>,
     /// Where commands run if not on this machine.
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<Arc<Elsewhere>>,
     environment: Arc<LiveEnvironment>,
     writes: FileWrites,
     hermes_homes: Vec<PathBuf>,
@@ -69,13 +69,10 @@ impl Toolbox {
         asking: Asking,
     ) -> Result<Self> {
         let config = context.config();
-        let environment = Arc::new(LiveEnvironment::new(
-            context.sources(),
-            context.environment_facts(),
-        ));
+        let environment = live_environment(context);
         let redactor = Arc::new(context.redactor());
-        let elsewhere = Elsewhere::prepare(context, &environment, place)?;
-        let terminal = Arc::new(terminal(context, &redactor, elsewhere.as_ref())?);
+        let elsewhere = Elsewhere::prepare(context, &environment, place)?.map(Arc::new);
+        let terminal = Arc::new(terminal(context, &redactor, elsewhere.as_deref())?);
         let interrupt = Arc::new(Wake::new().map_err(|error| no_descriptor(&error))?);
         let person = match asking {
             Asking::Nobody | Asking::NotNeeded => None,
@@ -175,7 +172,15 @@ impl Toolbox {
 
     /// The place where commands run if not on this machine.
     pub(crate) fn elsewhere(&self) -> Option<&Elsewhere> {
-        self.elsewhere.as_ref()
+        self.elsewhere.as_deref()
+    }
+
+    /// Lets go of the place whenever it is idle, as long as the answer lives.
+    pub(crate) fn watch_idle(&self) -> Result<Option<IdleWatch>> {
+        match &self.elsewhere {
+            Some(place) => IdleWatch::over(place).map_err(|error| no_descriptor(&error)),
+            None => Ok(None),
+        }
     }
 
     /// Gives up the place where commands ran. Called while signals are still heard: what is left

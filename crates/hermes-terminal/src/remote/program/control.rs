@@ -4,7 +4,8 @@
 //! children at any depth. Each is remembered with its start time from the first look on: what loses
 //! its parent during the kill is still found, and a number that means someone else by then is left
 //! alone. The waiting is done by whoever asks. It starts no process, so it works where no process can
-//! be started any more.
+//! be started any more. Where there is no process table to look at, the leader's group is all that is
+//! known.
 //!
 //! When its input ends without a goodbye, whoever asked is gone: the loops it was told to own, and
 //! what runs under them, are ended.
@@ -19,6 +20,11 @@ const CONTROL: &str = r#"exec 2>/dev/null
 @never@
 i=$IFS
 o=' '
+z=1
+[ -r /proc/self/stat ] || z=0
+send() {
+kill -s "$1" -- "$2" || kill -s "$1" "$2"
+}
 table() {
 t=
 for _h_d in /proc/[0-9]*; do
@@ -30,6 +36,14 @@ t="$t ${_h_d#/proc/}:$2:$3:$4:${20}:$1"
 done
 }
 members() {
+if [ $z = 0 ]; then
+l=' '
+for e in $k; do
+p=${e%%:*}
+if send 0 "-$p"; then l="$l-$p "; elif kill -0 "$p"; then l="$l$p "; fi
+done
+return
+fi
 table
 x=' '
 for e in $t; do
@@ -91,7 +105,7 @@ signal)
 eval "k=\$k_$d"
 if [ -z "$k" ]; then k=" $q "; fi
 members
-case $s in 0) ;; *) for p in $l; do kill -$s $p; done;; esac
+case $s in 0) ;; *) for p in $l; do send $s $p; done;; esac
 eval "k_$d=\$k"
 printf '%s%s\n' "$d" "$l";;
 forget) unset "k_$d";;
@@ -101,7 +115,7 @@ done
 k=$o
 case $k in ' ') exit 0;; esac
 members
-for p in $l; do kill -TERM $p; done
+for p in $l; do send TERM $p; done
 c=0
 while [ $c -lt 10 ]; do
 c=$((c+1))
@@ -112,7 +126,7 @@ done
 c=0
 while [ $c -lt 20 ]; do
 c=$((c+1))
-for p in $l; do kill -KILL $p; done
+for p in $l; do send KILL $p; done
 @pause@
 members
 case $l in ' ') exit 0;; esac

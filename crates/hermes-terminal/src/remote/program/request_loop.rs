@@ -1,44 +1,63 @@
 //! The loop of a channel: reads a line, runs a shell for it, says how that ended.
 //!
 //! The loop itself never reads what a command's shell is told, and never runs anything of it: the
-//! shell takes it from the same pipe, by exact length. What the loop says is framed with a word only
-//! the loop and Hermes know.
+//! shell takes it from the same pipe, by exact length. Should a shell end before it has read everything,
+//! the rest is not taken for a request: each begins with a word only the loop and Hermes know.
 
 use super::Dialect;
 use crate::local::ShellKind;
 use crate::local::quoting::quote;
 
+/// After a command the loop looks for what it left: whoever holds its output or is in its session. Who
+/// was started by the command has a number between the command's and the last one given out.
 /// Variables of the loop have names nobody exports: an exported one would reach every command.
 const LOOP: &str = r#"exec @control@>&2 2>/dev/null
-IFS= read -r _h_n || exit 0
+IFS= read -r _h_k || exit 0
 _h_p=@prologue@
 _h_l=@launcher@
-_h_w=
-if command -v setsid >/dev/null; then _h_w=setsid; else set -m; fi
+_h_a=
+if command -v setsid >/dev/null; then _h_a=setsid; else set -m; fi
 {
-printf '\0%s\0hello\0@name@\0%s\0%s\0' "$_h_n" @version@ "$$"
-case $_h_w$- in setsid*) printf session;; *m*) printf group;; *) printf none;; esac
+printf '\0%s\0hello\0@name@\0%s\0%s\0' "$_h_k" @version@ "$$"
+case $_h_a$- in setsid*) printf session;; *m*) printf group;; *) printf none;; esac
 printf '\0'
 umask
 printf '\0%s\0' "$HOME"
 @exports@
-printf '\0%s\0' "$_h_n"
+printf '\0%s\0' "$_h_k"
 } >&@control@
-while IFS=' ' read -r _h_v _h_n _h_b; do
+while IFS=' ' read -r _h_w _h_v _h_n _h_b _h_f; do
+if [ "$_h_w" != "$_h_k" ]; then exit 0; fi
 case $_h_v in
 run) printf %sb "$_h_n"
-$_h_w @shell@ @plain@ -c "$_h_p" @name@ @requests@<&0 0</dev/null 2>/dev/null
+$_h_a @shell@ @plain@ -c "$_h_p" @name@ @requests@<&0 0</dev/null 2>/dev/null
 _h_s=$?;;
 login) printf %sb "$_h_n"
-$_h_w @shell@ -l -c "$_h_p" @name@ @requests@<&0 0</dev/null 2>/dev/null
+$_h_a @shell@ -l -c "$_h_p" @name@ @requests@<&0 0</dev/null 2>/dev/null
 _h_s=$?;;
 start) printf %sb "$_h_n"
-$_h_w @shell@ @plain@ -c "$_h_l" @name@ "$_h_p" "$_h_b" @requests@<&0 0</dev/null >/dev/null 2>&1
+$_h_a @shell@ @plain@ -c "$_h_l" @name@ "$_h_p" "$_h_b" @requests@<&0 0</dev/null >/dev/null 2>&1
 _h_s=$?;;
 check) _h_s=idle
 [ -r /proc/self/stat ] || _h_s=busy
+_h_t=0
+read -r _h_d _h_d _h_d _h_d _h_t </proc/loadavg
+set --
+if [ "$_h_f" -gt 0 ] && [ "$_h_t" -ge "$_h_f" ]; then
+if [ $((_h_t-_h_f)) -lt 100 ]; then
+while [ $_h_f -le $_h_t ]; do set -- "$@" $_h_f; _h_f=$((_h_f+1)); done
+else
 for _h_d in /proc/[0-9]*; do
-if [ "$_h_d" = "/proc/$$" ]; then continue; fi
+_h_d=${_h_d#/proc/}
+if [ $_h_d -ge $_h_f ] && [ $_h_d -le $_h_t ]; then set -- "$@" $_h_d; fi
+done
+fi
+else
+for _h_d in /proc/[0-9]*; do set -- "$@" ${_h_d#/proc/}; done
+fi
+for _h_d in "$@"; do
+_h_d=/proc/$_h_d
+if [ "$_h_d" = "/proc/$$" ] || [ ! -e "$_h_d" ]; then continue; fi
 if [ "$_h_d/fd/1" -ef "/proc/$$/fd/1" ] || [ "$_h_d/fd/2" -ef "/proc/$$/fd/1" ]; then _h_s=busy; break; fi
 @read_stat@
 _h_x=${_h_x##*) }

@@ -30,7 +30,6 @@ pub(in crate::ssh) enum SyncError {
     Refused {
         place: String,
         action: &'static str,
-        code: Option<i32>,
         words: String,
         is_passing: bool,
     },
@@ -62,18 +61,23 @@ impl SyncError {
             return Self::NoTar { place, action };
         }
         let said = words(&stderr);
-        let cause = (code == Some(SSH_FAILED)).then(|| cause_of(&stderr));
+        let is_passing = match code {
+            Some(SSH_FAILED) => matches!(cause_of(&stderr), Cause::Lost | Cause::Unreachable),
+            // Files may come and go there while they are read; a place that does not take them stays
+            // as it is.
+            Some(_) => action == FETCHED,
+            None => true,
+        };
         Self::Refused {
             place,
             action,
-            code,
             words: match (said.is_empty(), code) {
                 (false, _) => said,
                 (true, Some(SSH_FAILED)) => "the connection was lost".to_owned(),
                 (true, Some(code)) => format!("exit code {code}"),
                 (true, None) => "the client was killed".to_owned(),
             },
-            is_passing: matches!(cause, Some(Cause::Lost | Cause::Unreachable)) || code.is_none(),
+            is_passing,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Pushing before commands and pulling at the end.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use hermes_fs::{FileLock, LockOptions, Staging};
 use hermes_proc::StreamedChild;
 
 use super::error::{FETCHED, NOTHING_THERE, SENT, SyncError, TOO_LARGE};
-use super::incoming::{Received, Stop, receive};
+use super::incoming::{Expected, Received, Stop, receive};
 use super::manifest::{Manifest, Stamp};
 use super::merge::{Destinations, PulledBack, merge};
 use super::outgoing::write_archive;
@@ -115,7 +116,7 @@ impl FileSync {
             source,
         })?;
         let path = Manifest::path(&request.hermes_home, &self.id);
-        let mut manifest = Manifest::load(&path);
+        let mut manifest = Manifest::load(&path, &request.hermes_home);
         let mut once_there = Vec::new();
         if !self.is_checked {
             let found = self.read_stamp(there)?;
@@ -134,7 +135,7 @@ impl FileSync {
             return Ok(());
         }
         self.send(there, &plan, &mut manifest)?;
-        manifest.save(&path, &place).map_err(in_file)
+        manifest.save(&path, &request.hermes_home).map_err(in_file)
     }
 
     fn read_stamp(&self, there: There<'_>) -> Result<Option<Stamp>, SyncError> {
@@ -180,9 +181,9 @@ impl FileSync {
                 return Err(SyncError::of_client(&place, SENT, code, &captured.stderr));
             }
         };
-        for reason in &sent.left_out {
-            tracing::warn!("left out of what goes to {place}: {reason}");
-        }
+        let left_out = sent.left_out.iter();
+        let left_out = left_out.map(|reason| format!("left out of what goes to {place}: {reason}"));
+        tell_once(&left_out.collect::<Vec<_>>());
         tracing::debug!(
             files = sent.files.len(),
             removed = plan.remove.len(),
@@ -231,11 +232,11 @@ impl FileSync {
         let home = &request.hermes_home;
         let path = Manifest::path(home, &self.id);
         // Before anything has been brought there, nothing of ours can come back.
-        if Manifest::load(&path).stamp.is_none() {
+        if Manifest::load(&path, home).stamp.is_none() {
             return Ok(PulledBack::default());
         }
         let _lock = lock(home, self.timing.transfer + PUSH_WAIT).map_err(in_file)?;
-        let mut manifest = Manifest::load(&path);
+        let mut manifest = Manifest::load(&path, home);
         let carried = request.resolve();
         let destinations = Destinations::new(&carried.roots);
         let parent = home.join("cache/sync");
@@ -247,8 +248,16 @@ impl FileSync {
         let Some((received, is_complete)) = fetched else {
             return Ok(PulledBack::default());
         };
-        let ours = manifest.stamp.as_ref().map(|stamp| &stamp.home);
-        if received.stamp.as_ref().map(|stamp| &stamp.home) != ours {
+        let is_ours = |found: &Stamp| {
+            let own = manifest.stamp.as_ref();
+            own.is_some_and(|own| own.home == found.home)
+        };
+        // It is asked for before all files, so an archive without it is none.
+        let Some(found) = &received.stamp else {
+            let detail = "it has no stamp".to_owned();
+            return Err(SyncError::Broken { place, detail });
+        };
+        if !is_ours(found) {
             return Ok(PulledBack {
                 warnings: vec![format!(
                     "nothing was fetched from {place}: another Hermes home has brought its files \
@@ -264,7 +273,7 @@ impl FileSync {
             .strftime("%Y%m%dT%H%M%SZ")
             .to_string();
         let merged = merge(received, &destinations, &mut manifest, &time);
-        manifest.save(&path, &place).map_err(in_file)?;
+        manifest.save(&path, home).map_err(in_file)?;
         merged.map_err(in_file)
     }
 
@@ -277,16 +286,27 @@ impl FileSync {
         into: &Path,
     ) -> Result<Option<(Received, bool)>, SyncError> {
         let place = there.place();
-        let line = scripts::send(&there.base(), &destinations.directories(), MAX_FETCHED);
+        let nonce = random_hex(12);
+        let directories = destinations.directories();
+        let line = scripts::send(&there.base(), &nonce, &directories, MAX_FETCHED);
         let by_client = |source| SyncError::Client {
             place: place.clone(),
             source,
         };
         let started = there.client.start(&line, self.timing.transfer);
         let mut child = started.map_err(by_client)?;
+        if let Err(error) = child.write_all(destinations.listing(manifest).as_bytes()) {
+            // It does not compare, or it has ended and tells why below.
+            tracing::debug!("{place} does not read the list of files: {error}");
+        }
         child.close_input();
-        let is_wanted = |place: &str| destinations.has(place);
-        let received = receive(&mut child, into, manifest, &is_wanted, MAX_FETCHED);
+        let expected = Expected {
+            known: manifest,
+            is_wanted: &|place| destinations.has(place),
+            listing: &scripts::listing(&nonce),
+            limit: MAX_FETCHED,
+        };
+        let received = receive(&mut child, into, &expected);
         let too_large = || SyncError::TooLarge {
             place: place.clone(),
             limit: MAX_FETCHED,

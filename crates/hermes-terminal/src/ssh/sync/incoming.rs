@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use hermes_fs::{TarExtensions, TarKind, TarMember};
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::archive_mark::skip_to_mark;
 use super::manifest::{Manifest, Stamp};
-use super::scripts::STAMP;
+use super::scripts::{STAMP, name_in};
 use crate::ssh::digest::{digest_of, digits};
 
 /// Files up to this size are compared before anything is written.
@@ -22,6 +23,8 @@ const COMPARE_FIRST: u64 = 1024 * 1024;
 const MAX_MEMBERS: usize = 200_000;
 /// A stamp is a line.
 const MAX_STAMP: u64 = 256;
+/// A hundred thousand names are less.
+const MAX_LISTING: u64 = 64 * 1024 * 1024;
 
 /// A file that is not as it was sent.
 #[derive(Debug)]
@@ -40,7 +43,7 @@ pub(super) struct Incoming {
 pub(super) struct Received {
     pub(super) stamp: Option<Stamp>,
     pub(super) changed: Vec<Incoming>,
-    /// Every place that holds a file, changed or not.
+    /// Every place that holds a file, as far as the archive tells.
     pub(super) present: BTreeSet<String>,
     /// What was passed over, one sentence each.
     pub(super) ignored: Vec<String>,
@@ -65,26 +68,36 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Reads an archive to its end. `is_wanted` says of a place whether it has a destination here.
+/// What an archive is expected to be.
+pub(super) struct Expected<'a> {
+    /// What was sent.
+    pub(super) known: &'a Manifest,
+    /// Says of a place whether it has a destination here.
+    pub(super) is_wanted: &'a dyn Fn(&str) -> bool,
+    /// Name of the member that lists all files there, if it lists them.
+    pub(super) listing: &'a str,
+    /// Most bytes.
+    pub(super) limit: u64,
+}
+
+/// Reads an archive to its end.
 pub(super) fn receive(
     input: impl Read,
     into: &Path,
-    known: &Manifest,
-    is_wanted: &dyn Fn(&str) -> bool,
-    limit: u64,
+    expected: &Expected<'_>,
 ) -> Result<Received, Stop> {
     let mut metered = BufReader::with_capacity(
         64 * 1024,
         Metered {
             input,
-            left: limit,
+            left: expected.limit,
             is_over: false,
         },
     );
     let mut receiver = Receiver {
         into,
-        known,
-        is_wanted,
+        expected,
+        seen: BTreeSet::new(),
         received: Received::default(),
     };
     match receiver.run(&mut metered) {
@@ -96,8 +109,9 @@ pub(super) fn receive(
 
 struct Receiver<'a> {
     into: &'a Path,
-    known: &'a Manifest,
-    is_wanted: &'a dyn Fn(&str) -> bool,
+    expected: &'a Expected<'a>,
+    /// Places of files so far.
+    seen: BTreeSet<String>,
     received: Received,
 }
 
@@ -157,14 +171,31 @@ impl Receiver<'_> {
             self.received.stamp = Stamp::find_in(&text);
             return Ok(());
         }
-        if !(self.is_wanted)(&place) {
+        if place == self.expected.listing {
+            return self.read_listing(content);
+        }
+        if !(self.expected.is_wanted)(&place) {
             return Ok(());
         }
-        if !self.received.present.insert(place.clone()) {
+        self.received.present.insert(place.clone());
+        if !self.seen.insert(place.clone()) {
             let twice = io::Error::other(format!("it holds '{}' twice", shown()));
             return Err(twice.into());
         }
         self.compare(place, member.mode, size, content)
+    }
+
+    fn read_listing(&mut self, content: &mut impl Read) -> Result<(), Stop> {
+        let mut bytes = Vec::new();
+        content.take(MAX_LISTING).read_to_end(&mut bytes)?;
+        let names = bytes.split(|byte| *byte == b'\n').filter_map(name_in);
+        for name in names {
+            let clean = hermes_fs::confined_relative_os(OsStr::from_bytes(name));
+            if let Some(place) = clean.ok().as_deref().and_then(Path::to_str) {
+                self.received.present.insert(place.to_owned());
+            }
+        }
+        Ok(())
     }
 
     fn compare(
@@ -174,9 +205,9 @@ impl Receiver<'_> {
         size: u64,
         content: &mut impl Read,
     ) -> Result<(), Stop> {
-        let sent = self.known.files.get(&place);
+        let sent = self.expected.known.files.get(&place);
         let is_as_sent = |hash: &str| sent.is_some_and(|sent| sent.hash == hash);
-        let staged = self.into.join(self.received.present.len().to_string());
+        let staged = self.into.join(self.seen.len().to_string());
         let hash = if size <= COMPARE_FIRST {
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes)?;
@@ -314,8 +345,13 @@ mod tests {
         limit: u64,
     ) -> (tempfile::TempDir, Result<Received, Stop>) {
         let place = tempfile::tempdir().unwrap();
-        let wanted = |place: &str| place.starts_with("skills/");
-        let received = receive(bytes, place.path(), known, &wanted, limit);
+        let expected = Expected {
+            known,
+            is_wanted: &|place| place.starts_with("skills/"),
+            listing: ".sync-out-x/present",
+            limit,
+        };
+        let received = receive(bytes, place.path(), &expected);
         (place, received)
     }
 
@@ -366,6 +402,21 @@ mod tests {
         );
         assert_eq!(received.stamp.unwrap().home, "0123456789abcdef");
         assert_eq!(hermes_fs::read_dir(place.path()).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_list_tells_what_else_is_there() {
+        let hash = "0".repeat(64);
+        let list = format!("{hash}  skills/./a b\n{hash}  ../../x\nshort\n{hash}  skills/./c\n");
+        let bytes = archive(&[
+            (".sync-out-x/present", FILE, list.as_bytes()),
+            ("skills/./c", FILE, b"new"),
+        ]);
+        let (_place, received) = read(&bytes, &Manifest::default(), u64::MAX);
+        let received = received.unwrap();
+        let present: Vec<&str> = received.present.iter().map(String::as_str).collect();
+        assert_eq!(present, ["skills/a b", "skills/c"]);
+        assert_eq!(received.changed.len(), 1);
     }
 
     #[test]

@@ -90,13 +90,20 @@ impl Manifest {
         hermes_home.join("cache/sync").join(format!("{id}.json"))
     }
 
-    /// An unreadable list counts as none: everything is sent again.
-    pub(super) fn load(path: &Path) -> Self {
+    /// The list of this home. An unreadable one counts as none, and so does one that a copied home
+    /// brought along: everything is sent again.
+    pub(super) fn load(path: &Path, hermes_home: &Path) -> Self {
         let loaded = match hermes_fs::read_optional(path, MAX_BYTES) {
             Ok(None) => return Self::default(),
             Ok(Some(bytes)) => serde_json::from_slice(&bytes)
                 .map_err(|error| error.to_string())
-                .and_then(|value| Self::from_value(&value).ok_or("it has another form".to_owned())),
+                .and_then(|value: Value| {
+                    let owner = value.get("hermes_home").and_then(Value::as_str);
+                    if owner.is_some_and(|owner| owner != shown(hermes_home)) {
+                        return Err("it is another home's".to_owned());
+                    }
+                    Self::from_value(&value).ok_or("it has another form".to_owned())
+                }),
             Err(error) => Err(error.to_string()),
         };
         loaded.unwrap_or_else(|reason| {
@@ -108,15 +115,15 @@ impl Manifest {
         })
     }
 
-    pub(super) fn save(&self, path: &Path, target: &str) -> Result<(), hermes_fs::Error> {
+    pub(super) fn save(&self, path: &Path, hermes_home: &Path) -> Result<(), hermes_fs::Error> {
         if let Some(parent) = path.parent() {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
-        let text = format!("{}\n", self.to_value(target));
+        let text = format!("{}\n", self.to_value(hermes_home));
         hermes_fs::write_atomic(path, text.as_bytes(), 0o600)
     }
 
-    fn to_value(&self, target: &str) -> Value {
+    fn to_value(&self, hermes_home: &Path) -> Value {
         let files: Map<String, Value> = self
             .files
             .iter()
@@ -132,7 +139,7 @@ impl Manifest {
             .collect();
         json!({
             "version": VERSION,
-            "target": target,
+            "hermes_home": shown(hermes_home),
             "remote_home": self.remote_home,
             "home": self.stamp.as_ref().map(|stamp| &stamp.home),
             "generation": self.stamp.as_ref().map(|stamp| &stamp.generation),
@@ -182,6 +189,13 @@ impl Manifest {
     }
 }
 
+/// A home by its real place, whichever way it was reached.
+fn shown(hermes_home: &Path) -> String {
+    let real = hermes_fs::canonicalize(hermes_home);
+    let real = real.unwrap_or_else(|_| hermes_home.to_owned());
+    real.to_string_lossy().into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
@@ -206,13 +220,15 @@ mod tests {
     fn what_is_saved_is_loaded() {
         let home = tempfile::tempdir().unwrap();
         let path = Manifest::path(home.path(), "0123456789abcdef");
-        assert_eq!(Manifest::load(&path), Manifest::default());
-        manifest().save(&path, "me@box:22").unwrap();
-        let mut expected = manifest();
-        let loaded = Manifest::load(&path);
-        expected.stamp.clone_from(&loaded.stamp);
-        assert_eq!(loaded, expected);
+        assert_eq!(Manifest::load(&path, home.path()), Manifest::default());
+        let saved = manifest();
+        saved.save(&path, home.path()).unwrap();
+        assert_eq!(Manifest::load(&path, home.path()), saved);
         assert!(path.ends_with("cache/sync/0123456789abcdef.json"));
+
+        // A copy of the home has the list, but its files were never sent.
+        let copy = tempfile::tempdir().unwrap();
+        assert_eq!(Manifest::load(&path, copy.path()), Manifest::default());
     }
 
     #[test]
@@ -227,7 +243,8 @@ mod tests {
             r#"{"version":1,"remote_home":"/","files":{"a":{"size":-1}}}"#,
         ] {
             hermes_fs::write_atomic(&path, text.as_bytes(), 0o600).unwrap();
-            assert_eq!(Manifest::load(&path), Manifest::default(), "{text}");
+            let loaded = Manifest::load(&path, home.path());
+            assert_eq!(loaded, Manifest::default(), "{text}");
         }
     }
 

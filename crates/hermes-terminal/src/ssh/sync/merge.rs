@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::incoming::{Incoming, Received};
 use super::manifest::{Manifest, SentFile};
+use super::scripts::listed_as;
 use crate::carried_files::{CarriedKind, CarriedRoot, is_left_over};
 use crate::ssh::digest::digits;
 
@@ -41,6 +42,21 @@ impl<'a> Destinations<'a> {
     pub(super) fn directories(&self) -> Vec<&'a str> {
         let trees = self.roots.iter().filter(|root| is_tree(root));
         trees.filter_map(|root| root.target.to_str()).collect()
+    }
+
+    /// What was sent to these directories, as a sorted list for the other side.
+    pub(super) fn listing(&self, manifest: &Manifest) -> String {
+        let lines = manifest.files.iter().filter_map(|(place, sent)| {
+            let (root, inside) = self.find(place)?;
+            Some(listed_as(
+                &sent.hash,
+                root.target.to_str()?,
+                inside.to_str()?,
+            ))
+        });
+        let mut lines: Vec<String> = lines.collect();
+        lines.sort_unstable();
+        lines.concat()
     }
 
     pub(super) fn has(&self, place: &str) -> bool {
@@ -363,6 +379,25 @@ mod tests {
         assert_eq!(outcome.warnings.len(), 2, "{:?}", outcome.warnings);
         assert_eq!(bench.text("outside/file"), "mine");
         assert_eq!(bench.text("skills/fine"), "fine");
+    }
+
+    #[test]
+    fn the_list_for_the_other_side_is_sorted_and_without_credentials() {
+        let mut bench = Bench::new();
+        for (place, text) in [
+            ("skills/a", "1"),
+            ("skills/x/b", "2"),
+            ("skills/token.json", "3"),
+        ] {
+            bench.sent(place, text, false);
+        }
+        let listing = Destinations::new(&bench.roots).listing(&bench.manifest);
+        let mut expected = [
+            format!("{}  skills/./a\n", digest_of(b"1")),
+            format!("{}  skills/./x/b\n", digest_of(b"2")),
+        ];
+        expected.sort_unstable();
+        assert_eq!(listing, expected.concat());
     }
 
     #[test]

@@ -124,8 +124,9 @@ fn long_commands_and_inputs_arrive_whole(place: &Elsewhere) {
     let foreground = hermes_terminal::local::Foreground {
         command: &format!("cksum; : '{}'", "y".repeat(300 * 1024)),
         workdir: None,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
         input: &input,
+        redactor: None,
     };
     let result = place.remote.run_foreground(foreground, &context);
     assert_eq!(result.exit_code, 0);
@@ -158,6 +159,7 @@ fn peak_memory() -> usize {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
+#[expect(clippy::print_stdout, reason = "the figure is for people")]
 fn results_are_the_same_without_a_persistent_shell(place: &Elsewhere) {
     let commands = [
         "true",
@@ -434,4 +436,15 @@ fn a_place_without_setsid() {
     assert_eq!(result["exit_code"], 124);
     assert!(!place.is_running("sleep 471"));
     assert_eq!(place.world.output("echo again"), "again");
+}
+
+#[test]
+fn a_place_without_a_process_table() {
+    let place = Elsewhere::new(Kind::NoProc);
+    assert_eq!(place.world.output("cd /tmp; ls /proc; echo one"), "one");
+    assert_eq!(place.world.output("pwd"), "/tmp");
+    let command = "trap '' TERM; sleep 4713 & while :; do sleep 4714; done";
+    let result = place.world.call(json!({"command": command, "timeout": 1}));
+    assert_eq!(result["output"], "[Command timed out after 1s]");
+    assert!(!place.is_running("sleep 471"));
 }

@@ -16,6 +16,7 @@ macro_rules! in_each_place {
     };
 }
 
+mod background;
 mod commands;
 mod killing;
 mod places;

@@ -20,6 +20,20 @@ pub(crate) struct TestPlace {
     pub(crate) launches: AtomicUsize,
     pub(crate) ensured: AtomicUsize,
     pub(crate) variables: Vec<(&'static str, &'static str)>,
+    pub(crate) hurdle: Hurdle,
+}
+
+/// What goes wrong with the channels of commands; control is spared.
+pub(crate) enum Hurdle {
+    None,
+    /// The first so many clients say that they are busy.
+    Busy(AtomicUsize),
+    /// No client is ever given.
+    Refused,
+    /// Clients never greet.
+    Deaf,
+    /// Something writes what looks like records between the real ones.
+    Garbage,
 }
 
 pub(crate) enum Kind {
@@ -27,6 +41,8 @@ pub(crate) enum Kind {
     Child,
     /// The same, with nothing but busybox on its path.
     Busybox(tempfile::TempDir),
+    /// A child of this machine that sees no process table.
+    NoProc,
     /// A container.
     Docker(Container),
 }
@@ -34,16 +50,53 @@ pub(crate) enum Kind {
 impl Transport for TestPlace {
     fn ensure(&self) -> Result<(), TransportError> {
         self.ensured.fetch_add(1, Ordering::SeqCst);
+        if let Kind::Docker(container) = &self.kind {
+            container.ensure();
+        }
         Ok(())
     }
 
     fn launch(&self, argv: &[&str]) -> Result<Launch, TransportError> {
         self.launches.fetch_add(1, Ordering::SeqCst);
+        let is_command = argv.iter().any(|text| text.contains("hello"));
+        let script = match &self.hurdle {
+            _ if !is_command => None,
+            Hurdle::None => None,
+            Hurdle::Busy(left) => {
+                let takes_one = |left: usize| left.checked_sub(1);
+                let is_busy = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, takes_one);
+                is_busy
+                    .is_ok()
+                    .then_some("echo the place is busy >&2; exit 1")
+            }
+            Hurdle::Refused => return Err(refused("the place is closed")),
+            Hurdle::Deaf => Some("exec sleep 300"),
+            Hurdle::Garbage => Some(
+                "(while sleep 0.01; do printf 'x\\0nabc\\0end\\0001\\0\\0nabc\\0start\\0' >&2; done) & exec \"$@\"",
+            ),
+        };
+        if let Some(script) = script {
+            let mut args: Vec<OsString> = ["-c", script, "sh"].map(OsString::from).into();
+            args.extend(argv.iter().map(OsString::from));
+            return Ok(Launch {
+                program: "/bin/sh".into(),
+                args,
+                variables: vec![
+                    ("PATH".into(), "/usr/bin:/bin".into()),
+                    ("HOME".into(), self.home.path().into()),
+                ],
+            });
+        }
         let mut args: Vec<OsString> = Vec::new();
         let (program, path): (PathBuf, OsString) = match &self.kind {
             Kind::Child => {
                 args.extend(["-c", "exec \"$@\"", "sh"].map(OsString::from));
                 ("/bin/sh".into(), "/usr/local/bin:/usr/bin:/bin".into())
+            }
+            Kind::NoProc => {
+                let hide = "mount -t tmpfs none /proc && exec \"$@\"";
+                args.extend(["-m", "sh", "-c", hide, "sh"].map(OsString::from));
+                ("/usr/bin/unshare".into(), "/usr/bin:/bin".into())
             }
             Kind::Busybox(applets) => {
                 args.extend(["sh", "-c", "exec \"$@\"", "sh"].map(OsString::from));
@@ -70,11 +123,13 @@ impl Transport for TestPlace {
         if stderr.contains("No such container") || stderr.contains("is not running") {
             return Trouble::Gone;
         }
-        Trouble::Final(TransportError {
-            message: format!("the client ended with {exit_code:?}: {}", stderr.trim()),
-            hint: None,
-            is_missing_part: true,
-        })
+        if stderr.contains("busy") {
+            return Trouble::Passing(refused(stderr.trim()));
+        }
+        let said = stderr.trim();
+        Trouble::Final(refused(&format!(
+            "the client ended with {exit_code:?}: {said}"
+        )))
     }
 
     fn before_command(&self) -> Result<(), TransportError> {
@@ -97,15 +152,24 @@ impl Transport for TestPlace {
 
     fn describe(&self) -> String {
         match &self.kind {
-            Kind::Child | Kind::Busybox(_) => "user@here".to_owned(),
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => "user@here".to_owned(),
             Kind::Docker(container) => format!("container {}", container.name),
         }
+    }
+}
+
+fn refused(message: &str) -> TransportError {
+    TransportError {
+        message: message.to_owned(),
+        hint: Some("open it".to_owned()),
+        is_missing_part: true,
     }
 }
 
 /// A container that is removed with this value.
 pub(crate) struct Container {
     pub(crate) name: String,
+    options: Vec<String>,
 }
 
 impl Container {
@@ -115,9 +179,37 @@ impl Container {
             std::process::id(),
             COUNT.fetch_add(1, Ordering::SeqCst)
         );
+        let container = Self {
+            name,
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+        };
+        container.create();
+        container
+    }
+
+    /// One that someone else made and removes.
+    pub(crate) fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            options: Vec::new(),
+        }
+    }
+
+    /// Makes it again if someone removed it.
+    fn ensure(&self) {
+        let state = Command::new("docker")
+            .args(["inspect", "-f", "{{.State.Running}}", &self.name])
+            .output()
+            .unwrap();
+        if !state.status.success() {
+            self.create();
+        }
+    }
+
+    fn create(&self) {
         let output = Command::new("docker")
-            .args(["run", "-d", "--init", "--name", &name])
-            .args(options)
+            .args(["run", "-d", "--init", "--name", &self.name])
+            .args(&self.options)
             .args(["hermes-test-debian", "sleep", "infinity"])
             .output()
             .unwrap();
@@ -126,7 +218,6 @@ impl Container {
             "no container of the image hermes-test-debian: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        Self { name }
     }
 
     /// What a program prints in it.
@@ -166,10 +257,23 @@ impl Elsewhere {
         Self::with(kind, RemoteSettings::default(), &[])
     }
 
+    pub(crate) fn behind(hurdle: Hurdle, settings: RemoteSettings) -> Self {
+        Self::build(Kind::Child, settings, &[], hurdle)
+    }
+
     pub(crate) fn with(
         kind: Kind,
         settings: RemoteSettings,
         variables: &[(&'static str, &'static str)],
+    ) -> Self {
+        Self::build(kind, settings, variables, Hurdle::None)
+    }
+
+    fn build(
+        kind: Kind,
+        settings: RemoteSettings,
+        variables: &[(&'static str, &'static str)],
+        hurdle: Hurdle,
     ) -> Self {
         let place = Arc::new(TestPlace {
             kind,
@@ -177,11 +281,14 @@ impl Elsewhere {
             launches: AtomicUsize::new(0),
             ensured: AtomicUsize::new(0),
             variables: variables.to_vec(),
+            hurdle,
         });
         let remote = Arc::new(RemoteTerminal::new(place.clone(), settings));
         let world = World::elsewhere(Arc::clone(&remote));
         let scratch = match &place.kind {
-            Kind::Child | Kind::Busybox(_) => place.home.path().canonicalize().unwrap(),
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => {
+                place.home.path().canonicalize().unwrap()
+            }
             Kind::Docker(_) => PathBuf::from("/root"),
         };
         Self {
@@ -195,7 +302,9 @@ impl Elsewhere {
     /// The text of a file there; empty if it is not there.
     pub(crate) fn file(&self, path: &str) -> String {
         match &self.place.kind {
-            Kind::Child | Kind::Busybox(_) => std::fs::read_to_string(path).unwrap_or_default(),
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => {
+                std::fs::read_to_string(path).unwrap_or_default()
+            }
             Kind::Docker(container) => container.output(&["cat", path]),
         }
     }
@@ -203,7 +312,7 @@ impl Elsewhere {
     /// Whether a process with this text in its command line runs there.
     pub(crate) fn is_running(&self, text: &str) -> bool {
         let list = match &self.place.kind {
-            Kind::Child | Kind::Busybox(_) => {
+            Kind::Child | Kind::NoProc | Kind::Busybox(_) => {
                 let output = Command::new("ps")
                     .args(["-eo", "stat,args"])
                     .output()
@@ -228,10 +337,10 @@ impl Elsewhere {
     }
 
     pub(crate) fn container(&self) -> &Container {
-        match &self.place.kind {
-            Kind::Docker(container) => container,
-            Kind::Child | Kind::Busybox(_) => panic!("not a container"),
-        }
+        let Kind::Docker(container) = &self.place.kind else {
+            unreachable!("not a container")
+        };
+        container
     }
 }
 

@@ -3,26 +3,19 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use super::answer::Answer;
 use super::rules::{Home, JudgedWrite, WriteRules};
 use crate::context::CallContext;
 use crate::files::credential_stores::CredentialStores;
 use crate::files::filesystem::{FileOperations, Loaded, PageRead, Writing, Written};
 use crate::files::page::PageWanted;
 use crate::files::search::{Found, Query};
-use crate::place::{Job, Place, script};
+use crate::place::{Answer, Place, Question};
 
 /// Shell functions all scripts begin with.
 const PATHS: &str = include_str!("scripts/paths.sh");
 const HOME: &str = include_str!("scripts/home.sh");
 const LOOK: &str = include_str!("scripts/look.sh");
-
-/// How long a question about one file may take.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// Most bytes of an answer that holds paths only.
-const SMALL: usize = 1024 * 1024;
 
 /// The files of another place.
 pub struct PlaceFiles {
@@ -49,7 +42,7 @@ impl PlaceFiles {
         if let Some(home) = &*known() {
             return Ok(home.clone());
         }
-        let mut answer = self.ask(&Question::about(HOME, context))?;
+        let mut answer = self.ask(Question::new(HOME, &context.interrupt))?;
         if answer.text()? != "home" {
             return Err(format!(
                 "The home directory in {} is not known: HOME is not set there.",
@@ -72,48 +65,22 @@ impl PlaceFiles {
         Ok(self.rules.stores(home.as_ref()))
     }
 
-    /// Runs a script and reads its answer; the error is a sentence.
-    pub(super) fn ask(&self, question: &Question<'_>) -> Result<Answer, String> {
-        let parts = [PATHS, question.functions, question.body];
-        let script = script(&parts, question.arguments);
-        let started = Instant::now();
-        let job = Job {
-            script: &script,
-            input: question.input,
-            limit: question.limit,
-            // Scripts bound what they print; this is for a shell that adds to it.
-            most_output: question.most_output.saturating_add(SMALL),
-            interrupt: &question.context.interrupt,
+    /// Runs a script that knows paths; the error is a sentence.
+    pub(super) fn ask(&self, question: Question<'_>) -> Result<Answer, String> {
+        let functions = [PATHS, question.functions].concat();
+        let question = Question {
+            functions: &functions,
+            ..question
         };
-        let ran = self.place.run(&job).map_err(|message| {
-            if question.context.interrupt.is_raised() {
-                "The call was interrupted.".to_owned()
-            } else if started.elapsed() >= question.limit {
-                format!(
-                    "{} did not answer within {} seconds.",
-                    self.place.describe(),
-                    question.limit.as_secs()
-                )
-            } else {
-                message
-            }
-        })?;
-        if ran.exit_code != 0 {
-            return Err(format!(
-                "The shell in {} ended with exit code {} instead of an answer.",
-                self.place.describe(),
-                ran.exit_code
-            ));
-        }
-        Ok(Answer::new(ran.stdout, self.place.describe()))
+        question.ask(self.place.as_ref())
     }
 
     /// Where a path ends, and whether something is there.
     fn look(&self, path: &Path, context: &CallContext) -> Result<(PathBuf, bool), String> {
         let path = tidied(path, context)?;
-        let mut answer = self.ask(&Question {
+        let mut answer = self.ask(Question {
             arguments: &[path.as_os_str().as_bytes()],
-            ..Question::about(LOOK, context)
+            ..Question::new(LOOK, &context.interrupt)
         })?;
         match answer.text()?.as_str() {
             kind @ ("there" | "missing") => Ok((answer.path()?, kind == "there")),
@@ -131,7 +98,7 @@ impl PlaceFiles {
             written: write.path,
             real,
             home: &home,
-            cwd: &write.context.resolve(".")?,
+            cwd: &write.context.working_directory()?,
             cross_profile: write.cross_profile,
         });
         refusal.map_or(Ok(()), Err)
@@ -195,34 +162,6 @@ impl FileOperations for PlaceFiles {
 
     fn search(&self, query: &Query, context: &CallContext) -> Result<Found, String> {
         self.search_there(query, context)
-    }
-}
-
-/// A script with what it needs.
-pub(super) struct Question<'a> {
-    /// What it needs besides the functions all scripts begin with.
-    pub(super) functions: &'a str,
-    pub(super) body: &'a str,
-    pub(super) arguments: &'a [&'a [u8]],
-    pub(super) input: &'a [u8],
-    pub(super) limit: Duration,
-    /// What the script prints at most.
-    pub(super) most_output: usize,
-    pub(super) context: &'a CallContext,
-}
-
-impl<'a> Question<'a> {
-    /// One without arguments and with a short answer.
-    pub(super) fn about(body: &'a str, context: &'a CallContext) -> Self {
-        Self {
-            functions: "",
-            body,
-            arguments: &[],
-            input: &[],
-            limit: PATIENCE,
-            most_output: SMALL,
-            context,
-        }
     }
 }
 

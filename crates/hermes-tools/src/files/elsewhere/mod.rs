@@ -3,7 +3,6 @@
 //!
 //! Nothing here looks at a file of this machine.
 
-mod answer;
 mod files;
 mod grep_output;
 mod grep_syntax;

@@ -3,13 +3,14 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::answer::Answer;
-use super::files::{PlaceFiles, Question};
+use super::files::PlaceFiles;
 use crate::context::CallContext;
 use crate::files::filesystem::{Content, FilePage, Loaded, PageRead};
+use crate::files::ledger::Stamp;
 use crate::files::page::{
     Data, Lines, MAX_COUNTED_BYTES, MAX_LINE_BYTES, PageWanted, SNIFFED_BYTES,
 };
+use crate::place::{Answer, Question};
 
 const READ: &str = include_str!("scripts/read.sh");
 const LOAD: &str = include_str!("scripts/load.sh");
@@ -35,10 +36,10 @@ impl PlaceFiles {
         .map(|number| number.to_string());
         let mut arguments = vec![path.as_os_str().as_bytes()];
         arguments.extend(numbers.iter().map(String::as_bytes));
-        let mut answer = self.ask(&Question {
+        let mut answer = self.ask(Question {
             arguments: &arguments,
             most_output: most,
-            ..Question::about(READ, context)
+            ..Question::new(READ, &context.interrupt)
         })?;
         match answer.text()?.as_str() {
             "file" => self.page_of(&mut answer, path, wanted, context),
@@ -62,7 +63,7 @@ impl PlaceFiles {
         if let Some(message) = self.stores(context)?.refusal(&real) {
             return Err(message);
         }
-        let (stamp, size) = answer.stamp()?;
+        let (stamp, size) = stamp_of(answer)?;
         let head = bytes_of_hex(&answer.text()?);
         let content = if let Some(data) = Data::recognised(path, &head) {
             Content::Data(data)
@@ -97,10 +98,10 @@ impl PlaceFiles {
         context: &CallContext,
     ) -> Result<Option<Loaded>, String> {
         let one_more = most.saturating_add(1).to_string();
-        let mut answer = self.ask(&Question {
+        let mut answer = self.ask(Question {
             arguments: &[path.as_os_str().as_bytes(), one_more.as_bytes()],
             most_output: usize::try_from(most).unwrap_or(usize::MAX),
-            ..Question::about(LOAD, context)
+            ..Question::new(LOAD, &context.interrupt)
         })?;
         let kind = answer.text()?;
         if kind == "missing" {
@@ -110,7 +111,7 @@ impl PlaceFiles {
             return Err(answer.refusal(&kind, path, "open"));
         }
         let target = answer.path()?;
-        let (stamp, size) = answer.stamp()?;
+        let (stamp, size) = stamp_of(&mut answer)?;
         let bytes = answer.rest().to_vec();
         let length = bytes.len() as u64;
         if length > most {
@@ -130,6 +131,16 @@ impl PlaceFiles {
             bytes,
             stamp,
         }))
+    }
+}
+
+/// The next field as the state of a file, and its size.
+fn stamp_of(answer: &mut Answer) -> Result<(Stamp, u64), String> {
+    let text = answer.text()?;
+    let size = text.split(' ').next().and_then(|size| size.parse().ok());
+    match size {
+        Some(size) => Ok((Stamp::reported(text), size)),
+        None => Err(answer.nonsense()),
     }
 }
 

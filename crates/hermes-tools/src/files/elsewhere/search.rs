@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use grep_matcher::Matcher;
 
-use super::answer::Answer;
-use super::files::{PlaceFiles, Question};
+use super::files::PlaceFiles;
 use super::grep_output::{MOST_LINE, Records};
 use super::grep_syntax::at_least;
 use crate::context::CallContext;
@@ -15,6 +14,7 @@ use crate::files::credential_stores::CredentialStores;
 use crate::files::search::{
     Contents, Found, Line, MAX_COUNTED, NameGlob, PATIENCE, Query, What, shown_text,
 };
+use crate::place::{Answer, Question};
 
 const WALK: &str = include_str!("scripts/walk.sh");
 const CONTENTS: &str = include_str!("scripts/contents.sh");
@@ -153,12 +153,12 @@ impl Search<'_> {
     }
 
     fn ask(&self, body: &str, arguments: &[&[u8]]) -> Result<Answer, String> {
-        self.files.ask(&Question {
+        self.files.ask(Question {
             functions: WALK,
             arguments,
             limit: PATIENCE,
             most_output: MOST_ANSWER,
-            ..Question::about(body, self.context)
+            ..Question::new(body, &self.context.interrupt)
         })
     }
 

@@ -4,10 +4,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::files::{PlaceFiles, Question};
+use super::files::PlaceFiles;
 use crate::context::CallContext;
 use crate::files::filesystem::Written;
 use crate::files::ledger::Stamp;
+use crate::place::Question;
 use crate::random::random_hex;
 
 const WRITE: &str = include_str!("scripts/write.sh");
@@ -25,7 +26,7 @@ impl PlaceFiles {
     ) -> Result<Written, String> {
         let length = bytes.len().to_string();
         let nonce = random_hex(8)?;
-        let mut answer = self.ask(&Question {
+        let mut answer = self.ask(Question {
             arguments: &[
                 target.as_os_str().as_bytes(),
                 length.as_bytes(),
@@ -33,7 +34,7 @@ impl PlaceFiles {
             ],
             input: bytes,
             limit: PATIENCE,
-            ..Question::about(WRITE, context)
+            ..Question::new(WRITE, &context.interrupt)
         })?;
         match answer.text()?.as_str() {
             "written" => {}
@@ -57,9 +58,9 @@ impl PlaceFiles {
     }
 
     pub(super) fn remove_there(&self, target: &Path, context: &CallContext) -> Result<(), String> {
-        let mut answer = self.ask(&Question {
+        let mut answer = self.ask(Question {
             arguments: &[target.as_os_str().as_bytes()],
-            ..Question::about(REMOVE, context)
+            ..Question::new(REMOVE, &context.interrupt)
         })?;
         match answer.text()?.as_str() {
             "removed" => Ok(()),

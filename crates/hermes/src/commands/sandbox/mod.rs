@@ -11,9 +11,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_terminal::docker::{DockerHost, keys, manage};
-use hermes_terminal::environment::LiveEnvironment;
 
-use crate::backend::docker_host;
+use crate::backend::{docker_host, live_environment};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::confirm;
@@ -65,11 +64,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 /// The engine and the settings, as commands of the profile have them.
 fn host(context: &Context) -> Result<Arc<DockerHost>> {
-    let environment = Arc::new(LiveEnvironment::new(
-        context.sources(),
-        context.environment_facts(),
-    ));
-    docker_host(context, &environment)
+    docker_host(context, &live_environment(context))
 }
 
 /// Asks before processes in a sandbox are ended. Without a terminal there is nobody to ask, and the

@@ -23,7 +23,9 @@ pub(super) fn run(
     args: &Args,
     context: &Context,
 ) -> Result<ExitCode> {
+    let idle = toolbox.watch_idle()?;
     let talked = talk(toolbox, args, context);
+    drop(idle);
     toolbox.end_conversations(context)?;
     toolbox.leave();
     talked?;

@@ -1,12 +1,3 @@
-# Answers are fields of any bytes, each ended by a NUL.
-field() { printf '%s\0' "$@"; }
-
-# Ends with an answer that says why nothing was done.
-refuse() {
-  field "$@"
-  exit 0
-}
-
 # Sets $real to the absolute path $1 with every link followed, down to a part that does not exist yet.
 resolve() {
   at=$1 rest= up=0 links=0

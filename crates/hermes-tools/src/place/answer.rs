@@ -4,17 +4,15 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use crate::files::ledger::Stamp;
-
 /// An answer that is being read.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     bytes: Vec<u8>,
     read: usize,
     place: String,
 }
 
 impl Answer {
-    pub(super) fn new(bytes: Vec<u8>, place: String) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>, place: String) -> Self {
         Self {
             bytes,
             read: 0,
@@ -23,10 +21,10 @@ impl Answer {
     }
 
     /// The next field; the error is a sentence.
-    pub(super) fn field(&mut self) -> Result<Vec<u8>, String> {
+    pub(crate) fn field(&mut self) -> Result<Vec<u8>, String> {
         let rest = self.bytes.get(self.read..).unwrap_or_default();
         let Some(end) = rest.iter().position(|byte| *byte == 0) else {
-            return Err(format!("The shell in {} gave half an answer.", self.place));
+            return Err(self.half());
         };
         let field = rest.get(..end).unwrap_or_default().to_vec();
         self.read += end + 1;
@@ -34,13 +32,13 @@ impl Answer {
     }
 
     /// The next field as text.
-    pub(super) fn text(&mut self) -> Result<String, String> {
+    pub(crate) fn text(&mut self) -> Result<String, String> {
         let field = self.field()?;
         Ok(String::from_utf8_lossy(&field).into_owned())
     }
 
     /// The next field as an absolute path.
-    pub(super) fn path(&mut self) -> Result<PathBuf, String> {
+    pub(crate) fn path(&mut self) -> Result<PathBuf, String> {
         let path = tidied(Path::new(&OsString::from_vec(self.field()?)));
         if path.is_absolute() {
             Ok(path)
@@ -49,38 +47,44 @@ impl Answer {
         }
     }
 
-    /// The next field as the state of a file, and its size.
-    pub(super) fn stamp(&mut self) -> Result<(Stamp, u64), String> {
-        let text = self.text()?;
-        let size = text.split(' ').next().and_then(|size| size.parse().ok());
-        let size = size.ok_or_else(|| {
-            format!(
-                "The shell in {} did not say how large the file is.",
-                self.place
-            )
-        })?;
-        Ok((Stamp::reported(text), size))
-    }
-
     /// The next field as a number with blanks around it.
-    pub(super) fn number(&mut self) -> Result<u64, String> {
+    pub(crate) fn number(&mut self) -> Result<u64, String> {
         let text = self.text()?;
         let number = text.trim().parse();
         number.map_err(|_| format!("The shell in {} gave no number: {text:?}.", self.place))
     }
 
+    /// The next bytes, as many as an earlier field said.
+    pub(crate) fn take(&mut self, count: usize) -> Result<Vec<u8>, String> {
+        let taken = self.rest().get(..count).map(<[u8]>::to_vec);
+        self.read = self.read.saturating_add(count);
+        taken.ok_or_else(|| self.half())
+    }
+
     /// What follows the fields.
-    pub(super) fn rest(&self) -> &[u8] {
+    pub(crate) fn rest(&self) -> &[u8] {
         self.bytes.get(self.read..).unwrap_or_default()
     }
 
     /// What follows the fields, as fields; one without its end was cut off.
-    pub(super) fn paths(&mut self) -> Vec<PathBuf> {
+    pub(crate) fn paths(&mut self) -> Vec<PathBuf> {
         std::iter::from_fn(|| self.path().ok()).collect()
     }
 
+    fn half(&self) -> String {
+        format!("The shell in {} gave half an answer.", self.place)
+    }
+
+    /// The sentence for an answer that is none.
+    pub(crate) fn nonsense(&self) -> String {
+        format!(
+            "The shell in {} gave no answer that makes sense.",
+            self.place
+        )
+    }
+
     /// The sentence for an answer that names a reason, or for one that makes no sense.
-    pub(super) fn refusal(&mut self, kind: &str, path: &Path, action: &str) -> String {
+    pub(crate) fn refusal(&mut self, kind: &str, path: &Path, action: &str) -> String {
         let shown = path.display();
         match kind {
             "directory" => format!("{shown} is a directory."),
@@ -98,10 +102,7 @@ impl Answer {
                 let message = self.text().unwrap_or_default();
                 format!("could not {action} {shown}: {}", reason(&message))
             }
-            _ => format!(
-                "The shell in {} gave no answer that makes sense.",
-                self.place
-            ),
+            _ => self.nonsense(),
         }
     }
 }

@@ -1,0 +1,99 @@
+//! The files of one board. Path arithmetic; creates nothing.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::boards::BoardSlug;
+use crate::model::TaskId;
+use crate::{Error, Result};
+
+/// Where everything of one board lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    /// Its name.
+    pub slug: BoardSlug,
+    /// The database.
+    pub database: PathBuf,
+    /// Directory of `board.json`.
+    pub directory: PathBuf,
+    /// Parent of scratch workspaces.
+    pub workspaces: PathBuf,
+    /// Parent of the directories with attachments.
+    pub attachments: PathBuf,
+    /// Workers' logs and exit records.
+    pub logs: PathBuf,
+}
+
+impl Board {
+    pub(super) fn below(root: &Path, slug: &BoardSlug) -> Self {
+        let kanban = root.join("kanban");
+        let directory = kanban.join("boards").join(slug.as_str());
+        // The default board is older than boards: its files stayed where they were.
+        let (database, files) = if slug.is_default() {
+            (root.join("kanban.db"), kanban.as_path())
+        } else {
+            (directory.join("kanban.db"), directory.as_path())
+        };
+        Self {
+            slug: slug.clone(),
+            database,
+            workspaces: files.join("workspaces"),
+            attachments: files.join("attachments"),
+            logs: files.join("logs"),
+            directory,
+        }
+    }
+
+    /// Name, colours and the like.
+    pub fn metadata_file(&self) -> PathBuf {
+        self.directory.join("board.json")
+    }
+
+    /// Held while the database is created, checked or migrated; its time says when it was last
+    /// found sound.
+    pub fn init_lock(&self) -> PathBuf {
+        init_lock_of(&self.database)
+    }
+
+    /// Held during one look of a dispatcher at this board.
+    pub fn dispatch_lock(&self) -> PathBuf {
+        beside(&self.database, ".dispatch.lock")
+    }
+
+    /// Scratch workspace of a card.
+    pub fn workspace_of(&self, task: &TaskId) -> Result<PathBuf> {
+        Ok(self.workspaces.join(file_name(task)?))
+    }
+
+    /// Directory of a card's attachments.
+    pub fn attachments_of(&self, task: &TaskId) -> Result<PathBuf> {
+        Ok(self.attachments.join(file_name(task)?))
+    }
+
+    /// Output of a card's worker.
+    pub fn log_of(&self, task: &TaskId) -> Result<PathBuf> {
+        Ok(self.logs.join(format!("{}.log", file_name(task)?)))
+    }
+
+    /// How a card's worker ended.
+    pub fn exit_record_of(&self, task: &TaskId) -> Result<PathBuf> {
+        Ok(self.logs.join(format!("{}.exit", file_name(task)?)))
+    }
+}
+
+/// The lock beside a database.
+pub(crate) fn init_lock_of(database: &Path) -> PathBuf {
+    beside(database, ".init.lock")
+}
+
+fn file_name(task: &TaskId) -> Result<&str> {
+    task.as_file_name().ok_or_else(|| Error::UnsafeTaskId {
+        shown: crate::shown(task.as_str(), 64),
+    })
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path.as_os_str());
+    name.push(ending);
+    name.into()
+}

@@ -1,0 +1,255 @@
+//! Which board a command is about: root, explicit choice, environment, the switched-to board.
+//!
+//! Reads the environment and two small files; creates nothing.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use hermes_config::Environment;
+use hermes_config::vars::{self, Var};
+use hermes_home::Location;
+
+use crate::boards::{Board, BoardSlug};
+use crate::model::TaskId;
+use crate::{Error, Result};
+
+/// A slug and a newline.
+const POINTER_LIMIT: u64 = 4096;
+
+/// The boards of one installation, as seen by one process.
+#[derive(Debug, Clone)]
+pub struct BoardHome {
+    root: PathBuf,
+    user_home: Option<PathBuf>,
+    /// `HERMES_KANBAN_BOARD`.
+    board_variable: Option<String>,
+    pins: Pins,
+    worker_task: Option<TaskId>,
+}
+
+/// Places that variables pin for the board in use.
+#[derive(Debug, Clone, Default)]
+struct Pins {
+    database: Option<PathBuf>,
+    workspaces: Option<PathBuf>,
+    attachments: Option<PathBuf>,
+}
+
+impl BoardHome {
+    /// All profiles of an installation share its boards.
+    pub fn resolve(env: &Environment, location: &Location) -> Self {
+        let path = |var: &Var| {
+            let raw = env.os(var)?;
+            // Blanks around a path never belong to it; a blank value counts as unset.
+            let value = match raw.to_str() {
+                Some(_) => OsStr::new(env.text(var)?),
+                None => raw,
+            };
+            Some(absolute(value, &location.user_home))
+        };
+        Self {
+            root: path(&vars::HERMES_KANBAN_HOME).unwrap_or_else(|| location.root.clone()),
+            user_home: Some(location.user_home.clone()),
+            board_variable: env.text(&vars::HERMES_KANBAN_BOARD).map(str::to_owned),
+            pins: Pins {
+                database: path(&vars::HERMES_KANBAN_DB),
+                workspaces: path(&vars::HERMES_KANBAN_WORKSPACES_ROOT),
+                attachments: path(&vars::HERMES_KANBAN_ATTACHMENTS_ROOT),
+            },
+            worker_task: env.text(&vars::HERMES_KANBAN_TASK).map(TaskId::from),
+        }
+    }
+
+    /// Boards below `root`, whatever the environment says.
+    pub fn at(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            user_home: None,
+            board_variable: None,
+            pins: Pins::default(),
+            worker_task: None,
+        }
+    }
+
+    /// Root of all boards.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A path as people write it: `~` is the user's home.
+    pub fn expand(&self, path: &Path) -> PathBuf {
+        match &self.user_home {
+            Some(user_home) => expand_user(path, user_home),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The card this process is a worker for.
+    pub fn worker_task(&self) -> Option<&TaskId> {
+        self.worker_task.as_ref()
+    }
+
+    /// Parent of the named boards.
+    pub fn boards_dir(&self) -> PathBuf {
+        self.root.join("kanban").join("boards")
+    }
+
+    /// Parent of boards that were archived.
+    pub fn archive_dir(&self) -> PathBuf {
+        self.boards_dir().join("_archived")
+    }
+
+    /// Held for life by the gateway that dispatches.
+    pub fn dispatcher_lock(&self) -> PathBuf {
+        self.root.join("kanban").join(".dispatcher.lock")
+    }
+
+    /// Exists once the tip about scratch workspaces has been given.
+    pub fn scratch_tip_sentinel(&self) -> PathBuf {
+        self.root.join(".scratch_tip_shown")
+    }
+
+    pub(super) fn pointer(&self) -> PathBuf {
+        self.root.join("kanban").join("current")
+    }
+
+    /// The files of a board, whether it exists or not; no variable has a say.
+    pub fn board(&self, slug: &BoardSlug) -> Board {
+        Board::below(&self.root, slug)
+    }
+
+    /// Whether the board has metadata or a database. The default board always exists.
+    pub fn exists(&self, slug: &BoardSlug) -> bool {
+        let board = self.board(slug);
+        slug.is_default() || board.metadata_file().exists() || board.database.exists()
+    }
+
+    /// The board in use when none is named.
+    pub fn active(&self) -> BoardSlug {
+        // A name that is malformed or whose board is gone gives way to the next in line.
+        let existing = |text: &str| BoardSlug::parse(text).ok().filter(|slug| self.exists(slug));
+        self.board_variable
+            .as_deref()
+            .and_then(existing)
+            .or_else(|| existing(&self.switched_to()?))
+            .unwrap_or_else(BoardSlug::default_board)
+    }
+
+    /// The board for this command. A named one outranks every variable, except that a worker stays
+    /// on the board it was started for.
+    pub fn select(&self, explicit: Option<&str>) -> Result<Board> {
+        let Some(explicit) = explicit else {
+            return Ok(self.pinned(&self.active()));
+        };
+        let slug = BoardSlug::parse(explicit)?;
+        if self.worker_task.is_some() {
+            let own = self.active();
+            return if slug == own {
+                Ok(self.pinned(&own))
+            } else {
+                Err(Error::ForeignBoard { asked: slug, own })
+            };
+        }
+        if self.exists(&slug) {
+            Ok(self.board(&slug))
+        } else {
+            Err(Error::UnknownBoard { slug })
+        }
+    }
+
+    fn pinned(&self, slug: &BoardSlug) -> Board {
+        let own = self.board(slug);
+        Board {
+            database: self.pins.database.clone().unwrap_or(own.database),
+            workspaces: self.pins.workspaces.clone().unwrap_or(own.workspaces),
+            attachments: self.pins.attachments.clone().unwrap_or(own.attachments),
+            ..own
+        }
+    }
+
+    /// The root of scratch workspaces that a directory lies below, and where attachments of its
+    /// cards go. `None` for every directory that is not ours to remove.
+    pub(crate) fn managed_scratch(&self, path: &Path) -> Option<ManagedScratch> {
+        let path = resolved(path);
+        self.scratch_roots()
+            .into_iter()
+            .find_map(|(root, attachments)| {
+                let root = resolved(&root);
+                (path != root && path.starts_with(&root)).then(|| ManagedScratch {
+                    path: path.clone(),
+                    attachments,
+                })
+            })
+    }
+
+    /// Where scratch workspaces may lie, each with where attachments of its cards go.
+    fn scratch_roots(&self) -> Vec<(PathBuf, PathBuf)> {
+        let mut roots = Vec::new();
+        if let Some(pinned) = &self.pins.workspaces {
+            roots.push((pinned.clone(), self.pinned(&self.active()).attachments));
+        }
+        let default = self.board(&BoardSlug::default_board());
+        roots.push((default.workspaces, default.attachments));
+        // A home without named boards has no such directory.
+        for entry in hermes_fs::read_dir(&self.boards_dir()).unwrap_or_default() {
+            roots.push((
+                entry.path.join("workspaces"),
+                entry.path.join("attachments"),
+            ));
+        }
+        roots
+    }
+
+    /// The board that `switch` chose last, if it is a name at all.
+    pub(super) fn active_by_switch(&self) -> Option<BoardSlug> {
+        BoardSlug::parse(&self.switched_to()?).ok()
+    }
+
+    fn switched_to(&self) -> Option<String> {
+        let bytes = hermes_fs::read_capped(&self.pointer(), POINTER_LIMIT).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+}
+
+/// A scratch workspace that is ours.
+#[derive(Debug, Clone)]
+pub(crate) struct ManagedScratch {
+    /// Without links.
+    pub(crate) path: PathBuf,
+    /// Parent of attachments.
+    pub(crate) attachments: PathBuf,
+}
+
+/// Resolves links as far as the path exists, and keeps the rest as written, `..` taken literally.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    if let Ok(real) = hermes_fs::canonicalize(path) {
+        return real;
+    }
+    let (Some(parent), Some(last)) = (path.parent(), path.components().next_back()) else {
+        return path.to_owned();
+    };
+    let mut real = resolved(parent);
+    match last {
+        Component::ParentDir => {
+            real.pop();
+        }
+        Component::CurDir => {}
+        other => real.push(other),
+    }
+    real
+}
+
+/// A path from a variable: `~` is the user's home, the rest counts from where we are.
+fn absolute(value: &OsStr, user_home: &Path) -> PathBuf {
+    let path = expand_user(Path::new(value), user_home);
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+/// Replaces a leading `~`.
+fn expand_user(path: &Path, user_home: &Path) -> PathBuf {
+    match path.strip_prefix("~") {
+        Ok(rest) if rest.as_os_str().is_empty() => user_home.to_owned(),
+        Ok(rest) => user_home.join(rest),
+        Err(_) => path.to_owned(),
+    }
+}

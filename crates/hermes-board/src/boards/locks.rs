@@ -1,0 +1,64 @@
+//! The locks that keep two dispatchers apart. `flock(2)` on the same files as the reference, so
+//! that both programs exclude each other.
+
+use std::path::Path;
+use std::time::Duration;
+
+use hermes_fs::{FileLock, LockOptions};
+
+use crate::Result;
+use crate::boards::{Board, BoardHome};
+
+/// The right to dispatch on one board for one look at it.
+#[derive(Debug)]
+pub enum TickLock {
+    /// Ours until dropped.
+    Held(FileLock),
+    /// Another process is at it.
+    HeldElsewhere,
+    /// The file cannot be locked; the writes themselves are still safe.
+    Unavailable(hermes_fs::Error),
+}
+
+impl TickLock {
+    /// Tries to take the lock of a board.
+    pub fn take(board: &Board) -> Self {
+        match attempt(&board.dispatch_lock(), "the dispatcher of this board") {
+            Ok(Some(lock)) => Self::Held(lock),
+            Ok(None) => Self::HeldElsewhere,
+            Err(error) => Self::Unavailable(error),
+        }
+    }
+}
+
+/// The right to be the dispatching gateway of an installation, for the life of the process.
+#[derive(Debug)]
+pub struct DispatcherLock(FileLock);
+
+impl DispatcherLock {
+    /// Tries to take it; `None` if another process is the one.
+    pub fn take(home: &BoardHome) -> Result<Option<Self>> {
+        let path = home.dispatcher_lock();
+        if let Some(parent) = path.parent() {
+            hermes_fs::create_dir_all(parent, 0o700)?;
+        }
+        Ok(attempt(&path, "the dispatching gateway")?.map(Self))
+    }
+
+    /// The lock file.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+fn attempt(path: &Path, what: &str) -> hermes_fs::Result<Option<FileLock>> {
+    let options = LockOptions {
+        timeout: Duration::ZERO,
+        ..LockOptions::new(what)
+    };
+    match FileLock::acquire(path, &options) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(hermes_fs::Error::LockTimeout { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,162 @@
+//! Making, switching, archiving and deleting boards.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hermes_fs::{FileLock, LockOptions};
+
+use crate::boards::metadata::{self, BoardInfo, MetadataChange};
+use crate::boards::{BoardHome, BoardSlug};
+use crate::{Error, Result};
+
+/// How long a change of metadata waits for another.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Which boards a list holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// Those that are not marked as archived.
+    Active,
+    /// Those too.
+    All,
+}
+
+/// What making a board did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreatedBoard {
+    /// The board as it is now.
+    pub info: BoardInfo,
+    /// Whether it had been there before.
+    pub existed: bool,
+}
+
+impl BoardHome {
+    /// What is known of one board, existing or not.
+    pub fn info(&self, slug: &BoardSlug) -> BoardInfo {
+        metadata::load(&self.board(slug))
+    }
+
+    /// The default board first, then the others by name.
+    pub fn list(&self, listed: Listed) -> Result<Vec<BoardInfo>> {
+        let entries = match hermes_fs::read_dir(&self.boards_dir()) {
+            Ok(entries) => entries,
+            Err(error) if error.is_not_found() => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let mut boards = vec![self.info(&BoardSlug::default_board())];
+        for entry in entries {
+            let Some(slug) = BoardSlug::from_directory(&entry.name) else {
+                continue;
+            };
+            if slug.is_default() || !entry.path.is_dir() || !self.exists(&slug) {
+                continue;
+            }
+            let info = self.info(&slug);
+            if listed == Listed::All || !info.archived {
+                boards.push(info);
+            }
+        }
+        Ok(boards)
+    }
+
+    /// Writes the metadata of a new or existing board. The database is made by the first opening.
+    pub fn create(
+        &self,
+        slug: &BoardSlug,
+        description: &MetadataChange,
+        now: i64,
+    ) -> Result<CreatedBoard> {
+        let existed = self.exists(slug);
+        let info = self.write_metadata(slug, description, now)?;
+        Ok(CreatedBoard { info, existed })
+    }
+
+    /// Changes the metadata of an existing board.
+    pub fn change(&self, slug: &BoardSlug, change: &MetadataChange, now: i64) -> Result<BoardInfo> {
+        self.must_exist(slug)?;
+        self.write_metadata(slug, change, now)
+    }
+
+    /// Makes a board the one in use for commands that name none.
+    pub fn switch(&self, slug: &BoardSlug) -> Result<()> {
+        self.must_exist(slug)?;
+        hermes_fs::create_dir_all(&self.root().join("kanban"), 0o700)?;
+        hermes_fs::write_atomic(&self.pointer(), format!("{slug}\n").as_bytes(), 0o600)?;
+        Ok(())
+    }
+
+    /// Moves a board out of the way, below [`Self::archive_dir`]; gives where it is now.
+    pub fn archive(&self, slug: &BoardSlug, now: i64) -> Result<PathBuf> {
+        self.detach(slug, &format!("{slug}-{now}"))
+    }
+
+    /// Removes a board with everything in it.
+    pub fn delete(&self, slug: &BoardSlug, now: i64) -> Result<()> {
+        // Out of sight in one step first: a removal that is interrupted must not leave half a
+        // board behind.
+        let doomed = self.detach(slug, &format!(".deleting-{slug}-{now}"))?;
+        hermes_fs::remove_tree(&doomed)?;
+        Ok(())
+    }
+
+    fn detach(&self, slug: &BoardSlug, name: &str) -> Result<PathBuf> {
+        if slug.is_default() {
+            return Err(Error::DefaultBoard);
+        }
+        self.must_exist(slug)?;
+        if self.active_by_switch().as_ref() == Some(slug) {
+            hermes_fs::remove_file_if_present(&self.pointer())?;
+        }
+        hermes_fs::create_dir_all(&self.archive_dir(), 0o700)?;
+        let directory = self.board(slug).directory;
+        for number in 0_u32.. {
+            let target = self.archive_dir().join(match number {
+                0 => name.to_owned(),
+                number => format!("{name}-{number}"),
+            });
+            match hermes_fs::rename_exclusive(&directory, &target) {
+                Ok(()) => return Ok(target),
+                Err(hermes_fs::Error::AlreadyExists { .. }) => {}
+                // Somebody else was faster.
+                Err(error) if error.is_not_found() => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::UnknownBoard { slug: slug.clone() })
+    }
+
+    fn must_exist(&self, slug: &BoardSlug) -> Result<()> {
+        if self.exists(slug) {
+            Ok(())
+        } else {
+            Err(Error::UnknownBoard { slug: slug.clone() })
+        }
+    }
+
+    fn write_metadata(
+        &self,
+        slug: &BoardSlug,
+        change: &MetadataChange,
+        now: i64,
+    ) -> Result<BoardInfo> {
+        if let Some(Some(path)) = &change.default_workdir
+            && !std::path::Path::new(path).is_absolute()
+        {
+            return Err(Error::RelativePath {
+                what: "the default directory of a board",
+                path: path.into(),
+            });
+        }
+        let board = self.board(slug);
+        hermes_fs::create_dir_all(&board.directory, 0o700)?;
+        let what = format!("board {slug}");
+        let _lock = FileLock::acquire(
+            &board.directory.join(".board.json.lock"),
+            &LockOptions {
+                timeout: PATIENCE,
+                ..LockOptions::new(&what)
+            },
+        )?;
+        metadata::save(&board, change, now)
+    }
+}

@@ -1,0 +1,19 @@
+//! Boards: where they lie, which one is meant, and what they are called.
+
+mod board;
+mod home;
+mod locks;
+mod manage;
+mod metadata;
+mod slug;
+
+pub use board::Board;
+pub use home::BoardHome;
+pub use locks::{DispatcherLock, TickLock};
+pub use manage::{CreatedBoard, Listed};
+pub use metadata::{BoardInfo, MetadataChange};
+pub use slug::BoardSlug;
+
+pub(crate) use board::init_lock_of;
+pub(crate) use home::{ManagedScratch, resolved};
+pub(crate) use metadata::load as load_info;

@@ -1,0 +1,140 @@
+//! Collecting what nobody needs any more.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use hermes_fs::Kind;
+
+use crate::boards::BoardHome;
+use crate::files::cleanup::{Cleaned, remove_finished_workspaces};
+use crate::{Result, SqliteBoard};
+
+const DAY_SECONDS: u64 = 86_400;
+
+/// How long things are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Days events of finished cards are kept.
+    pub event_days: u32,
+    /// Days logs and exit records are kept.
+    pub log_days: u32,
+    /// Days archived boards are kept; for ever if not given.
+    pub archive_days: Option<u32>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            event_days: 30,
+            log_days: 30,
+            archive_days: None,
+        }
+    }
+}
+
+/// What was collected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GarbageReport {
+    /// Scratch workspaces of archived cards.
+    pub workspaces: usize,
+    /// Events.
+    pub events: usize,
+    /// Logs and exit records.
+    pub logs: usize,
+    /// Attachments that no card names.
+    pub attachments: usize,
+    /// Rows that belonged to cards which another program deleted.
+    pub rows: usize,
+    /// Archived boards.
+    pub boards: usize,
+}
+
+/// Collects the garbage of one board, and archived boards that are old enough.
+pub fn collect_garbage(
+    store: &mut SqliteBoard,
+    home: &BoardHome,
+    retention: &Retention,
+) -> Result<GarbageReport> {
+    let mut report = GarbageReport::default();
+    let archived = store.archived_scratch()?;
+    // Only below this board's own root: other boards have their own collection.
+    let root = crate::boards::resolved(&store.board().workspaces);
+    let own: Vec<_> = archived
+        .into_iter()
+        .filter(|(_, path)| crate::boards::resolved(&home.expand(path)).starts_with(&root))
+        .collect();
+    report.workspaces = remove_finished_workspaces(home, &own)
+        .iter()
+        .filter(|(_, cleaned)| matches!(cleaned, Cleaned::Removed(_)))
+        .count();
+    report.events = store.forget_old_events(i64::from(retention.event_days) * 86_400)?;
+    report.rows = store.forget_orphans()?;
+    report.logs = remove_old_files(&store.board().logs, retention.log_days)?;
+    report.attachments = remove_unnamed_attachments(store)?;
+    if let Some(days) = retention.archive_days {
+        report.boards = remove_old_archives(&home.archive_dir(), days)?;
+    }
+    Ok(report)
+}
+
+fn remove_old_files(directory: &Path, days: u32) -> Result<usize> {
+    let mut removed = 0;
+    for entry in entries(directory)? {
+        if entry.kind == Kind::File && is_older(&entry.path, days) {
+            hermes_fs::remove_file_if_present(&entry.path)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// Files below the attachments that no row names: left by a crash between copy and record, or by a
+/// program that deletes rows only. Young ones may be on their way to a row.
+fn remove_unnamed_attachments(store: &SqliteBoard) -> Result<usize> {
+    let named: HashSet<_> = store.attachment_paths()?.into_iter().collect();
+    let mut removed = 0;
+    for card in entries(&store.board().attachments)? {
+        if card.kind != Kind::Dir {
+            continue;
+        }
+        for file in entries(&card.path)? {
+            let path = crate::boards::resolved(&file.path);
+            let known = named.contains(&path) || named.contains(&file.path);
+            if file.kind == Kind::File && !known && is_older(&file.path, 1) {
+                hermes_fs::remove_file_if_present(&file.path)?;
+                removed += 1;
+            }
+        }
+    }
+    Ok(removed)
+}
+
+fn remove_old_archives(directory: &Path, days: u32) -> Result<usize> {
+    let mut removed = 0;
+    for entry in entries(directory)? {
+        // Hidden ones are deletions that were interrupted.
+        let unfinished = entry.name.to_string_lossy().starts_with(".deleting-");
+        if entry.kind == Kind::Dir && (unfinished || is_older(&entry.path, days)) {
+            hermes_fs::remove_tree(&entry.path)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn entries(directory: &Path) -> Result<Vec<hermes_fs::Entry>> {
+    match hermes_fs::read_dir(directory) {
+        Ok(entries) => Ok(entries),
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_older(path: &Path, days: u32) -> bool {
+    let age = hermes_fs::symlink_metadata(path)
+        .ok()
+        .and_then(|meta| meta.modified().ok())
+        .and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    age.is_some_and(|age| age >= Duration::from_secs(u64::from(days) * DAY_SECONDS))
+}

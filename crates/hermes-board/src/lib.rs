@@ -1,0 +1,32 @@
+//! The task board: cards, the links between them, the attempts at them and what happened.
+//!
+//! People and agents file cards, a dispatcher turns ready cards into worker processes. The truth is
+//! in one SQLite file per board, shared with the reference program: names, columns and locks are
+//! its own, everything added here is ignored there. Every change of a card is one transaction that
+//! appends its event, and every change that somebody else could have made first is conditional and
+//! says when it lost.
+
+pub mod boards;
+mod claimer;
+mod clock;
+mod context;
+pub mod diagnostics;
+mod error;
+pub mod files;
+pub mod model;
+mod schema;
+mod shown;
+mod sqlite;
+pub mod store;
+
+pub use claimer::Claimer;
+pub use clock::{Clock, IdSource, RandomIds, SystemClock};
+pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
+pub use error::{Error, Result};
+pub use sqlite::{
+    BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
+    EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,
+    SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, TakenEvents, TextEdit,
+};
+
+pub(crate) use shown::shown;

@@ -1,0 +1,108 @@
+//! Acceptance checks: commands that must pass before a card counts as done.
+
+use serde::Serialize;
+
+use crate::model::words::words;
+use crate::model::{RunId, TaskId, WorkerIdentity};
+
+/// One check of a card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Place in the order, from 1.
+    pub position: u32,
+    /// A command line for the user's shell.
+    pub command: String,
+}
+
+/// The process that runs the checks of a card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Checker {
+    /// `<host>:<pid>`, as in a claim.
+    pub lock: String,
+    /// Its number.
+    pub pid: u32,
+    /// What tells it from a later process with that number.
+    pub identity: Option<WorkerIdentity>,
+}
+
+words! {
+    /// How far the checks of a completion are.
+    CheckState {
+        /// Being run.
+        Pending = "pending",
+        /// All passed; the card is done.
+        Passed = "passed",
+        /// One did not pass.
+        Failed = "failed",
+        /// The process that ran them is gone, or the card changed meanwhile.
+        Abandoned = "abandoned",
+    }
+}
+
+/// What came of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckEvidence {
+    /// Place of the check.
+    pub position: u32,
+    /// The command that was run.
+    pub command: String,
+    /// Its exit code; `None` if a signal or the time limit ended it, or it could not be started.
+    pub exit_code: Option<i32>,
+    /// Whether the time limit ended it.
+    pub timed_out: bool,
+    /// The end of what it printed.
+    pub output: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl CheckEvidence {
+    /// Whether the check passed.
+    pub fn passed(&self) -> bool {
+        self.exit_code == Some(0) && !self.timed_out
+    }
+
+    /// How it ended, in words.
+    pub fn ending(&self) -> String {
+        match self.exit_code {
+            _ if self.timed_out => "ran out of time".to_owned(),
+            Some(code) => format!("ended with exit code {code}"),
+            None => "did not end by itself".to_owned(),
+        }
+    }
+}
+
+/// One round of checks, begun by a completion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckSession {
+    /// Its number.
+    pub id: i64,
+    /// The card.
+    pub task_id: TaskId,
+    /// The attempt that is to be completed.
+    pub run_id: RunId,
+    /// How far it is.
+    pub state: CheckState,
+    /// Who runs them.
+    pub checker: Checker,
+    /// When it began.
+    pub started_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+    /// What has been found so far.
+    pub results: Vec<CheckEvidence>,
+}
+
+/// What checks say about a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckMark {
+    /// It has none.
+    None,
+    /// It has some and is not done.
+    Open,
+    /// It is done, and its last completion passed them.
+    Checked,
+    /// It is done, and nobody ran them: another program completed it, or they were added later.
+    Unchecked,
+}

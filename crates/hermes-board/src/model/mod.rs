@@ -1,0 +1,21 @@
+//! What is on a board, as typed values.
+
+mod assignee;
+mod check;
+pub(crate) mod event_body;
+mod id;
+mod records;
+mod skills;
+mod status;
+mod task;
+mod termination;
+pub(crate) mod words;
+
+pub use assignee::Assignee;
+pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker};
+pub use id::{RunId, TaskId};
+pub use records::{Attachment, Comment, Event, Object, Run, Subscription};
+pub use skills::SkillList;
+pub use status::{BlockKind, Outcome, Status, WorkspaceKind};
+pub use task::{LinkedTask, Task, TaskState};
+pub use termination::{Termination, WorkerExit, WorkerIdentity};

@@ -1,0 +1,161 @@
+//! Where a card stands, why it is blocked, how an attempt ended.
+
+use crate::model::words::words;
+
+/// Where a card stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// Needs to be specified first.
+    Triage,
+    /// Waits for its parents.
+    Todo,
+    /// Waits for a moment.
+    Scheduled,
+    /// May be worked on.
+    Ready,
+    /// Is being worked on.
+    Running,
+    /// Waits for a person.
+    Blocked,
+    /// Waits for a reviewer.
+    Review,
+    /// Finished.
+    Done,
+    /// Put away.
+    Archived,
+    /// A word of a newer program. Such a card is shown and otherwise left alone.
+    Unknown,
+}
+
+impl Status {
+    /// The nine that can be asked for, in the order of the columns.
+    pub const ALL: &'static [Self] = &[
+        Self::Triage,
+        Self::Todo,
+        Self::Scheduled,
+        Self::Ready,
+        Self::Running,
+        Self::Blocked,
+        Self::Review,
+        Self::Done,
+        Self::Archived,
+    ];
+
+    /// The status of a word; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|status| status.as_str() == text)
+    }
+
+    /// As [`Self::parse`], for a word from a database.
+    pub fn from_database(text: &str) -> Self {
+        Self::parse(text).unwrap_or(Self::Unknown)
+    }
+
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Triage => "triage",
+            Self::Todo => "todo",
+            Self::Scheduled => "scheduled",
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Blocked => "blocked",
+            Self::Review => "review",
+            Self::Done => "done",
+            Self::Archived => "archived",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether a parent in this status holds its children back no longer.
+    pub const fn satisfies_children(self) -> bool {
+        matches!(self, Self::Done | Self::Archived)
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl serde::Serialize for Status {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+words! {
+    /// Why a card was blocked.
+    BlockKind {
+        /// Another card must be finished first.
+        Dependency = "dependency",
+        /// A person has to decide or answer.
+        NeedsInput = "needs_input",
+        /// Something no agent here can do.
+        Capability = "capability",
+        /// May pass by itself.
+        Transient = "transient",
+    }
+}
+
+words! {
+    /// Where a card is worked on.
+    WorkspaceKind {
+        /// A directory of its own that goes when the card is done.
+        Scratch = "scratch",
+        /// A directory that stays.
+        Dir = "dir",
+        /// A git worktree.
+        Worktree = "worktree",
+    }
+}
+
+words! {
+    /// How an attempt ended.
+    Outcome {
+        /// The card is done.
+        Completed = "completed",
+        /// The worker or a person blocked the card.
+        Blocked = "blocked",
+        /// The worker was gone.
+        Crashed = "crashed",
+        /// The worker took too long or used up its turns.
+        TimedOut = "timed_out",
+        /// No worker could be started.
+        SpawnFailed = "spawn_failed",
+        /// No worker could be started, once too often.
+        GaveUp = "gave_up",
+        /// The worker gave no sign of life.
+        Stale = "stale",
+        /// The card was parked.
+        Scheduled = "scheduled",
+        /// The claim was taken back.
+        Reclaimed = "reclaimed",
+        /// The provider's quota was used up.
+        RateLimited = "rate_limited",
+        /// The work did not pass the card's checks.
+        CheckFailed = "check_failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_back() {
+        for status in Status::ALL {
+            assert_eq!(Status::parse(status.as_str()), Some(*status));
+        }
+        for outcome in Outcome::ALL {
+            assert_eq!(Outcome::parse(outcome.as_str()), Some(*outcome));
+        }
+        assert_eq!(Status::parse("unknown"), None);
+        assert_eq!(Status::from_database("cancelled"), Status::Unknown);
+        assert_eq!(BlockKind::parse("Dependency"), None);
+    }
+}

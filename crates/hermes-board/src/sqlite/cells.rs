@@ -1,0 +1,89 @@
+//! Reading rows whose columns may hold what an older or careless program put there.
+//!
+//! SQLite stores any type in any column. A number that is a text, or a text that is a number, is
+//! taken for what it says; what says nothing counts as absent. No row can make a list fail.
+
+use hermes_store::rusqlite::types::ValueRef;
+use hermes_store::rusqlite::{Result, Row};
+use serde_json::Value;
+
+use crate::model::Object;
+
+/// The cells of a row, one after the other.
+pub(super) struct Cells<'r> {
+    row: &'r Row<'r>,
+    next: usize,
+}
+
+impl<'r> Cells<'r> {
+    pub(super) fn new(row: &'r Row<'r>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    fn value(&mut self) -> Result<ValueRef<'r>> {
+        let value = self.row.get_ref(self.next);
+        self.next += 1;
+        value
+    }
+
+    pub(super) fn text_or_none(&mut self) -> Result<Option<String>> {
+        Ok(match self.value()? {
+            ValueRef::Null => None,
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                Some(String::from_utf8_lossy(bytes).into_owned())
+            }
+            ValueRef::Integer(number) => Some(number.to_string()),
+            ValueRef::Real(number) => Some(number.to_string()),
+        })
+    }
+
+    pub(super) fn text(&mut self) -> Result<String> {
+        self.text_or_none().map(Option::unwrap_or_default)
+    }
+
+    /// A text that is `None` when empty, too.
+    pub(super) fn filled_text(&mut self) -> Result<Option<String>> {
+        Ok(self.text_or_none()?.filter(|text| !text.is_empty()))
+    }
+
+    pub(super) fn int_or_none(&mut self) -> Result<Option<i64>> {
+        Ok(match self.value()? {
+            ValueRef::Integer(number) => Some(number),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a fraction of a second or a number beyond 64 bits is no loss here"
+            )]
+            ValueRef::Real(number) => Some(number as i64),
+            ValueRef::Text(bytes) => number_of_text(bytes),
+            ValueRef::Null | ValueRef::Blob(_) => None,
+        })
+    }
+
+    pub(super) fn int(&mut self) -> Result<i64> {
+        self.int_or_none().map(Option::unwrap_or_default)
+    }
+
+    pub(super) fn json(&mut self) -> Result<Option<Value>> {
+        Ok(match self.value()? {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => serde_json::from_slice(bytes).ok(),
+            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+        })
+    }
+
+    pub(super) fn object(&mut self) -> Result<Option<Object>> {
+        Ok(match self.json()? {
+            Some(Value::Object(map)) => Some(map),
+            _ => None,
+        })
+    }
+}
+
+/// A number, or the moment an ISO 8601 text names.
+fn number_of_text(bytes: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(bytes).ok()?.trim();
+    text.parse().ok().or_else(|| {
+        text.parse::<jiff::Timestamp>()
+            .ok()
+            .map(jiff::Timestamp::as_second)
+    })
+}

@@ -1,0 +1,139 @@
+//! Words on cards, and files that belong to them.
+
+use hermes_store::rusqlite::params;
+
+use crate::model::event_body::EventBody;
+use crate::model::{Attachment, Comment, TaskId};
+use crate::sqlite::SqliteBoard;
+use crate::sqlite::rows;
+use crate::sqlite::session::Session;
+use crate::store::NewAttachment;
+use crate::{Error, Result};
+
+impl SqliteBoard {
+    /// Adds a comment; gives its number.
+    pub fn add_comment(&mut self, id: &TaskId, author: &str, body: &str) -> Result<i64> {
+        for (what, text) in [("a comment", body), ("the author of a comment", author)] {
+            if text.trim().is_empty() {
+                return Err(Error::Blank { what });
+            }
+        }
+        self.write(|session| {
+            session.must_exist(id)?;
+            session.comment(id, author.trim(), body.trim())
+        })
+    }
+
+    /// The comments of a card, oldest first.
+    pub fn comments(&self, id: &TaskId) -> Result<Vec<Comment>> {
+        self.read(|session| session.comments(id))
+    }
+
+    /// Records a file that lies in the attachments of a card already; gives its number.
+    pub fn record_attachment(&mut self, id: &TaskId, new: &NewAttachment) -> Result<i64> {
+        self.write(|session| {
+            session.must_exist(id)?;
+            session.insert_attachment(id, new)
+        })
+    }
+
+    /// The attachments of a card, oldest first.
+    pub fn attachments(&self, id: &TaskId) -> Result<Vec<Attachment>> {
+        self.read(|session| session.attachments(id))
+    }
+
+    /// One attachment.
+    pub fn attachment(&self, number: i64) -> Result<Option<Attachment>> {
+        self.read(|session| session.attachment(number))
+    }
+
+    /// Takes an attachment off its card; its file is the caller's business.
+    pub fn forget_attachment(&mut self, number: i64) -> Result<Attachment> {
+        self.write(|session| {
+            let attachment = session
+                .attachment(number)?
+                .ok_or(Error::UnknownAttachment { id: number })?;
+            session.execute("DELETE FROM task_attachments WHERE id = ?1", [number])?;
+            session.append(
+                &attachment.task_id,
+                None,
+                &EventBody::AttachmentRemoved {
+                    filename: &attachment.filename,
+                },
+            )?;
+            Ok(attachment)
+        })
+    }
+}
+
+impl Session<'_> {
+    pub(super) fn comment(&self, id: &TaskId, author: &str, body: &str) -> Result<i64> {
+        let number = self.insert_comment(id, author, body)?;
+        let characters = body.chars().count();
+        self.append(id, None, &EventBody::Commented { author, characters })?;
+        Ok(number)
+    }
+
+    /// A comment that some other event speaks of already.
+    pub(super) fn insert_comment(&self, id: &TaskId, author: &str, body: &str) -> Result<i64> {
+        self.insert(
+            "INSERT INTO task_comments (task_id, author, body, created_at) VALUES (?1, ?2, ?3, ?4)",
+            params![id.as_str(), author, body, self.now],
+        )
+    }
+
+    pub(super) fn comments(&self, id: &TaskId) -> Result<Vec<Comment>> {
+        self.all(
+            "SELECT id, task_id, author, body, created_at FROM task_comments
+             WHERE task_id = ?1 ORDER BY created_at, id",
+            [id.as_str()],
+            rows::comment,
+        )
+    }
+
+    pub(super) fn insert_attachment(&self, id: &TaskId, new: &NewAttachment) -> Result<i64> {
+        let size = i64::try_from(new.size).unwrap_or(i64::MAX);
+        let number = self.insert(
+            "INSERT INTO task_attachments (task_id, filename, stored_path, content_type, size,
+                 uploaded_by, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                id.as_str(),
+                new.filename,
+                new.stored_path.to_string_lossy(),
+                new.content_type,
+                size,
+                new.uploaded_by,
+                self.now
+            ],
+        )?;
+        self.append(
+            id,
+            None,
+            &EventBody::Attached {
+                filename: &new.filename,
+                size: new.size,
+                by: new.uploaded_by.as_deref(),
+            },
+        )?;
+        Ok(number)
+    }
+
+    pub(super) fn attachments(&self, id: &TaskId) -> Result<Vec<Attachment>> {
+        self.all(
+            "SELECT id, task_id, filename, stored_path, content_type, size, uploaded_by, created_at
+             FROM task_attachments WHERE task_id = ?1 ORDER BY created_at, id",
+            [id.as_str()],
+            rows::attachment,
+        )
+    }
+
+    fn attachment(&self, number: i64) -> Result<Option<Attachment>> {
+        self.one(
+            "SELECT id, task_id, filename, stored_path, content_type, size, uploaded_by, created_at
+             FROM task_attachments WHERE id = ?1",
+            [number],
+            rows::attachment,
+        )
+    }
+}

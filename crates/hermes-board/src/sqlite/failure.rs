@@ -1,0 +1,438 @@
+//! The circuit breaker: failures are counted, and a card that fails too often waits for a person.
+
+use hermes_store::rusqlite::params;
+use serde_json::json;
+
+use crate::Result;
+use crate::model::event_body::EventBody;
+use crate::model::{Object, Outcome, RunId, TaskId, WorkerExit};
+use crate::shown::cut;
+use crate::sqlite::SqliteBoard;
+use crate::sqlite::cells::Cells;
+use crate::sqlite::runs::Ending;
+use crate::sqlite::session::Session;
+use crate::store::{ClaimSeen, FailurePolicy, Release, Timeout};
+
+/// Longest error kept with a card.
+const ERROR_LENGTH: usize = 500;
+/// Attempts looked at for the streak of those that ended without a word.
+pub(super) const STREAK_LOOK: i64 = 50;
+
+/// A failure to be counted against a card that is free already.
+struct Failure<'a> {
+    error: &'a str,
+    outcome: Outcome,
+    /// Added to `gave_up`.
+    extra: Object,
+    /// Whether the attempts that ended without a word decide, instead of the counter.
+    violations: Option<Violations>,
+}
+
+#[derive(Clone, Copy)]
+struct Violations {
+    streak: i64,
+    limit: i64,
+}
+
+/// What the counter says after one more failure.
+struct Count {
+    failures: i64,
+    limit: i64,
+    source: &'static str,
+    trips: bool,
+    /// What is written to the row: a breaker that trips early must still hold when others compare
+    /// the counter with the limit.
+    stored: i64,
+}
+
+impl SqliteBoard {
+    pub(super) fn fail_spawn(
+        &mut self,
+        id: &TaskId,
+        run: RunId,
+        error: &str,
+        policy: &FailurePolicy,
+    ) -> Result<Release> {
+        self.write(|session| {
+            if !session.is_running_as(id, run)? {
+                return Ok(Release::LostRace);
+            }
+            session.fail_attempt(id, run, Outcome::SpawnFailed, error, Object::new(), policy)
+        })
+    }
+
+    pub(super) fn exhaust_budget(
+        &mut self,
+        id: &TaskId,
+        run: RunId,
+        used: i64,
+        most: i64,
+        policy: &FailurePolicy,
+    ) -> Result<Release> {
+        self.write(|session| {
+            if !session.is_running_as(id, run)? {
+                return Ok(Release::LostRace);
+            }
+            let error = format!("the worker used up its turns ({used} of {most}) without an end");
+            let extra = object(json!({"budget_used": used, "budget_max": most}));
+            session.fail_attempt(id, run, Outcome::TimedOut, &error, extra, policy)
+        })
+    }
+
+    pub(super) fn time_out(
+        &mut self,
+        id: &TaskId,
+        seen: &ClaimSeen,
+        timeout: &Timeout,
+        policy: &FailurePolicy,
+    ) -> Result<Release> {
+        self.write(|session| {
+            if !session.release_if_unchanged(id, seen)? {
+                return Ok(Release::LostRace);
+            }
+            let error = format!(
+                "elapsed {} s > limit {} s",
+                timeout.elapsed_seconds, timeout.limit_seconds
+            );
+            let payload = object(json!({
+                "pid": timeout.pid,
+                "elapsed_seconds": timeout.elapsed_seconds,
+                "limit_seconds": timeout.limit_seconds,
+                "sigkill": timeout.sigkill,
+            }));
+            let ending = Ending::new(Outcome::TimedOut)
+                .error(&error)
+                .metadata(Some(&payload));
+            let run = session.close_run(id, seen.run, &ending)?;
+            session.append(
+                id,
+                run,
+                &EventBody::Ended {
+                    kind: "timed_out",
+                    payload: &payload,
+                },
+            )?;
+            let failure = Failure {
+                error: &error,
+                outcome: Outcome::TimedOut,
+                extra: object(json!({"pid": timeout.pid, "sigkill": timeout.sigkill})),
+                violations: None,
+            };
+            session.count_failure(id, run, &failure, policy)
+        })
+    }
+
+    pub(super) fn exit(
+        &mut self,
+        id: &TaskId,
+        seen: &ClaimSeen,
+        exit: WorkerExit,
+        policy: &FailurePolicy,
+    ) -> Result<Release> {
+        self.write(|session| {
+            if !session.release_if_unchanged(id, seen)? {
+                return Ok(Release::LostRace);
+            }
+            let (kind, outcome, payload) = exit_particulars(exit, seen);
+            let error = exit.describe(seen.pid);
+            let ending = Ending::new(outcome).error(&error).metadata(Some(&payload));
+            let run = session.close_run(id, seen.run, &ending)?;
+            session.append(
+                id,
+                run,
+                &EventBody::Ended {
+                    kind,
+                    payload: &payload,
+                },
+            )?;
+            let mut extra = object(json!({"pid": seen.pid, "claimer": seen.lock}));
+            let violations = match exit {
+                WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
+                    session.note_error(id, &error)?;
+                    let failures = session.failures(id)?;
+                    return Ok(Release::Requeued { failures });
+                }
+                WorkerExit::Code(0) => {
+                    let streak = session.violation_streak(id)?;
+                    let limit = session
+                        .own_limit(id)?
+                        .unwrap_or(FailurePolicy::VIOLATION_LIMIT);
+                    if streak < limit {
+                        // Most cards of forgetful workers are finished by the next one: these
+                        // attempts have a budget of their own.
+                        session.note_error(id, &error)?;
+                        let failures = session.failures(id)?;
+                        return Ok(Release::Requeued { failures });
+                    }
+                    extra.insert("protocol_violations".to_owned(), json!(streak));
+                    extra.insert("protocol_violation_limit".to_owned(), json!(limit));
+                    Some(Violations { streak, limit })
+                }
+                WorkerExit::Code(_) | WorkerExit::Signal(_) | WorkerExit::Unknown => None,
+            };
+            let failure = Failure {
+                error: &error,
+                outcome,
+                extra,
+                violations,
+            };
+            session.count_failure(id, run, &failure, policy)
+        })
+    }
+}
+
+impl Session<'_> {
+    fn is_running_as(&self, id: &TaskId, run: RunId) -> Result<bool> {
+        self.holds(
+            "SELECT EXISTS (SELECT 1 FROM tasks
+             WHERE id = ?1 AND status = 'running' AND current_run_id = ?2)",
+            params![id.as_str(), run.0],
+        )
+    }
+
+    /// Ends an attempt that failed by its own word, counts it, and frees or blocks the card.
+    pub(super) fn fail_attempt(
+        &self,
+        id: &TaskId,
+        run: RunId,
+        outcome: Outcome,
+        error: &str,
+        extra: Object,
+        policy: &FailurePolicy,
+    ) -> Result<Release> {
+        let error = cut(error, ERROR_LENGTH);
+        let count = self.count(id, policy, None)?;
+        self.execute(
+            "UPDATE tasks SET status = ?2, claim_lock = NULL, claim_expires = NULL,
+                 worker_pid = NULL, consecutive_failures = ?3, last_failure_error = ?4
+             WHERE id = ?1",
+            params![
+                id.as_str(),
+                if count.trips { "blocked" } else { "ready" },
+                count.stored,
+                error
+            ],
+        )?;
+        let payload = count.gave_up_payload(error, outcome, extra);
+        // A check that failed keeps its own word; what led up to it is on the card.
+        let ends_as = match outcome {
+            Outcome::CheckFailed => Outcome::CheckFailed,
+            _ if count.trips => Outcome::GaveUp,
+            other => other,
+        };
+        let metadata = object(if count.trips {
+            json!({
+                "failures": count.failures,
+                "trigger_outcome": outcome,
+                "effective_limit": count.limit,
+                "limit_source": count.source,
+            })
+        } else {
+            json!({"failures": count.failures})
+        });
+        let ending = Ending::new(ends_as).error(error).metadata(Some(&metadata));
+        let run = self.close_run(id, Some(run), &ending)?;
+        if count.trips {
+            self.append(id, run, &EventBody::GaveUp { payload: &payload })?;
+        } else if outcome != Outcome::CheckFailed {
+            self.append(
+                id,
+                run,
+                &EventBody::Failed {
+                    outcome,
+                    error,
+                    failures: count.failures,
+                },
+            )?;
+        }
+        Ok(count.release())
+    }
+
+    /// Counts a failure of an attempt that is closed, on a card that is ready again.
+    fn count_failure(
+        &self,
+        id: &TaskId,
+        run: Option<RunId>,
+        failure: &Failure<'_>,
+        policy: &FailurePolicy,
+    ) -> Result<Release> {
+        let error = cut(failure.error, ERROR_LENGTH);
+        let count = self.count(id, policy, failure.violations)?;
+        self.execute(
+            "UPDATE tasks SET status = CASE WHEN ?2 THEN 'blocked' ELSE status END,
+                 consecutive_failures = ?3, last_failure_error = ?4
+             WHERE id = ?1",
+            params![id.as_str(), count.trips, count.stored, error],
+        )?;
+        if count.trips {
+            let payload = count.gave_up_payload(error, failure.outcome, failure.extra.clone());
+            self.append(id, run, &EventBody::GaveUp { payload: &payload })?;
+        }
+        Ok(count.release())
+    }
+
+    fn count(
+        &self,
+        id: &TaskId,
+        policy: &FailurePolicy,
+        violations: Option<Violations>,
+    ) -> Result<Count> {
+        let failures = self.failures(id)? + 1;
+        let own = self.own_limit(id)?;
+        let holds_at = own.unwrap_or(policy.limit);
+        let (limit, source) = match (own, violations) {
+            (Some(own), _) => (own, "task"),
+            (None, Some(violations)) => (violations.limit, "dispatcher"),
+            (None, None) if policy.systemic => (1, "dispatcher"),
+            (None, None) => (policy.limit, "dispatcher"),
+        };
+        let trips = match violations {
+            Some(violations) => violations.streak >= violations.limit,
+            None => failures >= limit,
+        };
+        Ok(Count {
+            failures,
+            limit,
+            source,
+            trips,
+            stored: if trips {
+                failures.max(holds_at)
+            } else {
+                failures
+            },
+        })
+    }
+
+    fn failures(&self, id: &TaskId) -> Result<i64> {
+        Ok(self
+            .one(
+                "SELECT consecutive_failures FROM tasks WHERE id = ?1",
+                [id.as_str()],
+                |row| Cells::new(row).int(),
+            )?
+            .unwrap_or(0))
+    }
+
+    fn own_limit(&self, id: &TaskId) -> Result<Option<i64>> {
+        Ok(self
+            .one(
+                "SELECT max_retries FROM tasks WHERE id = ?1",
+                [id.as_str()],
+                |row| Cells::new(row).int_or_none(),
+            )?
+            .flatten())
+    }
+
+    fn note_error(&self, id: &TaskId, error: &str) -> Result<()> {
+        self.execute(
+            "UPDATE tasks SET last_failure_error = ?2 WHERE id = ?1",
+            params![id.as_str(), cut(error, ERROR_LENGTH)],
+        )?;
+        Ok(())
+    }
+
+    /// Attempts in a row, the newest first, that ended without a word. Quota walls say nothing
+    /// about a card and are passed over; anything else ends the row.
+    fn violation_streak(&self, id: &TaskId) -> Result<i64> {
+        let attempts = self.all(
+            "SELECT outcome, error, metadata FROM task_runs
+             WHERE task_id = ?1 AND ended_at IS NOT NULL ORDER BY +id DESC LIMIT ?2",
+            params![id.as_str(), STREAK_LOOK],
+            |row| {
+                let mut cells = Cells::new(row);
+                Ok((cells.text()?, cells.text()?, cells.object()?))
+            },
+        )?;
+        Ok(streak_of(attempts.iter().map(
+            |(outcome, error, metadata)| (outcome.as_str(), error.as_str(), metadata.as_ref()),
+        )))
+    }
+}
+
+/// Counts from the newest attempt: outcome, error, metadata of each.
+pub(super) fn streak_of<'a>(
+    attempts: impl Iterator<Item = (&'a str, &'a str, Option<&'a Object>)>,
+) -> i64 {
+    let mut streak = 0;
+    for (outcome, error, metadata) in attempts {
+        match Outcome::parse(outcome) {
+            Some(Outcome::RateLimited) => {}
+            Some(Outcome::Crashed) if is_violation(error, metadata) => streak += 1,
+            _ => break,
+        }
+    }
+    streak
+}
+
+fn is_violation(error: &str, metadata: Option<&Object>) -> bool {
+    let marked = metadata
+        .and_then(|metadata| metadata.get("protocol_violation"))
+        .and_then(serde_json::Value::as_bool);
+    // Attempts from before the mark say it in words.
+    marked.unwrap_or_else(|| error.contains("protocol violation"))
+}
+
+impl Count {
+    fn gave_up_payload(&self, error: &str, outcome: Outcome, extra: Object) -> Object {
+        let mut payload = object(json!({
+            "failures": self.failures,
+            "effective_limit": self.limit,
+            "limit_source": self.source,
+            "error": error,
+            "trigger_outcome": outcome,
+        }));
+        payload.extend(extra);
+        payload
+    }
+
+    fn release(&self) -> Release {
+        if self.trips {
+            Release::Blocked {
+                failures: self.failures,
+                limit: self.limit,
+            }
+        } else {
+            Release::Requeued {
+                failures: self.failures,
+            }
+        }
+    }
+}
+
+fn exit_particulars(exit: WorkerExit, seen: &ClaimSeen) -> (&'static str, Outcome, Object) {
+    let mut payload = object(json!({"pid": seen.pid, "claimer": seen.lock}));
+    let mut put = |key: &str, value: serde_json::Value| {
+        payload.insert(key.to_owned(), value);
+    };
+    let (kind, outcome) = match exit {
+        WorkerExit::Code(0) => {
+            put("exit_code", json!(0));
+            put("protocol_violation", json!(true));
+            ("protocol_violation", Outcome::Crashed)
+        }
+        WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
+            put("exit_code", json!(WorkerExit::QUOTA_WALL));
+            ("rate_limited", Outcome::RateLimited)
+        }
+        WorkerExit::Code(code) => {
+            put("exit_kind", json!("nonzero_exit"));
+            put("exit_code", json!(code));
+            ("crashed", Outcome::Crashed)
+        }
+        WorkerExit::Signal(signal) => {
+            put("exit_kind", json!("signaled"));
+            put("exit_code", json!(signal));
+            ("crashed", Outcome::Crashed)
+        }
+        WorkerExit::Unknown => ("crashed", Outcome::Crashed),
+    };
+    (kind, outcome, payload)
+}
+
+pub(super) fn object(value: serde_json::Value) -> Object {
+    match value {
+        serde_json::Value::Object(map) => map,
+        // Only ever called with the literals of this crate.
+        _ => Object::new(),
+    }
+}

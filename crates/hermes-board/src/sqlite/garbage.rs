@@ -1,0 +1,69 @@
+//! Rows that nobody needs any more.
+
+use std::path::PathBuf;
+
+use hermes_store::rusqlite::params;
+
+use crate::Result;
+use crate::model::TaskId;
+use crate::sqlite::SqliteBoard;
+use crate::sqlite::cells::Cells;
+
+/// Tables whose rows belong to a card. The reference forgets some of them when it deletes one.
+const ORPHANS: [&str; 5] = [
+    "DELETE FROM task_attachments WHERE task_id NOT IN (SELECT id FROM tasks)",
+    "DELETE FROM task_checks WHERE task_id NOT IN (SELECT id FROM tasks)",
+    "DELETE FROM task_check_sessions WHERE task_id NOT IN (SELECT id FROM tasks)",
+    "DELETE FROM task_check_results
+         WHERE session_id NOT IN (SELECT id FROM task_check_sessions)",
+    "DELETE FROM task_links WHERE parent_id NOT IN (SELECT id FROM tasks)
+         OR child_id NOT IN (SELECT id FROM tasks)",
+];
+
+impl SqliteBoard {
+    /// Scratch workspaces of archived cards.
+    pub(crate) fn archived_scratch(&self) -> Result<Vec<(TaskId, PathBuf)>> {
+        self.read(|session| {
+            session.all(
+                "SELECT id, workspace_path FROM tasks WHERE status = 'archived'
+                 AND workspace_kind = 'scratch' AND COALESCE(workspace_path, '') <> ''",
+                [],
+                |row| {
+                    let mut cells = Cells::new(row);
+                    Ok((TaskId::new(cells.text()?), PathBuf::from(cells.text()?)))
+                },
+            )
+        })
+    }
+
+    /// Deletes events of finished cards that are older than so many seconds.
+    pub(crate) fn forget_old_events(&mut self, seconds: i64) -> Result<usize> {
+        self.write(|session| {
+            session.execute(
+                "DELETE FROM task_events WHERE created_at < ?1 AND task_id IN
+                 (SELECT id FROM tasks WHERE status IN ('done', 'archived'))",
+                params![session.now - seconds],
+            )
+        })
+    }
+
+    /// Deletes rows of cards that are gone.
+    pub(crate) fn forget_orphans(&mut self) -> Result<usize> {
+        self.write(|session| {
+            let mut rows = 0;
+            for statement in ORPHANS {
+                rows += session.execute(statement, [])?;
+            }
+            Ok(rows)
+        })
+    }
+
+    /// Every file that an attachment names.
+    pub(crate) fn attachment_paths(&self) -> Result<Vec<PathBuf>> {
+        self.read(|session| {
+            session.all("SELECT stored_path FROM task_attachments", [], |row| {
+                Cells::new(row).text().map(PathBuf::from)
+            })
+        })
+    }
+}

@@ -1,0 +1,463 @@
+//! Looking things up: cards, their neighbours, attempts and events.
+
+use std::collections::HashMap;
+
+use hermes_store::rusqlite::types::Value as Bound;
+use hermes_store::rusqlite::{params, params_from_iter};
+use serde::Serialize;
+
+use crate::model::words::words;
+use crate::model::{
+    Check, CheckMark, Comment, Event, LinkedTask, Run, RunId, Status, Task, TaskId,
+};
+use crate::sqlite::SqliteBoard;
+use crate::sqlite::cells::Cells;
+use crate::sqlite::fragments::{event_columns, run_columns, task_columns};
+use crate::sqlite::open::failed_on;
+use crate::sqlite::rows;
+use crate::sqlite::session::{Session, json_list};
+use crate::{Error, Result};
+
+words! {
+    /// Orders of a list.
+    SortOrder {
+        /// Oldest first.
+        Created = "created",
+        /// Newest first.
+        CreatedDesc = "created-desc",
+        /// Most urgent first, then oldest.
+        Priority = "priority",
+        /// Least urgent first, then oldest.
+        PriorityDesc = "priority-desc",
+        /// By the word of the status.
+        Status = "status",
+        /// By assignee.
+        Assignee = "assignee",
+        /// By title.
+        Title = "title",
+        /// Last claimed first.
+        Updated = "updated",
+    }
+}
+
+impl SortOrder {
+    const fn sql(self) -> &'static str {
+        match self {
+            Self::Created => " ORDER BY t.created_at, t.id",
+            Self::CreatedDesc => " ORDER BY t.created_at DESC, t.id DESC",
+            Self::Priority => " ORDER BY t.priority DESC, t.created_at, t.id",
+            Self::PriorityDesc => " ORDER BY t.priority, t.created_at, t.id",
+            Self::Status => " ORDER BY t.status, t.created_at, t.id",
+            Self::Assignee => " ORDER BY t.assignee, t.created_at, t.id",
+            Self::Title => " ORDER BY t.title, t.id",
+            Self::Updated => " ORDER BY t.started_at DESC NULLS LAST, t.created_at DESC, t.id",
+        }
+    }
+}
+
+/// Which cards a list holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListQuery {
+    /// Given to this one; compared in its canonical form.
+    pub assignee: Option<String>,
+    /// Standing there.
+    pub status: Option<Status>,
+    /// In this namespace.
+    pub tenant: Option<String>,
+    /// Filed by this session.
+    pub session_id: Option<String>,
+    /// Of this template.
+    pub workflow_template_id: Option<String>,
+    /// At this step.
+    pub step_key: Option<String>,
+    /// Also those that were put away.
+    pub include_archived: bool,
+    /// In which order; by priority if not given.
+    pub sort: Option<SortOrder>,
+    /// At most so many.
+    pub limit: Option<u32>,
+    /// Leaving out so many at the beginning.
+    pub offset: u32,
+}
+
+/// Which attempts are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunFilter {
+    /// With this word as status.
+    Status(String),
+    /// With this word as outcome.
+    Outcome(String),
+}
+
+/// Which events are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventQuery {
+    /// After this number.
+    pub after: i64,
+    /// Of this card.
+    pub task: Option<TaskId>,
+    /// Of these kinds; all if empty.
+    pub kinds: Vec<String>,
+    /// Of cards given to this one.
+    pub assignee: Option<String>,
+    /// Of cards in this namespace.
+    pub tenant: Option<String>,
+    /// At most so many.
+    pub limit: Option<u32>,
+}
+
+/// Everything about one card.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CardDetail {
+    /// The card.
+    pub task: LinkedTask,
+    /// What was last handed over.
+    pub latest_summary: Option<String>,
+    /// Cards it waits for.
+    pub parents: Vec<TaskId>,
+    /// Cards that wait for it.
+    pub children: Vec<TaskId>,
+    /// What was said.
+    pub comments: Vec<Comment>,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// The attempts.
+    pub runs: Vec<Run>,
+    /// Its checks.
+    pub checks: Vec<Check>,
+    /// What they say.
+    pub checked: CheckMark,
+}
+
+/// Parents and children of a card.
+type Neighbours = (Vec<TaskId>, Vec<TaskId>);
+
+impl SqliteBoard {
+    /// Hands over the cards of a list one by one, with their neighbours.
+    pub fn each_task(
+        &self,
+        query: &ListQuery,
+        take: &mut dyn FnMut(LinkedTask) -> Result<()>,
+    ) -> Result<()> {
+        self.read(|session| {
+            // A short list asks for its own links, a long one for all of them at once.
+            let mut links = if query.limit.is_some() {
+                let ids = session.listed_ids(query)?;
+                session.links(Some(&ids))?
+            } else {
+                session.links(None)?
+            };
+            session.each_listed(query, task_columns!(), |row| {
+                let task = rows::task(row).map_err(failed_on(session.path, "read"))?;
+                let (parents, children) = links.remove(task.id.as_str()).unwrap_or_default();
+                take(LinkedTask {
+                    task,
+                    parents,
+                    children,
+                })
+            })
+        })
+    }
+
+    /// The cards of a list.
+    pub fn list(&self, query: &ListQuery) -> Result<Vec<Task>> {
+        self.read(|session| {
+            let mut tasks = Vec::new();
+            session.each_listed(query, task_columns!(), |row| {
+                tasks.push(rows::task(row).map_err(failed_on(session.path, "read"))?);
+                Ok(())
+            })?;
+            Ok(tasks)
+        })
+    }
+
+    /// Everything about one card, from one moment.
+    pub fn show(&self, id: &TaskId, filter: Option<&RunFilter>) -> Result<CardDetail> {
+        let checked = self.check_mark(id)?;
+        self.read(|session| {
+            let task = session.known_task(id)?;
+            let parents = session.parents(id)?;
+            let children = session.children(id)?;
+            Ok(CardDetail {
+                task: LinkedTask {
+                    task,
+                    parents: parents.clone(),
+                    children: children.clone(),
+                },
+                latest_summary: session.latest_summary(id)?,
+                parents,
+                children,
+                comments: session.comments(id)?,
+                events: session.events_of(id)?,
+                runs: session.runs(id, filter)?,
+                checks: session.checks(id)?,
+                checked,
+            })
+        })
+    }
+
+    /// Cards a card waits for.
+    pub fn parents(&self, id: &TaskId) -> Result<Vec<TaskId>> {
+        self.read(|session| session.parents(id))
+    }
+
+    /// Cards that wait for a card.
+    pub fn children(&self, id: &TaskId) -> Result<Vec<TaskId>> {
+        self.read(|session| session.children(id))
+    }
+
+    /// The attempts at a card, oldest first.
+    pub fn runs(&self, id: &TaskId, filter: Option<&RunFilter>) -> Result<Vec<Run>> {
+        self.read(|session| session.runs(id, filter))
+    }
+
+    /// One attempt.
+    pub fn run(&self, run: RunId) -> Result<Option<Run>> {
+        self.read(|session| {
+            session.one(
+                concat!(
+                    "SELECT ",
+                    run_columns!(),
+                    " FROM task_runs r WHERE r.id = ?1"
+                ),
+                [run.0],
+                rows::run,
+            )
+        })
+    }
+
+    /// What happened, in order.
+    pub fn events(&self, query: &EventQuery) -> Result<Vec<Event>> {
+        self.read(|session| session.events(query))
+    }
+
+    /// The number of the newest event; 0 on an empty board.
+    pub fn latest_event_id(&self) -> Result<i64> {
+        self.read(|session| {
+            Ok(session
+                .one("SELECT max(id) FROM task_events", [], |row| {
+                    Cells::new(row).int()
+                })?
+                .unwrap_or(0))
+        })
+    }
+
+    /// What was last handed over, for each of these cards that has something.
+    pub fn latest_summaries(&self, ids: &[TaskId]) -> Result<HashMap<TaskId, String>> {
+        self.read(|session| {
+            let found = session.all(
+                "SELECT task_id, summary FROM (
+                     SELECT r.task_id, r.summary, row_number() OVER (
+                         PARTITION BY r.task_id
+                         ORDER BY COALESCE(r.ended_at, r.started_at) DESC, r.id DESC) AS place
+                     FROM json_each(?1) j JOIN task_runs r ON r.task_id = j.value
+                     WHERE COALESCE(r.summary, '') <> '')
+                 WHERE place = 1",
+                [json_list(ids)],
+                |row| {
+                    let mut cells = Cells::new(row);
+                    Ok((TaskId::new(cells.text()?), cells.text()?))
+                },
+            )?;
+            Ok(found.into_iter().collect())
+        })
+    }
+}
+
+impl Session<'_> {
+    pub(super) fn parents(&self, id: &TaskId) -> Result<Vec<TaskId>> {
+        self.ids(
+            "SELECT parent_id FROM task_links WHERE child_id = ?1 ORDER BY parent_id",
+            [id.as_str()],
+        )
+    }
+
+    pub(super) fn latest_summary(&self, id: &TaskId) -> Result<Option<String>> {
+        self.one(
+            "SELECT summary FROM task_runs WHERE task_id = ?1 AND COALESCE(summary, '') <> ''
+             ORDER BY COALESCE(ended_at, started_at) DESC, +id DESC LIMIT 1",
+            [id.as_str()],
+            |row| Cells::new(row).text(),
+        )
+    }
+
+    pub(super) fn runs(&self, id: &TaskId, filter: Option<&RunFilter>) -> Result<Vec<Run>> {
+        let (status, outcome) = match filter {
+            Some(RunFilter::Status(word)) => (Some(word), None),
+            Some(RunFilter::Outcome(word)) => (None, Some(word)),
+            None => (None, None),
+        };
+        self.all(
+            concat!(
+                "SELECT ",
+                run_columns!(),
+                " FROM task_runs r WHERE r.task_id = ?1 AND (?2 IS NULL OR r.status = ?2) \
+                 AND (?3 IS NULL OR r.outcome = ?3) ORDER BY r.started_at, r.id"
+            ),
+            params![id.as_str(), status, outcome],
+            rows::run,
+        )
+    }
+
+    pub(super) fn events_of(&self, id: &TaskId) -> Result<Vec<Event>> {
+        self.all(
+            concat!(
+                "SELECT ",
+                event_columns!(),
+                " FROM task_events e WHERE e.task_id = ?1 ORDER BY +e.id"
+            ),
+            [id.as_str()],
+            rows::event,
+        )
+    }
+
+    fn events(&self, query: &EventQuery) -> Result<Vec<Event>> {
+        let kinds = serde_json::Value::from(query.kinds.clone()).to_string();
+        let limit = query.limit.map_or(-1, i64::from);
+        let of_card = query.task.as_ref().map(TaskId::as_str);
+        let by_card = self.all(
+            if of_card.is_some() {
+                concat!(
+                    "SELECT ",
+                    event_columns!(),
+                    " FROM task_events e WHERE e.task_id = ?6 AND e.id > ?1 \
+                     AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
+                     AND ?3 IS ?3 AND ?4 IS ?4 ORDER BY +e.id LIMIT ?5"
+                )
+            } else {
+                concat!(
+                    "SELECT ",
+                    event_columns!(),
+                    " FROM task_events e WHERE e.id > ?1 AND ?6 IS NULL \
+                     AND (?2 = '[]' OR e.kind IN (SELECT value FROM json_each(?2))) \
+                     AND (?3 IS NULL OR EXISTS (SELECT 1 FROM tasks t \
+                         WHERE t.id = e.task_id AND t.assignee = ?3)) \
+                     AND (?4 IS NULL OR EXISTS (SELECT 1 FROM tasks t \
+                         WHERE t.id = e.task_id AND t.tenant = ?4)) \
+                     ORDER BY e.id LIMIT ?5"
+                )
+            },
+            params![
+                query.after,
+                kinds,
+                query.assignee,
+                query.tenant,
+                limit,
+                of_card
+            ],
+            rows::event,
+        )?;
+        Ok(by_card)
+    }
+
+    fn listed_ids(&self, query: &ListQuery) -> Result<Vec<TaskId>> {
+        let mut ids = Vec::new();
+        self.each_listed(query, "t.id", |row| {
+            let id = Cells::new(row)
+                .text()
+                .map_err(failed_on(self.path, "read"))?;
+            ids.push(TaskId::new(id));
+            Ok(())
+        })?;
+        Ok(ids)
+    }
+
+    /// Runs a list query. Only the conditions that are asked for are part of it, so that SQLite can
+    /// choose an index; texts of the user are always bound.
+    fn each_listed(
+        &self,
+        query: &ListQuery,
+        columns: &str,
+        mut take: impl FnMut(&hermes_store::rusqlite::Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut sql = format!("SELECT {columns} FROM tasks t WHERE 1");
+        let mut bound: Vec<Bound> = Vec::new();
+        let assignee = query
+            .assignee
+            .as_deref()
+            .map(|name| name.trim().to_lowercase());
+        let status = query.status.map(|status| status.as_str().to_owned());
+        let conditions = [
+            (" AND t.assignee = ?", assignee),
+            (" AND t.status = ?", status),
+            (" AND t.tenant = ?", query.tenant.clone()),
+            (" AND t.session_id = ?", query.session_id.clone()),
+            (
+                " AND t.workflow_template_id = ?",
+                query.workflow_template_id.clone(),
+            ),
+            (" AND t.current_step_key = ?", query.step_key.clone()),
+        ];
+        for (condition, value) in conditions {
+            if let Some(value) = value {
+                sql.push_str(condition);
+                bound.push(Bound::Text(value));
+            }
+        }
+        if !query.include_archived && query.status != Some(Status::Archived) {
+            sql.push_str(" AND t.status <> 'archived'");
+        }
+        sql.push_str(query.sort.unwrap_or(SortOrder::Priority).sql());
+        sql.push_str(" LIMIT ? OFFSET ?");
+        bound.push(Bound::Integer(query.limit.map_or(-1, i64::from)));
+        bound.push(Bound::Integer(i64::from(query.offset)));
+        #[cfg(test)]
+        super::query_plans_tests::note(&sql);
+        let failed = || failed_on(self.path, "read");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(failed())?;
+        let mut rows = statement.query(params_from_iter(bound)).map_err(failed())?;
+        while let Some(row) = rows.next().map_err(failed())? {
+            take(row)?;
+        }
+        Ok(())
+    }
+
+    /// Parents and children of these cards, or of all.
+    fn links(&self, within: Option<&[TaskId]>) -> Result<HashMap<String, Neighbours>> {
+        let pairs = match within {
+            None => self.all(
+                "SELECT parent_id, child_id FROM task_links ORDER BY parent_id, child_id",
+                [],
+                pair,
+            )?,
+            Some(ids) => self.all(
+                "SELECT l.parent_id, l.child_id FROM json_each(?1) j
+                     JOIN task_links l ON l.parent_id = j.value
+                 UNION
+                 SELECT l.parent_id, l.child_id FROM json_each(?1) j
+                     JOIN task_links l ON l.child_id = j.value",
+                [json_list(ids)],
+                pair,
+            )?,
+        };
+        let mut links: HashMap<String, Neighbours> = HashMap::new();
+        for (parent, child) in pairs {
+            links
+                .entry(parent.clone())
+                .or_default()
+                .1
+                .push(TaskId::new(child.as_str()));
+            links.entry(child).or_default().0.push(TaskId::new(parent));
+        }
+        Ok(links)
+    }
+}
+
+fn pair(row: &hermes_store::rusqlite::Row<'_>) -> hermes_store::rusqlite::Result<(String, String)> {
+    let mut cells = Cells::new(row);
+    Ok((cells.text()?, cells.text()?))
+}
+
+impl RunFilter {
+    /// Reads the pair of flags `--state-type` and `--state-name`.
+    pub fn parse(kind: &str, word: &str) -> Result<Self> {
+        match kind {
+            "status" => Ok(Self::Status(word.to_owned())),
+            "outcome" => Ok(Self::Outcome(word.to_owned())),
+            other => Err(Error::BadRequest(format!(
+                "attempts have a status and an outcome, no '{}'",
+                crate::shown(other, 32)
+            ))),
+        }
+    }
+}

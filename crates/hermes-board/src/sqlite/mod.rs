@@ -1,0 +1,126 @@
+//! Boards in SQLite, on the reference's own schema.
+//!
+//! Each transition stands in a file named after it. Queries are over sets: how many of them run
+//! does not depend on how many cards there are.
+
+mod archive;
+mod assign;
+mod block;
+mod cells;
+mod checks;
+mod claim;
+mod comments;
+mod complete;
+mod context;
+mod create;
+mod failure;
+mod fragments;
+mod garbage;
+mod links;
+mod lists;
+mod notify;
+mod open;
+mod promote;
+#[cfg(test)]
+mod query_plans_tests;
+mod reclaim;
+mod rows;
+mod runs;
+mod session;
+mod snapshot;
+mod stats;
+mod store;
+mod suspects;
+mod swarm;
+mod triage;
+
+pub use archive::{ResultEdit, TextEdit};
+pub use lists::{CardDetail, EventQuery, ListQuery, RunFilter, SortOrder};
+pub use notify::{ChatAddress, NewSubscription, TakenEvents};
+pub use open::{BoardOptions, CheckDepth};
+pub use stats::{BoardStats, Counts};
+pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
+pub use triage::{Decomposition, PlannedChild, Specification};
+
+use hermes_store::Database;
+use hermes_store::rusqlite::Connection;
+
+use crate::boards::Board;
+use crate::{Error, Result};
+
+use open::{DamageWatch, failed_on};
+use session::Session;
+
+/// A connection to one board.
+#[derive(Debug)]
+pub struct SqliteBoard {
+    database: Database,
+    /// Below the connection: acts after it is closed.
+    damage: DamageWatch,
+    board: Board,
+    options: BoardOptions,
+}
+
+impl SqliteBoard {
+    /// Opens a board, making or mending its database if need be.
+    pub fn open(board: &Board, options: &BoardOptions) -> Result<Self> {
+        open::open(board, options)
+    }
+
+    /// Another connection to the same board, without the checks of the first.
+    pub fn another(&self) -> Result<Self> {
+        open::connect(&self.board, &self.options)
+    }
+
+    /// The files of this board.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// A number that changes when another connection has written.
+    pub fn data_version(&self) -> Result<i64> {
+        self.connection()
+            .pragma_query_value(None, "data_version", |row| row.get(0))
+            .map_err(self.failed("read"))
+    }
+
+    fn connection(&self) -> &Connection {
+        self.database.connection()
+    }
+
+    fn failed(&self, action: &'static str) -> impl FnOnce(hermes_store::rusqlite::Error) -> Error {
+        failed_on(&self.board.database, action)
+    }
+
+    /// Runs `work` in one write transaction.
+    fn write<T>(&mut self, work: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+        let now = self.options.clock.now();
+        let ids = self.options.ids.as_ref();
+        let path = self.board.database.as_path();
+        let failure_limit = self.options.failure_limit;
+        let result = self.database.write(|connection| {
+            work(&Session {
+                connection,
+                path,
+                now,
+                ids,
+                failure_limit,
+            })
+        });
+        self.damage.watch(result)
+    }
+
+    /// Runs `look` on one state of the board.
+    fn read<T>(&self, look: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+        let result = self.database.read(|connection| {
+            look(&Session {
+                connection,
+                path: &self.board.database,
+                now: self.options.clock.now(),
+                ids: self.options.ids.as_ref(),
+                failure_limit: self.options.failure_limit,
+            })
+        });
+        self.damage.watch(result)
+    }
+}

@@ -1,0 +1,152 @@
+//! Attempts: opening, closing, and the ones that only exist to keep what was handed over.
+
+use hermes_store::rusqlite::params;
+use serde_json::Value;
+
+use crate::Result;
+use crate::model::{Object, Outcome, RunId, TaskId};
+use crate::sqlite::session::Session;
+
+/// How an attempt ends.
+pub(super) struct Ending<'a> {
+    pub(super) outcome: Outcome,
+    pub(super) summary: Option<&'a str>,
+    pub(super) error: Option<&'a str>,
+    pub(super) metadata: Option<&'a Object>,
+}
+
+impl<'a> Ending<'a> {
+    pub(super) fn new(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            summary: None,
+            error: None,
+            metadata: None,
+        }
+    }
+
+    pub(super) fn summary(self, summary: Option<&'a str>) -> Self {
+        Self { summary, ..self }
+    }
+
+    pub(super) fn error(self, error: &'a str) -> Self {
+        Self {
+            error: Some(error),
+            ..self
+        }
+    }
+
+    pub(super) fn metadata(self, metadata: Option<&'a Object>) -> Self {
+        Self { metadata, ..self }
+    }
+
+    fn metadata_text(&self) -> Option<String> {
+        let metadata = self.metadata.filter(|metadata| !metadata.is_empty())?;
+        Some(Value::Object(metadata.clone()).to_string())
+    }
+}
+
+impl Session<'_> {
+    /// Opens an attempt at a card that was just claimed, and points the card at it.
+    pub(super) fn open_run(
+        &self,
+        task: &TaskId,
+        lock: &str,
+        expires: i64,
+        pid: Option<u32>,
+        metadata: Option<&Object>,
+    ) -> Result<RunId> {
+        let run = self.insert(
+            "INSERT INTO task_runs (task_id, profile, step_key, status, claim_lock, claim_expires,
+                 worker_pid, max_runtime_seconds, started_at, metadata)
+             SELECT id, assignee, current_step_key, 'running', ?2, ?3, ?4, max_runtime_seconds, ?5, ?6
+             FROM tasks WHERE id = ?1",
+            params![
+                task.as_str(),
+                lock,
+                expires,
+                pid,
+                self.now,
+                metadata.map(|metadata| Value::Object(metadata.clone()).to_string())
+            ],
+        )?;
+        self.execute(
+            "UPDATE tasks SET current_run_id = ?2 WHERE id = ?1",
+            params![task.as_str(), run],
+        )?;
+        Ok(RunId(run))
+    }
+
+    /// Closes the open attempt of a card, if there is one, and takes the pointer away. Checks that
+    /// were under way are void.
+    pub(super) fn close_run(
+        &self,
+        task: &TaskId,
+        run: Option<RunId>,
+        ending: &Ending<'_>,
+    ) -> Result<Option<RunId>> {
+        let Some(run) = run else {
+            return Ok(None);
+        };
+        let status = match ending.outcome {
+            Outcome::Completed => "done",
+            other => other.as_str(),
+        };
+        self.execute(
+            "UPDATE task_runs SET status = ?2, outcome = ?3, summary = ?4, error = ?5,
+                 metadata = ?6, ended_at = ?7, claim_lock = NULL, claim_expires = NULL,
+                 worker_pid = NULL
+             WHERE id = ?1 AND ended_at IS NULL",
+            params![
+                run.0,
+                status,
+                ending.outcome.as_str(),
+                ending.summary,
+                ending.error,
+                ending.metadata_text(),
+                self.now
+            ],
+        )?;
+        self.execute(
+            "UPDATE tasks SET current_run_id = NULL WHERE id = ?1",
+            [task.as_str()],
+        )?;
+        self.void_checks(task)?;
+        Ok(Some(run))
+    }
+
+    /// Records an attempt that began and ended now: what was handed over on a card that nobody had
+    /// claimed must not be lost.
+    pub(super) fn record_instant_run(&self, task: &TaskId, ending: &Ending<'_>) -> Result<RunId> {
+        self.insert(
+            "INSERT INTO task_runs (task_id, profile, step_key, status, outcome, summary, error,
+                 metadata, started_at, ended_at)
+             SELECT id, assignee, current_step_key, ?2, ?2, ?3, ?4, ?5, ?6, ?6
+             FROM tasks WHERE id = ?1",
+            params![
+                task.as_str(),
+                ending.outcome.as_str(),
+                ending.summary,
+                ending.error,
+                ending.metadata_text(),
+                self.now
+            ],
+        )
+        .map(RunId)
+    }
+
+    /// Closes the attempt in progress, or records one if there is something to keep.
+    pub(super) fn close_or_record(
+        &self,
+        task: &TaskId,
+        run: Option<RunId>,
+        ending: &Ending<'_>,
+    ) -> Result<Option<RunId>> {
+        let kept = ending.summary.is_some() || ending.metadata.is_some();
+        match self.close_run(task, run, ending)? {
+            Some(run) => Ok(Some(run)),
+            None if kept => self.record_instant_run(task, ending).map(Some),
+            None => Ok(None),
+        }
+    }
+}

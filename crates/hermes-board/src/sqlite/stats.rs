@@ -1,0 +1,97 @@
+//! Counting cards.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::model::TaskId;
+use crate::model::event_body::EventBody;
+use crate::sqlite::SqliteBoard;
+use crate::sqlite::cells::Cells;
+
+/// How many cards stand where.
+pub type Counts = BTreeMap<String, u64>;
+
+/// A board in numbers; cards that were put away do not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BoardStats {
+    /// Cards by status.
+    pub by_status: Counts,
+    /// Cards by assignee and status.
+    pub by_assignee: BTreeMap<String, Counts>,
+    /// How long the oldest ready card has existed.
+    pub oldest_ready_age_seconds: Option<i64>,
+    /// When this was counted.
+    pub now: i64,
+}
+
+impl SqliteBoard {
+    /// The board in numbers.
+    pub fn stats(&self) -> Result<BoardStats> {
+        self.read(|session| {
+            let mut by_assignee: BTreeMap<String, Counts> = BTreeMap::new();
+            let mut by_status = Counts::new();
+            // One walk over the index on assignee and status, which touches no card.
+            let counted = session.all(
+                "SELECT assignee, status, count(*) FROM tasks GROUP BY assignee, status",
+                [],
+                |row| {
+                    let mut cells = Cells::new(row);
+                    Ok((cells.text_or_none()?, cells.text()?, cells.int()?))
+                },
+            )?;
+            for (assignee, status, count) in counted {
+                if status == "archived" {
+                    continue;
+                }
+                let count = u64::try_from(count).unwrap_or_default();
+                *by_status.entry(status.clone()).or_default() += count;
+                if let Some(assignee) = assignee {
+                    by_assignee
+                        .entry(assignee)
+                        .or_default()
+                        .insert(status, count);
+                }
+            }
+            let oldest = session
+                .one(
+                    "SELECT min(created_at) FROM tasks WHERE status = 'ready'",
+                    [],
+                    |row| Cells::new(row).int_or_none(),
+                )?
+                .flatten();
+            Ok(BoardStats {
+                by_status,
+                by_assignee,
+                oldest_ready_age_seconds: oldest.map(|at| session.now - at),
+                now: session.now,
+            })
+        })
+    }
+
+    /// Cards by status, those that were put away included.
+    pub fn counts(&self) -> Result<Counts> {
+        self.read(|session| {
+            let counted = session.all(
+                "SELECT status, count(*) FROM tasks GROUP BY status",
+                [],
+                |row| {
+                    let mut cells = Cells::new(row);
+                    let status = cells.text()?;
+                    Ok((status, u64::try_from(cells.int()?).unwrap_or_default()))
+                },
+            )?;
+            Ok(counted.into_iter().collect())
+        })
+    }
+
+    /// Notes on a card that its workspace will not last.
+    pub fn note_scratch_tip(&mut self, id: &TaskId, message: &str) -> Result<()> {
+        self.write(|session| {
+            session.must_exist(id)?;
+            session.append(id, None, &EventBody::TipScratchWorkspace { message })?;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,274 @@
+//! Out of triage: a card that was specified, or that became several.
+//!
+//! What a model proposed has been read and checked for its form before it comes here; this only
+//! writes it down, whole or not at all.
+
+use hermes_store::rusqlite::params;
+
+use crate::model::event_body::EventBody;
+use crate::model::{Assignee, Status, Task, TaskId, WorkspaceKind};
+use crate::sqlite::SqliteBoard;
+use crate::sqlite::block::filled;
+use crate::sqlite::session::Session;
+use crate::store::Decomposed;
+use crate::{Error, Result};
+
+/// Who decomposes if nobody is named.
+const DECOMPOSER: &str = "decomposer";
+/// Longest title of a card from a plan.
+const TITLE_LENGTH: usize = 200;
+
+/// A specification of a card in triage; what is `None` stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Specification {
+    /// New title.
+    pub title: Option<String>,
+    /// New opening post.
+    pub body: Option<String>,
+    /// Whom it is given to.
+    pub assignee: Option<Assignee>,
+    /// Who specified it; named in a comment if something changed.
+    pub author: Option<String>,
+}
+
+/// A plan that turns one card into several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decomposition {
+    /// Who judges the whole once the parts are done.
+    pub root_assignee: Option<Assignee>,
+    /// The parts.
+    pub children: Vec<PlannedChild>,
+    /// Who planned.
+    pub author: Option<String>,
+    /// Whether parts that wait for nothing become ready at once.
+    pub promote: bool,
+}
+
+/// One part of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedChild {
+    /// One line.
+    pub title: String,
+    /// The opening post.
+    pub body: Option<String>,
+    /// Whom it is given to.
+    pub assignee: Option<Assignee>,
+    /// Parts it waits for, by their place in the plan.
+    pub parents: Vec<usize>,
+    /// Where it is worked on; like the whole if not given.
+    pub workspace: Option<(WorkspaceKind, Option<String>)>,
+}
+
+impl SqliteBoard {
+    /// Takes a card out of triage; gives it as it is now.
+    pub fn specify(&mut self, id: &TaskId, specification: &Specification) -> Result<Task> {
+        if specification
+            .title
+            .as_deref()
+            .is_some_and(|title| title.trim().is_empty())
+        {
+            return Err(Error::Blank {
+                what: "the title of a card",
+            });
+        }
+        self.write(|session| {
+            let before = session.known_task(id)?;
+            if before.status() != Status::Triage {
+                return Err(Error::not_allowed(id, "specify", before.status_word()));
+            }
+            let changed = session.apply_specification(&before, specification)?;
+            let author = filled(specification.author.as_deref());
+            if let Some(author) = author
+                && !changed.is_empty()
+            {
+                session.insert_comment(
+                    id,
+                    author.trim(),
+                    &format!("Specified: {} changed, out of triage.", changed.join(", ")),
+                )?;
+            }
+            session.append(id, None, &EventBody::Specified { changed: &changed })?;
+            session.promote_among(std::slice::from_ref(id))?;
+            session.known_task(id)
+        })
+    }
+
+    /// Turns a card in triage into several, for all of which it then waits.
+    pub fn decompose(&mut self, id: &TaskId, plan: &Decomposition) -> Result<Decomposed> {
+        check(plan)?;
+        self.write(|session| {
+            let root = session.known_task(id)?;
+            if root.status() != Status::Triage {
+                return Err(Error::not_allowed(id, "decompose", root.status_word()));
+            }
+            let author = filled(plan.author.as_deref()).map(str::trim);
+            let children = session.file_parts(&root, plan, author.unwrap_or(DECOMPOSER))?;
+            session.execute(
+                "UPDATE tasks SET status = 'todo', assignee = COALESCE(?2, assignee) WHERE id = ?1",
+                params![
+                    id.as_str(),
+                    plan.root_assignee.as_ref().map(Assignee::as_str)
+                ],
+            )?;
+            if let Some(author) = author {
+                let names: Vec<&str> = children.iter().map(TaskId::as_str).collect();
+                session.insert_comment(
+                    id,
+                    author,
+                    &format!(
+                        "Split into {}. This card wakes up when all of them are done.",
+                        names.join(", ")
+                    ),
+                )?;
+            }
+            session.append(
+                id,
+                None,
+                &EventBody::Decomposed {
+                    children: &children,
+                    root_assignee: plan.root_assignee.as_ref(),
+                },
+            )?;
+            let promoted = if plan.promote {
+                session.promote_among(&children)?
+            } else {
+                Vec::new()
+            };
+            Ok(Decomposed { children, promoted })
+        })
+    }
+}
+
+impl Session<'_> {
+    fn apply_specification(
+        &self,
+        before: &Task,
+        specification: &Specification,
+    ) -> Result<Vec<&'static str>> {
+        let title = specification
+            .title
+            .as_deref()
+            .map(str::trim)
+            .filter(|title| *title != before.title);
+        let body = specification
+            .body
+            .as_deref()
+            .filter(|body| *body != before.body.as_deref().unwrap_or_default());
+        let assignee = specification
+            .assignee
+            .as_ref()
+            .map(Assignee::as_str)
+            .filter(|assignee| Some(*assignee) != before.assignee.as_deref());
+        self.execute(
+            "UPDATE tasks SET status = 'todo', title = COALESCE(?2, title),
+                 body = COALESCE(?3, body), assignee = COALESCE(?4, assignee)
+             WHERE id = ?1",
+            params![before.id.as_str(), title, body, assignee],
+        )?;
+        let changes = [
+            ("title", title.is_some()),
+            ("body", body.is_some()),
+            ("assignee", assignee.is_some()),
+        ];
+        Ok(changes
+            .into_iter()
+            .filter_map(|(field, changed)| changed.then_some(field))
+            .collect())
+    }
+
+    fn file_parts(&self, root: &Task, plan: &Decomposition, by: &str) -> Result<Vec<TaskId>> {
+        let mut children = Vec::with_capacity(plan.children.len());
+        for child in &plan.children {
+            let id = self.fresh_id()?;
+            let (kind, path) = match &child.workspace {
+                None => (root.workspace_kind.clone(), root.workspace_path.clone()),
+                // The directory of the whole fits only a part of the same kind.
+                Some((kind, None)) if kind.as_str() == root.workspace_kind => {
+                    (root.workspace_kind.clone(), root.workspace_path.clone())
+                }
+                Some((kind, path)) => (kind.as_str().to_owned(), path.clone()),
+            };
+            self.execute(
+                "INSERT INTO tasks (id, title, body, assignee, status, workspace_kind,
+                     workspace_path, tenant, created_at, created_by)
+                 VALUES (?1, ?2, ?3, ?4, 'todo', ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    id.as_str(),
+                    crate::shown::cut(child.title.trim(), TITLE_LENGTH),
+                    child.body,
+                    child.assignee.as_ref().map(Assignee::as_str),
+                    kind,
+                    path,
+                    root.tenant,
+                    self.now,
+                    by
+                ],
+            )?;
+            let root = &root.id;
+            self.append(&id, None, &EventBody::CreatedByDecompose { by, root })?;
+            children.push(id);
+        }
+        for (child, planned) in children.iter().zip(&plan.children) {
+            for parent in planned
+                .parents
+                .iter()
+                .filter_map(|place| children.get(*place))
+            {
+                self.insert_link(parent, child)?;
+                self.append(child, None, &EventBody::Linked { parent, child })?;
+            }
+            self.insert_link(child, &root.id)?;
+        }
+        Ok(children)
+    }
+}
+
+fn check(plan: &Decomposition) -> Result<()> {
+    if plan.children.is_empty() {
+        return Err(Error::BadRequest(
+            "a plan needs at least one card".to_owned(),
+        ));
+    }
+    for (place, child) in plan.children.iter().enumerate() {
+        if child.title.trim().is_empty() {
+            return Err(Error::Blank {
+                what: "the title of a card",
+            });
+        }
+        let outside = child
+            .parents
+            .iter()
+            .any(|parent| *parent >= plan.children.len() || *parent == place);
+        if outside {
+            return Err(Error::BadRequest(format!(
+                "card {place} of the plan waits for a card that is not in it"
+            )));
+        }
+    }
+    if is_acyclic(plan) {
+        Ok(())
+    } else {
+        Err(Error::PlanCycle)
+    }
+}
+
+/// Takes away parts that wait for nothing until none is left, or only ones that wait in a circle.
+fn is_acyclic(plan: &Decomposition) -> bool {
+    let mut placed = vec![false; plan.children.len()];
+    loop {
+        let mut progress = false;
+        for (place, child) in plan.children.iter().enumerate() {
+            let free = child
+                .parents
+                .iter()
+                .all(|parent| placed.get(*parent).copied().unwrap_or(true));
+            if free && let Some(slot) = placed.get_mut(place).filter(|slot| !**slot) {
+                *slot = true;
+                progress = true;
+            }
+        }
+        if !progress {
+            return placed.into_iter().all(|slot| slot);
+        }
+    }
+}
