@@ -301,7 +301,9 @@ impl Session for TerminalSession {
             // What shells there begin with is known there; we know what has changed since.
             let overlay = &state.overlay;
             let changed = overlay.session.get(OsStr::new(name));
-            return changed.or_else(|| overlay.login.get(OsStr::new(name)))?.clone();
+            return changed
+                .or_else(|| overlay.login.get(OsStr::new(name)))?
+                .clone();
         }
         // A look only: what shells need on disk is made when one starts.
         let plan = self.environment.current().plan(

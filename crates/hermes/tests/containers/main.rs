@@ -69,6 +69,18 @@ on_every_engine! {
         a_volume_below_the_workspace_leaves_the_workspace,
         an_image_without_bash_runs_commands_with_sh,
         an_image_with_an_init_of_its_own_gets_none_from_us;
+    background:
+        a_background_process_is_where_it_should_be_until_it_is_killed,
+        a_background_process_ends_by_itself_with_its_code,
+        a_kill_reaches_one_background_process_and_all_it_started,
+        an_idle_process_lets_go_and_the_container_stays,
+        what_runs_is_not_idle,
+        an_idle_container_of_one_process_is_removed;
+    siblings:
+        a_sibling_that_ends_is_not_noticed,
+        a_sibling_that_looks_around_and_tidies_up_is_not_noticed,
+        a_reset_is_the_one_thing_a_sibling_notices,
+        a_reset_asks_when_something_runs;
 }
 
 /// The same checks in every place there is.
