@@ -12,6 +12,7 @@ mod clock;
 mod error;
 pub mod files;
 pub mod model;
+pub mod plan;
 mod schema;
 mod shown;
 mod sqlite;
