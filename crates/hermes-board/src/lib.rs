@@ -9,6 +9,7 @@
 pub mod boards;
 mod claimer;
 mod clock;
+pub mod dispatch;
 mod error;
 pub mod files;
 pub mod model;
