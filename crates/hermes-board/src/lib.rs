@@ -16,6 +16,8 @@ pub mod model;
 pub mod plan;
 mod schema;
 mod shown;
+#[cfg(any(test, feature = "simulate"))]
+pub mod simulate;
 mod sqlite;
 pub mod store;
 
