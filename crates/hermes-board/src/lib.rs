@@ -9,6 +9,8 @@
 pub mod boards;
 mod claimer;
 mod clock;
+mod context;
+pub mod diagnostics;
 pub mod dispatch;
 mod error;
 pub mod files;
@@ -23,11 +25,12 @@ pub mod store;
 
 pub use claimer::Claimer;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
+pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
 pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
-    EventQuery, ListQuery, NewSubscription, PlannedChild, ResultEdit, RunFilter, SortOrder,
-    Specification, SqliteBoard, TakenEvents, TextEdit,
+    EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,
+    SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, TakenEvents, TextEdit,
 };
 
 pub(crate) use shown::shown;

@@ -245,11 +245,15 @@ pub(crate) const INDEXES: &[Index] = &[
     index!("idx_tasks_idempotency", "tasks(idempotency_key)"),
     index!("idx_tasks_session_id", "tasks(session_id)"),
     index!("idx_events_run", "task_events(run_id, id)"),
-    // Ours: the order of lists and of dispatch without a sort, and the comments of a day.
+    // Ours: the order of lists without a sort, the comments of a day, what a profile finished.
     index!(
         "hermes_tasks_order",
         "tasks(priority DESC, created_at, id) WHERE status <> 'archived'"
     ),
     index!("hermes_comments_time", "task_comments(created_at)"),
+    index!(
+        "hermes_runs_completed",
+        "task_runs(profile, ended_at) WHERE outcome = 'completed'"
+    ),
     index!("hermes_checks_open", "task_check_sessions(task_id, state)"),
 ];

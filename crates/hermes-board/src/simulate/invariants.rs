@@ -32,7 +32,7 @@ impl<B: Subject> World<B> {
     fn cards_hang_together(&self) -> Result<(), Violation> {
         let mut seen = 0;
         let mut wrong = None;
-        self.board.each_card(&mut |card| {
+        self.board.each_card(&self.cards, &mut |card| {
             let running = card.status == Status::Running;
             let complaint = if card.has_lock != running {
                 "is claimed or not, against its status"

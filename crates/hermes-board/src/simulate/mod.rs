@@ -87,4 +87,6 @@ impl Violation {
 }
 
 #[cfg(test)]
+mod sqlite_tests;
+#[cfg(test)]
 mod tests;

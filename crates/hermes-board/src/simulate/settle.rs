@@ -82,7 +82,7 @@ impl<B: Subject> World<B> {
     /// A card that should have moved on.
     fn stuck(&self) -> Option<String> {
         let mut stuck = None;
-        self.board.each_card(&mut |card| {
+        self.board.each_card(&self.cards, &mut |card| {
             let rests = match card.status {
                 Status::Done | Status::Archived | Status::Triage => true,
                 Status::Blocked => !self.would_be_promoted(&card),

@@ -24,8 +24,8 @@ pub(crate) trait Subject: BoardStore {
     /// Everything that is in it, to be compared later.
     fn image(&self) -> Self::Image;
 
-    /// Shows each card, in the order in which they were filed.
-    fn each_card(&self, look: &mut dyn FnMut(CardView<'_>));
+    /// Shows each of these cards.
+    fn each_card(&self, ids: &[TaskId], look: &mut dyn FnMut(CardView<'_>));
 
     /// Attempt in progress at a card, the end of its claim, and when it began.
     fn claim_of(&self, id: &TaskId) -> Option<(RunId, Option<i64>, Option<i64>)>;
@@ -38,7 +38,7 @@ pub(crate) trait Subject: BoardStore {
     reason = "each is a column that is filled or not"
 )]
 pub(crate) struct CardView<'a> {
-    pub(crate) id: &'a TaskId,
+    pub(crate) id: TaskId,
     pub(crate) status: Status,
     pub(crate) assignee: Option<&'a str>,
     pub(crate) has_lock: bool,
@@ -76,10 +76,10 @@ impl Subject for ModelBoard {
         self.clone()
     }
 
-    fn each_card(&self, look: &mut dyn FnMut(CardView<'_>)) {
-        for card in &self.cards {
+    fn each_card(&self, ids: &[TaskId], look: &mut dyn FnMut(CardView<'_>)) {
+        for card in ids.iter().filter_map(|id| self.card(id).ok()) {
             look(CardView {
-                id: &card.id,
+                id: card.id.clone(),
                 status: card.status,
                 assignee: card.assignee.as_deref(),
                 has_lock: card.lock.is_some(),

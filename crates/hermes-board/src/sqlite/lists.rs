@@ -401,6 +401,8 @@ impl Session<'_> {
         sql.push_str(" LIMIT ? OFFSET ?");
         bound.push(Bound::Integer(query.limit.map_or(-1, i64::from)));
         bound.push(Bound::Integer(i64::from(query.offset)));
+        #[cfg(test)]
+        super::query_plans_tests::note(&sql);
         let failed = || failed_on(self.path, "read");
         let mut statement = self.connection.prepare_cached(&sql).map_err(failed())?;
         let mut rows = statement.query(params_from_iter(bound)).map_err(failed())?;

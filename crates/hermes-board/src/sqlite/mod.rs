@@ -11,6 +11,7 @@ mod checks;
 mod claim;
 mod comments;
 mod complete;
+mod context;
 mod create;
 mod failure;
 mod fragments;
@@ -20,6 +21,8 @@ mod lists;
 mod notify;
 mod open;
 mod promote;
+#[cfg(test)]
+mod query_plans_tests;
 mod reclaim;
 mod rows;
 mod runs;
@@ -27,6 +30,8 @@ mod session;
 mod snapshot;
 mod stats;
 mod store;
+mod suspects;
+mod swarm;
 mod triage;
 
 pub use archive::{ResultEdit, TextEdit};
@@ -34,6 +39,7 @@ pub use lists::{CardDetail, EventQuery, ListQuery, RunFilter, SortOrder};
 pub use notify::{ChatAddress, NewSubscription, TakenEvents};
 pub use open::{BoardOptions, CheckDepth};
 pub use stats::{BoardStats, Counts};
+pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
 
 use hermes_store::Database;

@@ -67,6 +67,8 @@ impl Standing {
 
 impl Session<'_> {
     pub(super) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        #[cfg(test)]
+        super::query_plans_tests::note(sql);
         self.connection
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(params))
@@ -85,6 +87,8 @@ impl Session<'_> {
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> hermes_store::rusqlite::Result<T>,
     ) -> Result<Option<T>> {
+        #[cfg(test)]
+        super::query_plans_tests::note(sql);
         self.connection
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_row(params, read).optional())
@@ -97,6 +101,8 @@ impl Session<'_> {
         params: impl Params,
         mut read: impl FnMut(&Row<'_>) -> hermes_store::rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
+        #[cfg(test)]
+        super::query_plans_tests::note(sql);
         let rows = self
             .connection
             .prepare_cached(sql)

@@ -94,7 +94,7 @@ fn children_wait_for_their_parents_and_circles_are_refused() {
         Err(Error::Cycle { .. })
     ));
     let done = complete(&mut board, &parent);
-    assert_eq!(done.promoted, [child.clone()]);
+    assert_eq!(done.promoted, vec![child.clone()]);
     assert_eq!(status(&board, &child), Status::Ready);
     assert_eq!(status(&board, &grandchild), Status::Todo);
     assert_eq!(kinds(&board, &child), ["created", "promoted"]);
@@ -120,7 +120,7 @@ fn archived_parents_hold_nobody_back_anywhere() {
     let mut board = fixture.open();
     let parent = file(&mut board, &card("parent"));
     let child = file(&mut board, &below(&[&parent]));
-    assert_eq!(board.archive(&parent).unwrap(), [child.clone()]);
+    assert_eq!(board.archive(&parent).unwrap(), vec![child.clone()]);
     assert_eq!(status(&board, &child), Status::Ready);
     let late = file(&mut board, &below(&[&parent]));
     assert_eq!(status(&board, &late), Status::Ready);

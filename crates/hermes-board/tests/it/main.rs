@@ -7,8 +7,15 @@
 )]
 
 mod boards;
+mod checks;
+mod concurrency;
+mod dispatch;
+mod files;
 mod lifecycle;
+mod lists;
 mod opening;
+mod texts;
+mod triage;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -86,10 +93,6 @@ impl Fixture {
 
     fn pass(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds, Ordering::SeqCst);
-    }
-
-    fn now(&self) -> i64 {
-        self.clock.now()
     }
 }
 

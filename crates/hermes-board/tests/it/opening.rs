@@ -268,7 +268,7 @@ fn copies(fixture: &Fixture) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(fixture.dir.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.contains(".corrupt.") && name.ends_with(".bak"))
+        .filter(|name| name.contains(".corrupt.") && !name.contains("bak-"))
         .collect();
     names.sort();
     names

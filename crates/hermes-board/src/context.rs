@@ -1,0 +1,375 @@
+//! The text a worker reads to know its card: bounded, whatever has gathered on the card.
+//!
+//! Limits count characters, not bytes. Everything that could be old carries its age, because a
+//! reader takes what it reads for the present.
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::model::{Attachment, Check, Comment, Object, Run, Task, TaskId};
+use crate::shown::{cut, first_line};
+use crate::{Result, SqliteBoard};
+
+const BODY: usize = 8192;
+const FIELD: usize = 4096;
+const COMMENT: usize = 2048;
+const LINE: usize = 200;
+const ATTEMPTS: i64 = 10;
+const COMMENTS: i64 = 30;
+/// What a worker keeps of its time to notice that a command took too long.
+const RUNTIME_MARGIN: i64 = 30;
+
+/// What the text depends on besides the card.
+#[derive(Debug, Clone)]
+pub struct ContextOptions {
+    /// Zone of the times in it.
+    pub zone: TimeZone,
+    /// Seconds a terminal command may take where the reader is, if known.
+    pub terminal_timeout: Option<i64>,
+}
+
+impl Default for ContextOptions {
+    fn default() -> Self {
+        Self {
+            zone: TimeZone::system(),
+            terminal_timeout: None,
+        }
+    }
+}
+
+/// What is known of a card for its worker.
+#[derive(Debug)]
+pub(crate) struct ContextFacts {
+    pub(crate) now: i64,
+    pub(crate) task: Task,
+    pub(crate) attachments: Vec<Attachment>,
+    pub(crate) checks: Vec<Check>,
+    /// How many attempts ended.
+    pub(crate) closed_runs: usize,
+    /// The last of them, oldest first.
+    pub(crate) last_runs: Vec<Run>,
+    pub(crate) parents: Vec<ParentResult>,
+    pub(crate) recent_work: Vec<RecentWork>,
+    /// How many comments there are.
+    pub(crate) comments: usize,
+    /// The last of them, oldest first.
+    pub(crate) last_comments: Vec<Comment>,
+}
+
+/// What a finished parent handed over.
+#[derive(Debug)]
+pub(crate) struct ParentResult {
+    pub(crate) id: TaskId,
+    pub(crate) handoff: Option<String>,
+    pub(crate) metadata: Option<Object>,
+    pub(crate) completed_at: Option<i64>,
+}
+
+/// A card the same assignee finished.
+#[derive(Debug)]
+pub(crate) struct RecentWork {
+    pub(crate) id: TaskId,
+    pub(crate) title: String,
+    pub(crate) ended_at: Option<i64>,
+    pub(crate) summary: String,
+}
+
+/// The text for the worker of a card.
+pub fn worker_context(
+    board: &SqliteBoard,
+    id: &TaskId,
+    options: &ContextOptions,
+) -> Result<String> {
+    let facts = board.context_facts(id, ATTEMPTS, COMMENTS)?;
+    Ok(Text {
+        now: facts.now,
+        zone: &options.zone,
+        out: String::new(),
+    }
+    .of(&facts, options))
+}
+
+/// The time a worker's terminal commands may take, given that of the whole attempt.
+pub fn worker_terminal_timeout(max_runtime_seconds: i64, current: Option<i64>) -> i64 {
+    let wanted = max_runtime_seconds.saturating_sub(RUNTIME_MARGIN).max(1);
+    current.unwrap_or(0).max(wanted)
+}
+
+struct Text<'z> {
+    now: i64,
+    zone: &'z TimeZone,
+    out: String,
+}
+
+impl Text<'_> {
+    fn of(mut self, facts: &ContextFacts, options: &ContextOptions) -> String {
+        self.head(&facts.task, options.terminal_timeout);
+        if let Some(body) = filled(facts.task.body.as_deref()) {
+            self.line("## Body");
+            self.line(&capped(body, BODY));
+            self.line("");
+        }
+        self.checks(&facts.checks);
+        self.attachments(&facts.attachments);
+        self.attempts(facts);
+        self.parents(&facts.parents);
+        self.recent_work(facts);
+        self.comments(facts);
+        let mut text = self.out.trim_end().to_owned();
+        text.push('\n');
+        text
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn head(&mut self, task: &Task, terminal_timeout: Option<i64>) {
+        self.line(&format!("# Kanban task {}: {}", task.id, task.title));
+        self.line("");
+        let assignee = task.assignee.as_deref().unwrap_or("(unassigned)");
+        self.line(&format!("Assignee: {assignee}"));
+        self.line(&format!("Status:   {}", task.status_word()));
+        if let Some(tenant) = filled(task.tenant.as_deref()) {
+            self.line(&format!("Tenant:   {tenant}"));
+        }
+        let path = filled(task.workspace_path.as_deref()).unwrap_or("(unresolved)");
+        self.line(&format!("Workspace: {} @ {path}", task.workspace_kind));
+        if let Some(runtime) = task.max_runtime_seconds {
+            self.line(&format!("Max runtime: {runtime}s"));
+            let timeout = worker_terminal_timeout(runtime, terminal_timeout);
+            self.line(&format!("Terminal timeout: {timeout}s"));
+        }
+        if let Some(branch) = filled(task.branch_name.as_deref()) {
+            self.line(&format!("Branch:   {branch}"));
+        }
+        self.line("");
+    }
+
+    fn checks(&mut self, checks: &[Check]) {
+        if checks.is_empty() {
+            return;
+        }
+        self.line("## Acceptance checks");
+        self.line(
+            "When the card is completed, these commands are run in the workspace, in this order. \
+             Only if all of them pass is it done:",
+        );
+        for check in checks {
+            let command = capped(&check.command, FIELD);
+            self.line(&format!("{}. `{command}`", check.position));
+        }
+        self.line("");
+    }
+
+    fn attachments(&mut self, attachments: &[Attachment]) {
+        if attachments.is_empty() {
+            return;
+        }
+        self.line("## Attachments");
+        self.line("Files that belong to this card, to be read where they are:");
+        for file in attachments {
+            let mut facts = String::new();
+            if let Some(kind) = filled(file.content_type.as_deref()) {
+                facts.push_str(&format!(", {kind}"));
+            }
+            if file.size > 0 {
+                facts.push_str(&format!(", {} KB", file.size.div_ceil(1024)));
+            }
+            let path = file.stored_path.display();
+            self.line(&format!("- `{}`{facts} → `{path}`", file.filename));
+        }
+        self.line("");
+    }
+
+    fn attempts(&mut self, facts: &ContextFacts) {
+        if facts.last_runs.is_empty() {
+            return;
+        }
+        self.line("## Prior attempts on this task");
+        let omitted = facts.closed_runs.saturating_sub(facts.last_runs.len());
+        self.omission(omitted, "attempt", facts.last_runs.len());
+        for (run, number) in facts.last_runs.iter().zip(omitted + 1..) {
+            let outcome = run.outcome.as_deref().unwrap_or(&run.status);
+            let profile = run.profile.as_deref().unwrap_or("(unknown)");
+            let when = self.when(run.started_at);
+            self.line(&format!(
+                "### Attempt {number} — {outcome} ({profile}, {when})"
+            ));
+            if let Some(summary) = filled(run.summary.as_deref()) {
+                self.line(&capped(summary, FIELD));
+            }
+            if let Some(error) = filled(run.error.as_deref()) {
+                self.line(&format!("_error_: {}", capped(error, FIELD)));
+            }
+            self.metadata(run.metadata.as_ref());
+            self.line("");
+        }
+    }
+
+    fn parents(&mut self, parents: &[ParentResult]) {
+        if parents.is_empty() {
+            return;
+        }
+        self.line("## Parent task results");
+        self.line(
+            "_What the cards before this one handed over, as it was when each was completed. \
+             Nothing here is kept up to date: verify what matters before relying on it._",
+        );
+        for parent in parents {
+            let age = parent
+                .completed_at
+                .map(|at| format!(" (completed {})", self.age(at)))
+                .unwrap_or_default();
+            self.line(&format!("### {}{age}", parent.id));
+            let handoff = parent.handoff.as_deref().unwrap_or("(no result recorded)");
+            self.line(&capped(handoff, FIELD));
+            self.metadata(parent.metadata.as_ref());
+            self.line("");
+        }
+    }
+
+    fn recent_work(&mut self, facts: &ContextFacts) {
+        let (Some(assignee), false) = (&facts.task.assignee, facts.recent_work.is_empty()) else {
+            return;
+        };
+        self.line(&format!("## Recent work by @{assignee}"));
+        for work in &facts.recent_work {
+            let when = self.when(work.ended_at.unwrap_or_default());
+            let summary = first_line(&work.summary, LINE).unwrap_or("(no summary)");
+            self.line(&format!(
+                "- {} — {} ({when}): {summary}",
+                work.id, work.title
+            ));
+        }
+        self.line("");
+    }
+
+    fn comments(&mut self, facts: &ContextFacts) {
+        if facts.last_comments.is_empty() {
+            return;
+        }
+        self.line("## Comment thread");
+        let omitted = facts.comments.saturating_sub(facts.last_comments.len());
+        self.omission(omitted, "comment", facts.last_comments.len());
+        for comment in &facts.last_comments {
+            // A name chosen to look like an instruction must read as what it is: a name.
+            let author = comment.author.replace('`', "");
+            let when = self.when(comment.created_at);
+            self.line(&format!("comment from worker `{author}` at {when}:"));
+            self.line(&capped(&comment.body, COMMENT));
+            self.line("");
+        }
+    }
+
+    fn omission(&mut self, omitted: usize, what: &str, shown: usize) {
+        if omitted > 0 {
+            let plural = if omitted == 1 { "" } else { "s" };
+            self.line(&format!(
+                "_({omitted} earlier {what}{plural} omitted; showing most recent {shown})_"
+            ));
+        }
+    }
+
+    fn metadata(&mut self, metadata: Option<&Object>) {
+        if let Some(metadata) = metadata.filter(|metadata| !metadata.is_empty()) {
+            let text = sorted(&Value::Object(metadata.clone())).to_string();
+            self.line(&format!("_metadata_: `{}`", capped(&text, FIELD)));
+        }
+    }
+
+    /// Local time and age.
+    fn when(&self, at: i64) -> String {
+        let local = jiff::Timestamp::from_second(at)
+            .map(|at| at.to_zoned(self.zone.clone()))
+            .map(|at| at.strftime("%Y-%m-%d %H:%M").to_string());
+        match local {
+            Ok(local) => format!("{local}, {}", self.age(at)),
+            // A time outside of history is no time.
+            Err(_) => "unknown".to_owned(),
+        }
+    }
+
+    fn age(&self, at: i64) -> String {
+        match self.now.saturating_sub(at) {
+            ..60 => "just now".to_owned(),
+            seconds @ 60..3600 => format!("{}m ago", seconds / 60),
+            seconds @ 3600..86_400 => format!("{}h ago", seconds / 3600),
+            seconds => format!("{}d ago", seconds / 86_400),
+        }
+    }
+}
+
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// The text without blanks around it, cut with a note of how much is missing.
+fn capped(text: &str, most: usize) -> String {
+    let text = text.trim();
+    let kept = cut(text, most);
+    if kept.len() == text.len() {
+        return text.to_owned();
+    }
+    let omitted = text.chars().count() - most;
+    format!("{kept}… [truncated, {omitted} chars omitted]")
+}
+
+/// The same value with the keys of its objects in order.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let ordered: BTreeMap<&String, &Value> = map.iter().collect();
+            let map = ordered
+                .into_iter()
+                .map(|(key, value)| (key.clone(), sorted(value)));
+            Value::Object(map.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn ages_are_coarse_and_never_in_the_future() {
+        let text = Text {
+            now: 1_000_000,
+            zone: &TimeZone::UTC,
+            out: String::new(),
+        };
+        for (ago, shown) in [
+            (-500, "just now"),
+            (59, "just now"),
+            (60, "1m ago"),
+            (3599, "59m ago"),
+            (3600, "1h ago"),
+            (86_400, "1d ago"),
+            (900_000, "10d ago"),
+        ] {
+            assert_eq!(text.age(1_000_000 - ago), shown);
+        }
+        assert_eq!(text.when(0), "1970-01-01 00:00, 11d ago");
+        assert_eq!(text.when(i64::MAX), "unknown");
+    }
+
+    #[test]
+    fn a_cut_says_how_much_is_missing_and_counts_characters() {
+        assert_eq!(capped(" äöü ", 3), "äöü");
+        assert_eq!(capped("äöüß", 3), "äöü… [truncated, 1 chars omitted]");
+    }
+
+    #[test]
+    fn terminal_commands_get_most_of_the_time() {
+        assert_eq!(worker_terminal_timeout(600, None), 570);
+        assert_eq!(worker_terminal_timeout(10, None), 1);
+        assert_eq!(worker_terminal_timeout(600, Some(900)), 900);
+    }
+}

@@ -1,0 +1,270 @@
+//! Cards in distress: what is wrong, how bad it is, and what a person can do about it.
+//!
+//! Rules look at one card with its events and attempts. They read; they never change anything, and
+//! a sign goes away by itself once its cause has.
+
+mod rules;
+mod rules_of_failure;
+mod rules_of_waiting;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::model::words::words;
+use crate::model::{Event, Object, Run, RunId, Task, TaskId};
+use crate::{Result, SqliteBoard};
+
+words! {
+    /// How bad it is.
+    Severity {
+        /// Worth a look.
+        Warning = "warning",
+        /// Needs somebody.
+        Error = "error",
+        /// Needs somebody now.
+        Critical = "critical",
+    }
+}
+
+words! {
+    /// What is wrong.
+    DiagnosticKind {
+        /// A worker named cards that it did not create.
+        HallucinatedCards = "hallucinated_cards",
+        /// No model can take the card out of triage.
+        TriageAuxUnavailable = "triage_aux_unavailable",
+        /// A summary names cards that do not exist.
+        ProsePhantomRefs = "prose_phantom_refs",
+        /// Attempt after attempt fails.
+        RepeatedFailures = "repeated_failures",
+        /// Worker after worker crashes.
+        RepeatedCrashes = "repeated_crashes",
+        /// Blocked, and nobody answers.
+        StuckInBlocked = "stuck_in_blocked",
+        /// Blocked and unblocked over and over.
+        BlockUnblockCycling = "block_unblock_cycling",
+        /// Ready, and nobody takes it.
+        StrandedInReady = "stranded_in_ready",
+    }
+}
+
+/// Something a person can do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Action {
+    /// `reclaim`, `reassign`, `unblock`, `comment`, `cli_hint` or `open_docs`.
+    pub kind: &'static str,
+    /// In words.
+    pub label: String,
+    /// Particulars.
+    pub payload: Object,
+    /// Whether it is the first thing to try.
+    pub suggested: bool,
+}
+
+/// One sign of distress.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub kind: DiagnosticKind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// One line.
+    pub title: String,
+    /// More.
+    pub detail: String,
+    /// What can be done.
+    pub actions: Vec<Action>,
+    /// When it began.
+    pub first_seen_at: i64,
+    /// When it was last seen.
+    pub last_seen_at: i64,
+    /// How often.
+    pub count: i64,
+    /// The attempt it is about.
+    pub run_id: Option<RunId>,
+    /// Particulars.
+    pub data: Object,
+}
+
+/// When a sign counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thresholds {
+    /// Failures in a row.
+    pub failure_threshold: i64,
+    /// Failures after which a card is blocked, for the words.
+    pub failure_limit: i64,
+    /// Crashes in a row.
+    pub crash_threshold: i64,
+    /// Hours in blocked.
+    pub blocked_stale_hours: i64,
+    /// Seconds in ready.
+    pub stranded_threshold_seconds: i64,
+    /// Blocks after an unblock.
+    pub block_cycle_threshold: i64,
+    /// Seconds in which those are counted.
+    pub block_cycle_window_seconds: i64,
+    /// Which models triage has; `None` if that is not known.
+    pub triage: Option<TriageModels>,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            failure_threshold: 2,
+            failure_limit: 2,
+            crash_threshold: 2,
+            blocked_stale_hours: 24,
+            stranded_threshold_seconds: 1800,
+            block_cycle_threshold: 3,
+            block_cycle_window_seconds: 86_400,
+            triage: None,
+        }
+    }
+}
+
+/// Which models can take cards out of triage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent facts of the configuration"
+)]
+pub struct TriageModels {
+    /// Whether cards are split without being asked for.
+    pub auto_decompose: bool,
+    /// Whether `auxiliary.kanban_decomposer` is configured.
+    pub decomposer: bool,
+    /// Whether `auxiliary.triage_specifier` is configured.
+    pub specifier: bool,
+    /// Whether there is a main model, which serves where nothing else is configured.
+    pub main_model: bool,
+}
+
+/// A card with its history, as rules see it.
+pub(crate) struct Case<'a> {
+    pub(crate) task: &'a Task,
+    /// In order.
+    pub(crate) events: &'a [Event],
+    /// In order.
+    pub(crate) runs: &'a [Run],
+    pub(crate) now: i64,
+    pub(crate) thresholds: &'a Thresholds,
+}
+
+/// A card and what is wrong with it, the worst first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CardDiagnostics {
+    /// The card.
+    pub task_id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub status: String,
+    /// Whom it is given to.
+    pub assignee: Option<String>,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What is wrong with one card, the worst first.
+pub fn diagnose(
+    task: &Task,
+    events: &[Event],
+    runs: &[Run],
+    now: i64,
+    thresholds: &Thresholds,
+) -> Vec<Diagnostic> {
+    let case = Case {
+        task,
+        events,
+        runs,
+        now,
+        thresholds,
+    };
+    let rules: [fn(&Case<'_>) -> Option<Diagnostic>; 8] = [
+        rules::hallucinated_cards,
+        rules::triage_aux_unavailable,
+        rules::prose_phantom_refs,
+        rules_of_failure::repeated_failures,
+        rules_of_failure::repeated_crashes,
+        rules_of_waiting::stuck_in_blocked,
+        rules_of_waiting::block_unblock_cycling,
+        rules_of_waiting::stranded_in_ready,
+    ];
+    let mut found: Vec<Diagnostic> = rules.iter().filter_map(|rule| rule(&case)).collect();
+    found.sort_by_key(|diagnostic| {
+        std::cmp::Reverse((diagnostic.severity, diagnostic.last_seen_at))
+    });
+    found
+}
+
+/// What is wrong with the cards of a board, or with one of them; cards without anything are left
+/// out, the worst come first.
+pub fn diagnose_board(
+    board: &SqliteBoard,
+    only: Option<&TaskId>,
+    thresholds: &Thresholds,
+) -> Result<Vec<CardDiagnostics>> {
+    let (now, cases) = board.suspects(only, thresholds)?;
+    let mut found: Vec<CardDiagnostics> = cases
+        .into_iter()
+        .map(|(task, events, runs)| CardDiagnostics {
+            diagnostics: diagnose(&task, &events, &runs, now, thresholds),
+            task_id: task.id,
+            title: task.title,
+            status: task.state.word,
+            assignee: task.assignee,
+        })
+        .filter(|card| !card.diagnostics.is_empty())
+        .collect();
+    let worst = |card: &CardDiagnostics| {
+        card.diagnostics
+            .first()
+            .map(|diagnostic| (diagnostic.severity, diagnostic.last_seen_at))
+    };
+    found.sort_by_key(|card| (std::cmp::Reverse(worst(card)), card.task_id.clone()));
+    Ok(found)
+}
+
+impl Action {
+    fn plain(kind: &'static str, label: &str) -> Self {
+        Self {
+            kind,
+            label: label.to_owned(),
+            payload: Object::new(),
+            suggested: false,
+        }
+    }
+
+    fn command(label: &str, command: String) -> Self {
+        let mut payload = Object::new();
+        payload.insert("command".to_owned(), json!(command));
+        Self {
+            kind: "cli_hint",
+            label: format!("{label}: {command}"),
+            payload,
+            suggested: false,
+        }
+    }
+
+    fn suggested(self) -> Self {
+        Self {
+            suggested: true,
+            ..self
+        }
+    }
+
+    /// What can be done about any card.
+    fn generic(case: &Case<'_>) -> Vec<Self> {
+        let running = case.task.status() == crate::model::Status::Running;
+        let mut actions = Vec::new();
+        if running {
+            actions.push(Self::plain("reclaim", "Take the card back from its worker"));
+        }
+        let mut reassign = Self::plain("reassign", "Give it to another profile");
+        reassign
+            .payload
+            .insert("reclaim_first".to_owned(), json!(running));
+        actions.push(reassign);
+        actions
+    }
+}

@@ -1,0 +1,130 @@
+//! What the context text is made of, from one moment.
+
+use hermes_store::rusqlite::params;
+
+use crate::Result;
+use crate::context::{ContextFacts, ParentResult, RecentWork};
+use crate::model::{Comment, Run, TaskId};
+use crate::sqlite::SqliteBoard;
+use crate::sqlite::cells::Cells;
+use crate::sqlite::fragments::run_columns;
+use crate::sqlite::rows;
+use crate::sqlite::session::Session;
+
+impl SqliteBoard {
+    pub(crate) fn context_facts(
+        &self,
+        id: &TaskId,
+        most_runs: i64,
+        most_comments: i64,
+    ) -> Result<ContextFacts> {
+        self.read(|session| {
+            let task = session.known_task(id)?;
+            let recent_work = match task.assignee.as_deref() {
+                Some(assignee) => session.recent_work(assignee, id)?,
+                None => Vec::new(),
+            };
+            Ok(ContextFacts {
+                now: session.now,
+                attachments: session.attachments(id)?,
+                checks: session.checks(id)?,
+                closed_runs: session.number(
+                    "SELECT count(*) FROM task_runs WHERE task_id = ?1 AND ended_at IS NOT NULL",
+                    id,
+                )?,
+                last_runs: session.last_closed_runs(id, most_runs)?,
+                parents: session.parent_results(id)?,
+                recent_work,
+                comments: session
+                    .number("SELECT count(*) FROM task_comments WHERE task_id = ?1", id)?,
+                last_comments: session.last_comments(id, most_comments)?,
+                task,
+            })
+        })
+    }
+}
+
+impl Session<'_> {
+    fn number(&self, sql: &str, id: &TaskId) -> Result<usize> {
+        let number = self
+            .one(sql, [id.as_str()], |row| Cells::new(row).int())?
+            .unwrap_or(0);
+        Ok(usize::try_from(number).unwrap_or(0))
+    }
+
+    fn last_closed_runs(&self, id: &TaskId, most: i64) -> Result<Vec<Run>> {
+        let mut runs = self.all(
+            concat!(
+                "SELECT ",
+                run_columns!(),
+                " FROM task_runs r WHERE r.task_id = ?1 AND r.ended_at IS NOT NULL \
+                 ORDER BY r.started_at DESC, r.id DESC LIMIT ?2"
+            ),
+            params![id.as_str(), most],
+            rows::run,
+        )?;
+        runs.reverse();
+        Ok(runs)
+    }
+
+    fn last_comments(&self, id: &TaskId, most: i64) -> Result<Vec<Comment>> {
+        let mut comments = self.all(
+            "SELECT id, task_id, author, body, created_at FROM task_comments
+             WHERE task_id = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2",
+            params![id.as_str(), most],
+            rows::comment,
+        )?;
+        comments.reverse();
+        Ok(comments)
+    }
+
+    /// What finished parents handed over: the newest attempt that completed each.
+    fn parent_results(&self, id: &TaskId) -> Result<Vec<ParentResult>> {
+        self.all(
+            "SELECT p.id, p.result, p.completed_at, r.summary, r.metadata, r.ended_at
+             FROM task_links l JOIN tasks p ON p.id = l.parent_id
+             LEFT JOIN task_runs r ON r.id = (
+                 SELECT d.id FROM task_runs d WHERE d.task_id = p.id AND d.outcome = 'completed'
+                 ORDER BY d.started_at DESC, d.id DESC LIMIT 1)
+             WHERE l.child_id = ?1 AND (p.status = 'done'
+                 OR (p.status = 'archived' AND p.completed_at IS NOT NULL))
+             ORDER BY p.id",
+            [id.as_str()],
+            |row| {
+                let mut cells = Cells::new(row);
+                let id = TaskId::new(cells.text()?);
+                let result = cells.filled_text()?;
+                let completed_at = cells.int_or_none()?;
+                Ok(ParentResult {
+                    id,
+                    handoff: cells
+                        .filled_text()?
+                        .filter(|summary| !summary.trim().is_empty())
+                        .or(result),
+                    metadata: cells.object()?,
+                    completed_at: cells.int_or_none()?.or(completed_at),
+                })
+            },
+        )
+    }
+
+    /// What an assignee finished lately on other cards.
+    fn recent_work(&self, assignee: &str, id: &TaskId) -> Result<Vec<RecentWork>> {
+        self.all(
+            "SELECT t.id, t.title, r.ended_at, r.summary FROM task_runs r
+             JOIN tasks t ON t.id = r.task_id
+             WHERE r.profile = ?1 AND r.outcome = 'completed' AND r.task_id <> ?2
+             ORDER BY r.ended_at DESC LIMIT 5",
+            params![assignee, id.as_str()],
+            |row| {
+                let mut cells = Cells::new(row);
+                Ok(RecentWork {
+                    id: TaskId::new(cells.text()?),
+                    title: cells.text()?,
+                    ended_at: cells.int_or_none()?,
+                    summary: cells.text()?,
+                })
+            },
+        )
+    }
+}

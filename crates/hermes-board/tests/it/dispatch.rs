@@ -1,0 +1,664 @@
+//! What a dispatcher does to cards: claims that end, workers that end, and counting failures.
+
+use hermes_board::SqliteBoard;
+use hermes_board::model::{
+    Outcome, RunId, Status, TaskId, Termination, WorkerExit, WorkerIdentity,
+};
+use hermes_board::store::{
+    Applied, BoardStore, ClaimSeen, EndedRun, FailurePolicy, Guarded, NewTask, Release,
+    ResolvedWorkspace, RunningTask, Silence, StartIn, Timeout,
+};
+use pretty_assertions::assert_eq;
+
+use crate::{
+    Fixture, START, assignee, below, card, claim, complete, events, file, kinds, status, task,
+};
+
+const LIMIT: i64 = 2;
+
+fn running(board: &SqliteBoard, id: &TaskId) -> RunningTask {
+    let snapshot = board.snapshot(LIMIT).unwrap();
+    snapshot
+        .running
+        .into_iter()
+        .find(|work| work.card.id == *id)
+        .unwrap()
+}
+
+/// Claims a card and gives it a worker.
+fn spawn(board: &mut SqliteBoard, id: &TaskId) -> (RunId, ClaimSeen) {
+    let run = claim(board, id);
+    assert_eq!(
+        board.record_spawned(id, run, 77, None).unwrap(),
+        Applied::Yes
+    );
+    (run, running(board, id).claim)
+}
+
+fn exit(board: &mut SqliteBoard, id: &TaskId, exit: WorkerExit, limit: i64) -> Release {
+    let (_, seen) = spawn(board, id);
+    let policy = FailurePolicy::with_limit(limit);
+    board.record_exit(id, &seen, exit, &policy).unwrap()
+}
+
+#[test]
+fn a_worker_is_recorded_with_what_tells_it_apart() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let run = claim(&mut board, &id);
+    let workspace = ResolvedWorkspace {
+        path: "/ws/x".into(),
+        branch: Some("wt/x".to_owned()),
+    };
+    assert_eq!(
+        board.record_workspace(&id, run, &workspace).unwrap(),
+        Applied::Yes
+    );
+    let identity = WorkerIdentity {
+        start: 12345,
+        boot_id: "boot".to_owned(),
+    };
+    assert_eq!(
+        board.record_spawned(&id, run, 77, Some(&identity)).unwrap(),
+        Applied::Yes
+    );
+    let now = task(&board, &id);
+    assert_eq!(now.workspace_path.as_deref(), Some("/ws/x"));
+    assert_eq!(now.branch_name.as_deref(), Some("wt/x"));
+    assert_eq!(now.worker_pid, Some(77));
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"spawned {"pid":77,"start":12345,"boot_id":"boot"}"#
+    );
+    assert_eq!(running(&board, &id).identity, Some(identity));
+    // An attempt that is over has no worker.
+    let other = RunId(run.0 + 1);
+    assert_eq!(
+        board.record_spawned(&id, other, 78, None).unwrap(),
+        Applied::LostRace
+    );
+    assert_eq!(
+        board.record_workspace(&id, other, &workspace).unwrap(),
+        Applied::LostRace
+    );
+}
+
+#[test]
+fn signs_of_life_prolong_a_claim_only_for_its_holder() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let run = claim(&mut board, &id);
+    fixture.pass(100);
+    assert_eq!(
+        board.extend_own_claim(&id, "other:1", 900).unwrap(),
+        Applied::LostRace
+    );
+    assert_eq!(
+        board.extend_own_claim(&id, "host:1", 900).unwrap(),
+        Applied::Yes
+    );
+    board.heartbeat(&id, Some("half way"), Some(run)).unwrap();
+    let now = task(&board, &id);
+    assert_eq!(now.claim_expires, Some(START + 1000));
+    assert_eq!(now.last_heartbeat_at, Some(START + 100));
+    let open = board.run(run).unwrap().unwrap();
+    assert_eq!(open.claim_expires, Some(START + 1000));
+    assert_eq!(open.last_heartbeat_at, Some(START + 100));
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"heartbeat {"note":"half way"}"#
+    );
+    complete(&mut board, &id);
+    assert!(board.heartbeat(&id, None, None).is_err());
+}
+
+#[test]
+fn a_claim_that_ran_out_is_prolonged_deferred_or_taken_back() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let (run, seen) = spawn(&mut board, &id);
+    fixture.pass(1000);
+    assert_eq!(
+        board.extend_claim(&id, &seen, START + 1900).unwrap(),
+        Applied::Yes
+    );
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"claim_extended {"reason":"pid_alive","worker_pid":77,"claim_lock":"host:1","claim_expires_was":1700000900,"claim_expires_now":1700001900,"last_heartbeat_at":null}"#
+    );
+    // What was seen before is no longer so.
+    for lost in [
+        board.extend_claim(&id, &seen, START + 9999).unwrap(),
+        board
+            .reclaim_expired(&id, &seen, false, Termination::default())
+            .unwrap(),
+    ] {
+        assert_eq!(lost, Applied::LostRace);
+    }
+    let seen = running(&board, &id).claim;
+    let alive = Termination {
+        prev_pid: Some(77),
+        host_local: true,
+        termination_attempted: true,
+        ..Termination::default()
+    };
+    let deferred = board
+        .defer_reclaim(&id, &seen, START + 1120, "ttl_expired_worker_alive", alive)
+        .unwrap();
+    assert_eq!(deferred, Applied::Yes);
+    assert_eq!(status(&board, &id), Status::Running);
+    assert_eq!(kinds(&board, &id).last().unwrap(), "reclaim_deferred");
+    let seen = running(&board, &id).claim;
+    let gone = Termination {
+        terminated: true,
+        sigkill: true,
+        ..alive
+    };
+    assert_eq!(
+        board.reclaim_expired(&id, &seen, true, gone).unwrap(),
+        Applied::Yes
+    );
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"reclaimed {"stale_lock":"host:1","worker_pid":77,"claim_expires":1700001120,"last_heartbeat_at":null,"now":1700001000,"host_local":true,"heartbeat_stale":true,"prev_pid":77,"termination_attempted":true,"terminated":true,"sigkill":true}"#
+    );
+    let free = task(&board, &id);
+    assert_eq!(free.status(), Status::Ready);
+    assert_eq!((free.claim_lock, free.worker_pid), (None, None));
+    assert_eq!(free.consecutive_failures, 0);
+    let closed = board.run(run).unwrap().unwrap();
+    assert_eq!(closed.ended_how(), Some(Outcome::Reclaimed));
+    assert_eq!(closed.metadata.unwrap()["sigkill"], true);
+}
+
+#[test]
+fn a_silent_worker_loses_its_card_without_a_failure() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let (run, seen) = spawn(&mut board, &id);
+    let silence = Silence {
+        elapsed_seconds: 15_000,
+        last_heartbeat_at: None,
+        heartbeat_age_seconds: None,
+        timeout_seconds: 14_400,
+    };
+    let taken = board
+        .reclaim_silent(&id, &seen, &silence, Termination::default())
+        .unwrap();
+    assert_eq!(taken, Applied::Yes);
+    let closed = board.run(run).unwrap().unwrap();
+    assert_eq!(closed.ended_how(), Some(Outcome::Stale));
+    assert_eq!(
+        closed.error.as_deref(),
+        Some("no heartbeat ever after 15000 s running")
+    );
+    assert_eq!(task(&board, &id).consecutive_failures, 0);
+    assert!(events(&board, &id).last().unwrap().starts_with(
+        r#"stale {"elapsed_seconds":15000,"last_heartbeat_at":null,"heartbeat_age_seconds":null,"timeout_seconds":14400,"pid":77,"prev_pid":null"#
+    ));
+}
+
+#[test]
+fn crashes_are_counted_until_the_limit_and_the_block_holds() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    for failures in 1..3 {
+        assert_eq!(
+            exit(&mut board, &id, WorkerExit::Code(3), 3),
+            Release::Requeued { failures }
+        );
+        assert_eq!(status(&board, &id), Status::Ready);
+    }
+    assert_eq!(
+        exit(&mut board, &id, WorkerExit::Signal(9), 3),
+        Release::Blocked {
+            failures: 3,
+            limit: 3
+        }
+    );
+    let blocked = task(&board, &id);
+    assert_eq!(blocked.status(), Status::Blocked);
+    assert_eq!(
+        blocked.last_failure_error.as_deref(),
+        Some("pid 77 was killed by signal 9")
+    );
+    let all = events(&board, &id);
+    assert_eq!(
+        all[all.len() - 2],
+        r#"crashed {"pid":77,"claimer":"host:1","exit_kind":"signaled","exit_code":9}"#
+    );
+    assert_eq!(
+        all[all.len() - 1],
+        r#"gave_up {"failures":3,"effective_limit":3,"limit_source":"dispatcher","error":"pid 77 was killed by signal 9","trigger_outcome":"crashed","pid":77,"claimer":"host:1"}"#
+    );
+    // Neither this tick nor a later one frees it, unless the limit is raised.
+    assert_eq!(board.promote_satisfied(3).unwrap(), []);
+    assert_eq!(board.promote_satisfied(2).unwrap(), []);
+    assert_eq!(board.snapshot(3).unwrap().promotable, []);
+    assert_eq!(board.promote_satisfied(4).unwrap(), vec![id.clone()]);
+    board
+        .reclaim(&id, None, None, Termination::default())
+        .unwrap_err();
+}
+
+#[test]
+fn a_card_has_a_limit_of_its_own() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(
+        &mut board,
+        &NewTask {
+            max_retries: Some(1),
+            ..card("x")
+        },
+    );
+    assert_eq!(
+        exit(&mut board, &id, WorkerExit::Unknown, 5),
+        Release::Blocked {
+            failures: 1,
+            limit: 1
+        }
+    );
+    assert!(
+        events(&board, &id)
+            .last()
+            .unwrap()
+            .contains(r#""limit_source":"task""#)
+    );
+    board.unblock(&id).unwrap();
+    let now = task(&board, &id);
+    assert_eq!(
+        (now.consecutive_failures, now.last_failure_error),
+        (0, None)
+    );
+}
+
+#[test]
+fn many_cards_that_fail_alike_are_blocked_at_once_and_stay_so() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let (_, seen) = spawn(&mut board, &id);
+    let policy = FailurePolicy {
+        limit: 5,
+        systemic: true,
+    };
+    assert_eq!(
+        board
+            .record_exit(&id, &seen, WorkerExit::Code(1), &policy)
+            .unwrap(),
+        Release::Blocked {
+            failures: 1,
+            limit: 1
+        }
+    );
+    assert_eq!(board.promote_satisfied(5).unwrap(), []);
+    assert!(
+        events(&board, &id)
+            .last()
+            .unwrap()
+            .contains(r#"gave_up {"failures":1"#)
+    );
+}
+
+#[test]
+fn workers_that_end_without_a_word_have_a_budget_of_their_own() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let silent = WorkerExit::Code(0);
+    assert_eq!(
+        exit(&mut board, &id, silent, LIMIT),
+        Release::Requeued { failures: 0 }
+    );
+    assert_eq!(
+        exit(&mut board, &id, WorkerExit::Code(75), LIMIT),
+        Release::Requeued { failures: 0 }
+    );
+    assert_eq!(
+        exit(&mut board, &id, silent, LIMIT),
+        Release::Requeued { failures: 0 }
+    );
+    // A quota wall in between does not matter.
+    let (_, seen) = spawn(&mut board, &id);
+    assert_eq!(running(&board, &id).violation_streak, 2);
+    let policy = FailurePolicy::with_limit(LIMIT);
+    assert_eq!(
+        board.record_exit(&id, &seen, silent, &policy).unwrap(),
+        Release::Blocked {
+            failures: 1,
+            limit: 3
+        }
+    );
+    assert_eq!(
+        kinds(&board, &id)[kinds(&board, &id).len() - 2..],
+        ["protocol_violation", "gave_up"]
+    );
+    assert!(events(&board, &id).last().unwrap().ends_with(
+        r#""pid":77,"claimer":"host:1","protocol_violations":3,"protocol_violation_limit":3}"#
+    ));
+    assert_eq!(board.promote_satisfied(LIMIT).unwrap(), []);
+    // Anything else in between starts the count over.
+    let other = file(&mut board, &card("y"));
+    for end in [silent, silent, WorkerExit::Code(1)] {
+        let _release = exit(&mut board, &other, end, 9);
+    }
+    assert_eq!(
+        exit(&mut board, &other, silent, 9),
+        Release::Requeued { failures: 1 }
+    );
+}
+
+#[test]
+fn a_quota_wall_is_no_failure() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    for _ in 0..4 {
+        assert_eq!(
+            exit(&mut board, &id, WorkerExit::Code(75), 1),
+            Release::Requeued { failures: 0 }
+        );
+    }
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"rate_limited {"pid":77,"claimer":"host:1","exit_code":75}"#
+    );
+    let snapshot = board.snapshot(LIMIT).unwrap();
+    let guard = &snapshot.ready.first().unwrap().guard;
+    assert_eq!(
+        guard.last_run,
+        Some(EndedRun {
+            outcome: Some(Outcome::RateLimited),
+            ended_at: START
+        })
+    );
+}
+
+#[test]
+fn timeouts_and_used_up_turns_count_like_crashes() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(
+        &mut board,
+        &NewTask {
+            max_runtime_seconds: Some(60),
+            ..card("x")
+        },
+    );
+    let (run, seen) = spawn(&mut board, &id);
+    let timeout = Timeout {
+        pid: 77,
+        elapsed_seconds: 61,
+        limit_seconds: 60,
+        sigkill: true,
+    };
+    let policy = FailurePolicy::with_limit(LIMIT);
+    assert_eq!(
+        board.record_timeout(&id, &seen, &timeout, &policy).unwrap(),
+        Release::Requeued { failures: 1 }
+    );
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"timed_out {"pid":77,"elapsed_seconds":61,"limit_seconds":60,"sigkill":true}"#
+    );
+    assert_eq!(
+        board.run(run).unwrap().unwrap().ended_how(),
+        Some(Outcome::TimedOut)
+    );
+    assert_eq!(
+        board.record_timeout(&id, &seen, &timeout, &policy).unwrap(),
+        Release::LostRace
+    );
+    let run = claim(&mut board, &id);
+    assert_eq!(
+        board
+            .record_budget_exhausted(&id, run, 90, 90, &policy)
+            .unwrap(),
+        Release::Blocked {
+            failures: 2,
+            limit: 2
+        }
+    );
+    let last = events(&board, &id).pop().unwrap();
+    assert!(
+        last.contains(r#""trigger_outcome":"timed_out","budget_used":90,"budget_max":90"#),
+        "{last}"
+    );
+    assert_eq!(
+        board.run(run).unwrap().unwrap().ended_how(),
+        Some(Outcome::GaveUp)
+    );
+}
+
+#[test]
+fn a_worker_that_cannot_start_leaves_no_claim() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let policy = FailurePolicy::with_limit(LIMIT);
+    let run = claim(&mut board, &id);
+    let long = format!("workspace: {}", "ä".repeat(600));
+    assert_eq!(
+        board
+            .record_spawn_failure(&id, run, &long, &policy)
+            .unwrap(),
+        Release::Requeued { failures: 1 }
+    );
+    let free = task(&board, &id);
+    assert_eq!(free.claim_lock, None);
+    assert_eq!(free.last_failure_error.unwrap().chars().count(), 500);
+    assert!(kinds(&board, &id).ends_with(&["claimed".to_owned(), "spawn_failed".to_owned()]));
+    assert_eq!(
+        board
+            .record_spawn_failure(&id, run, "again", &policy)
+            .unwrap(),
+        Release::LostRace
+    );
+    let run = claim(&mut board, &id);
+    assert_eq!(
+        board
+            .record_spawn_failure(&id, run, "again", &policy)
+            .unwrap(),
+        Release::Blocked {
+            failures: 2,
+            limit: 2
+        }
+    );
+    let closed = board.run(run).unwrap().unwrap();
+    assert_eq!(closed.ended_how(), Some(Outcome::GaveUp));
+    assert_eq!(
+        serde_json::Value::Object(closed.metadata.unwrap()).to_string(),
+        r#"{"failures":2,"trigger_outcome":"spawn_failed","effective_limit":2,"limit_source":"dispatcher"}"#
+    );
+}
+
+#[test]
+fn reclaiming_by_hand_gives_a_fresh_start_and_needs_a_claim() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let _release = exit(&mut board, &id, WorkerExit::Code(1), 5);
+    spawn(&mut board, &id);
+    let report = Termination {
+        prev_pid: Some(77),
+        ..Termination::default()
+    };
+    assert_eq!(
+        board.reclaim(&id, Some("other:9"), None, report).unwrap(),
+        Applied::LostRace
+    );
+    assert_eq!(
+        board
+            .reclaim(&id, Some("host:1"), Some("stuck"), report)
+            .unwrap(),
+        Applied::Yes
+    );
+    let free = task(&board, &id);
+    assert_eq!(free.status(), Status::Ready);
+    assert_eq!(free.consecutive_failures, 0);
+    assert!(events(&board, &id).last().unwrap().starts_with(
+        r#"reclaimed {"manual":true,"reason":"stuck","prev_lock":"host:1","prev_pid":77"#
+    ));
+    let error = board.reclaim(&id, None, None, report).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot reclaim {id}: it is ready")
+    );
+}
+
+#[test]
+fn being_held_back_is_noted_once_per_reason_and_hour() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let mut note = |reason| {
+        let guarded = [Guarded {
+            task: id.clone(),
+            reason,
+        }];
+        board.note_guarded(&guarded).unwrap()
+    };
+    assert_eq!(note("active_pr"), 1);
+    assert_eq!(note("active_pr"), 0);
+    fixture.pass(3599);
+    assert_eq!(note("active_pr"), 0);
+    assert_eq!(note("blocker_auth"), 1);
+    assert_eq!(note("active_pr"), 1);
+    fixture.pass(3600);
+    assert_eq!(note("active_pr"), 1);
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"respawn_guarded {"reason":"active_pr"}"#
+    );
+}
+
+#[test]
+fn only_a_free_card_without_assignee_gets_the_default_one() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &NewTask::titled("x"));
+    let given = file(&mut board, &card("y"));
+    assert_eq!(
+        board.assign_default(&given, &assignee("alpha")).unwrap(),
+        Applied::LostRace
+    );
+    assert_eq!(
+        board.assign_default(&id, &assignee("alpha")).unwrap(),
+        Applied::Yes
+    );
+    assert_eq!(
+        events(&board, &id).last().unwrap(),
+        r#"assigned {"assignee":"alpha","source":"kanban.default_assignee"}"#
+    );
+    assert_eq!(task(&board, &given).assignee.as_deref(), Some("coder"));
+}
+
+#[test]
+fn a_snapshot_has_everything_a_planner_asks_for() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let urgent = |title: &str, priority| NewTask {
+        priority,
+        ..card(title)
+    };
+    let late = file(&mut board, &urgent("late", 1));
+    let first = file(&mut board, &urgent("first", 5));
+    let nobody = file(&mut board, &NewTask::titled("nobody"));
+    let parent = file(&mut board, &urgent("parent", 9));
+    let child = file(&mut board, &below(&[&parent]));
+    let orphan = file(&mut board, &below(&[&parent]));
+    let due = file(
+        &mut board,
+        &NewTask {
+            start: StartIn::Scheduled(START + 5),
+            ..card("due")
+        },
+    );
+    let parked = file(
+        &mut board,
+        &NewTask {
+            start: StartIn::Scheduled(START + 5000),
+            ..card("parked")
+        },
+    );
+    claim(&mut board, &parent);
+    fixture.pass(10);
+    // Another program takes a link away without telling anybody.
+    let raw = hermes_store::Database::open(
+        &fixture.board().database,
+        &hermes_store::OpenOptions::default(),
+    )
+    .unwrap();
+    raw.connection()
+        .execute(
+            "DELETE FROM task_links WHERE child_id = ?1",
+            [orphan.as_str()],
+        )
+        .unwrap();
+    let snapshot = board.snapshot(LIMIT).unwrap();
+    let names = |cards: &[hermes_board::store::Candidate]| -> Vec<TaskId> {
+        cards.iter().map(|card| card.id.clone()).collect()
+    };
+    assert_eq!(snapshot.taken_at, START + 10);
+    assert_eq!(names(&snapshot.ready), vec![first, late, nobody]);
+    assert_eq!(snapshot.review, []);
+    let promotable: Vec<_> = snapshot
+        .promotable
+        .iter()
+        .map(|card| (card.card.id.clone(), card.from))
+        .collect();
+    assert_eq!(promotable, vec![(orphan, Status::Todo)]);
+    let due_now: Vec<_> = snapshot.due.iter().map(|due| due.card.id.clone()).collect();
+    assert_eq!(due_now, vec![due]);
+    assert_eq!(snapshot.running.len(), 1);
+    let work = snapshot.running.first().unwrap();
+    assert_eq!(work.card.id, parent);
+    assert_eq!(work.started_at, Some(START));
+    assert_eq!(work.claim.lock.as_deref(), Some("host:1"));
+    assert_eq!(snapshot.running_by_assignee.get("coder").copied(), Some(1));
+    assert_eq!(status(&board, &child), Status::Todo);
+    assert_eq!(status(&board, &parked), Status::Scheduled);
+}
+
+#[test]
+fn facts_for_the_guard_are_those_of_its_windows() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let again = file(&mut board, &card("again"));
+    claim(&mut board, &again);
+    complete(&mut board, &again);
+    fixture.pass(60);
+    board.set_status(&again, Status::Ready).unwrap();
+    let discussed = file(&mut board, &card("discussed"));
+    board
+        .add_comment(
+            &discussed,
+            "me",
+            "see HTTPS://GitHub.com/o/r/pull/12 please",
+        )
+        .unwrap();
+    let plain = file(&mut board, &card("plain"));
+    board
+        .add_comment(&plain, "me", "github.com/ /pull/x is no address")
+        .unwrap();
+    let facts = |board: &SqliteBoard, id: &TaskId| {
+        let snapshot = board.snapshot(LIMIT).unwrap();
+        let found = snapshot.ready.into_iter().find(|card| card.id == *id);
+        found.unwrap().guard
+    };
+    let guard = facts(&board, &again);
+    assert_eq!(guard.completed_at, Some(START));
+    assert_eq!(guard.requeued_at, Some(START + 60));
+    assert_eq!(facts(&board, &discussed).pull_request_at, Some(START + 60));
+    assert_eq!(facts(&board, &plain).pull_request_at, None);
+    fixture.pass(3600);
+    assert_eq!(facts(&board, &again).completed_at, None);
+    fixture.pass(86_400);
+    assert_eq!(facts(&board, &discussed).pull_request_at, None);
+}
