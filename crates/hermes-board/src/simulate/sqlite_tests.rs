@@ -40,7 +40,7 @@ impl IdSource for CountingIds {
 struct RealBoard {
     board: SqliteBoard,
     clock: Arc<SetClock>,
-    failure_limit: i64,
+    options: BoardOptions,
     _directory: tempfile::TempDir,
 }
 
@@ -57,7 +57,7 @@ impl RealBoard {
         Self {
             board: SqliteBoard::open(&board, &options).unwrap(),
             clock,
-            failure_limit: 2,
+            options,
             _directory: directory,
         }
     }
@@ -76,8 +76,12 @@ impl RealBoard {
 impl Subject for RealBoard {
     type Image = (Vec<Task>, Vec<Run>, i64);
 
+    const LOOK_EVERY: u64 = 5;
+
     fn set_failure_limit(&mut self, limit: i64) {
-        self.failure_limit = limit;
+        self.options.failure_limit = limit;
+        let place = self.board.board().clone();
+        self.board = SqliteBoard::open(&place, &self.options).unwrap();
     }
 
     fn set_now(&mut self, now: i64) {
@@ -145,14 +149,17 @@ impl Subject for RealBoard {
 fn a_real_database_tells_the_same_stories() {
     let request = Request {
         seed: 1,
-        steps: 12_000,
+        steps: 6_000,
         flaw: None,
     };
     let outcome = simulate_on(&request, &mut |_| RealBoard::new());
     if let Some(failure) = &outcome.failure {
         panic!("{failure}");
     }
-    assert!(outcome.completed > 0 && outcome.deeds.len() > 10, "{outcome:?}");
+    assert!(
+        outcome.completed > 0 && outcome.deeds.len() > 10,
+        "{outcome:?}"
+    );
 }
 
 /// Hands every call on.

@@ -9,6 +9,9 @@ pub(crate) trait Subject: BoardStore {
     /// Everything that is in it.
     type Image: PartialEq;
 
+    /// After how many steps everything is looked at; each step, unless looking is slow.
+    const LOOK_EVERY: u64 = 1;
+
     /// Sets the failures after which a card without a number of its own is blocked.
     fn set_failure_limit(&mut self, limit: i64);
 
