@@ -11,11 +11,15 @@ mod claimer;
 mod clock;
 mod context;
 pub mod diagnostics;
+pub mod dispatch;
 mod error;
 pub mod files;
 pub mod model;
+pub mod plan;
 mod schema;
 mod shown;
+#[cfg(any(test, feature = "simulate"))]
+pub mod simulate;
 mod sqlite;
 pub mod store;
 
