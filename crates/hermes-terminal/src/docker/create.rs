@@ -19,6 +19,7 @@ use super::quota;
 use super::recipe::{Circumstance, InitSource, run_arguments};
 use super::settings::InitMode;
 use super::skill_mirror;
+use super::suspects::with_suspect;
 
 const RUN_LIMIT: Duration = Duration::from_mins(2);
 const REMOVE_LIMIT: Duration = Duration::from_secs(10);
@@ -166,7 +167,8 @@ fn attempt(
             Ok(Attempt::WithoutLimits(words))
         };
     }
-    Err(refusal("creating the sandbox", &answer))
+    let error = refusal("creating the sandbox", &answer);
+    Err(with_suspect(error, &host.settings))
 }
 
 /// The plan with its directories made and its skills free of links.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::engine::{Answer, Engine, refusal, unreachable_words};
-use super::error::Result;
+use super::engine::{Answer, Engine, unreachable_words};
+use super::engine_words::last_line;
+use super::error::{DockerError, Result};
 use super::pull::pull;
 
 const LOOK_LIMIT: Duration = Duration::from_secs(15);
@@ -46,7 +47,10 @@ fn look(engine: &Engine, image: &str) -> Result<Option<LocalImage>> {
     match unreachable_words(&answer.words) {
         Some(error) => Err(error),
         None if is_missing(&answer) => Ok(None),
-        None => Err(refusal(&format!("looking at image {image}"), &answer)),
+        None => Err(DockerError::Image {
+            image: image.to_owned(),
+            words: last_line(&answer.words).to_owned(),
+        }),
     }
 }
 

@@ -37,6 +37,7 @@ mod session_env;
 mod settings;
 mod skill_mirror;
 mod socket;
+mod suspects;
 mod teardown;
 mod usage;
 mod volumes;

@@ -81,6 +81,13 @@ on_every_engine! {
         a_sibling_that_looks_around_and_tidies_up_is_not_noticed,
         a_reset_is_the_one_thing_a_sibling_notices,
         a_reset_asks_when_something_runs;
+    trouble:
+        an_image_that_cannot_be_had_leaves_nothing,
+        settings_the_engine_refuses_are_named,
+        a_container_that_ends_in_mid_command_is_told,
+        a_container_that_is_paused_in_mid_command_runs_into_the_limit,
+        a_full_disk_inside_is_told_and_survived,
+        a_sandbox_directory_that_cannot_be_is_named;
 }
 
 /// The same checks in every place there is.

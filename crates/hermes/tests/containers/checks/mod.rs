@@ -7,3 +7,4 @@ pub(crate) mod leaving;
 pub(crate) mod life;
 pub(crate) mod settings;
 pub(crate) mod siblings;
+pub(crate) mod trouble;
