@@ -11,13 +11,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitOptions, getppid, waitpid};
 
 use crate::clone::{CloneSpec, Cloned};
-use crate::{Error, Result, start_time_of};
+use crate::{Error, Result, first_readable, start_time_of};
 
 /// The three descriptors every program has.
 #[derive(Debug)]
@@ -200,6 +201,15 @@ impl SessionChild {
     /// Becomes readable when the child has ended.
     pub fn exit_descriptor(&self) -> BorrowedFd<'_> {
         self.exit.as_fd()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        // No answer is taken for no.
+        matches!(
+            first_readable(&[self.exit.as_fd()], Some(Duration::ZERO)),
+            Ok(Some(_))
+        )
     }
 
     /// Waits for the end and lets the pid go.

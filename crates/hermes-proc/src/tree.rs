@@ -235,6 +235,12 @@ impl<'a> Hunt<'a> {
             let _: Result<(), _> = kill_process_group(group, signal);
             return;
         }
+        // Held by a descriptor the group cannot become another one either. One by one they would
+        // miss whoever was born since the last look.
+        let leader = self.open(self.tree.leader, self.tree.start_time);
+        if leader.is_some_and(|leader| leader.signal_group(signal)) {
+            return;
+        }
         for (pid, stat) in &self.alive {
             if stat.group == self.tree.leader && !self.is_recycled {
                 self.send(*pid, stat.start_time, signal);

@@ -7,15 +7,15 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
 
-use hermes_proc::{KillTiming, ProcessTree, SessionChild, SessionSpec, StandardStreams, kill_tree};
+use hermes_proc::{KillTiming, ProcessTree, SessionChild, kill_tree};
 
 use super::frame::Frame;
 use super::link::Link;
 use super::registry::lock;
+use super::second_self;
 use crate::local::memory::empty_memory_file;
 use crate::local::shell_start::out_of_the_way;
 
@@ -38,29 +38,11 @@ pub(crate) struct Guard {
 impl Guard {
     /// Starts the guard.
     pub(crate) fn start(supervisor: &[OsString]) -> io::Result<Self> {
-        let Some((program, args)) = supervisor.split_first() else {
-            return Err(io::Error::other("no supervisor is configured"));
-        };
         let table = empty_memory_file(SLOTS * SLOT)?;
         let shared = out_of_the_way(table.as_fd())?;
         let number = shared.as_raw_fd().unsigned_abs();
-        let (ours, theirs) = UnixStream::pair()?;
-        let process = SessionSpec {
-            program: Path::new(program),
-            args: args.to_vec(),
-            cwd: Path::new("/"),
-            variables: &[],
-            streams: StandardStreams {
-                input: Some(theirs.into()),
-                output: None,
-                is_terminal: false,
-            },
-            inherited: vec![shared],
-            ends_with_us: false,
-        }
-        .start()
-        .map_err(io::Error::other)?;
-        let mut link = Link::new(ours);
+        let started = second_self::start(supervisor, vec![shared]);
+        let (process, mut link) = started.map_err(io::Error::other)?;
         link.send_now(&Frame::Guard(number))?;
         Ok(Self {
             table,

@@ -14,6 +14,7 @@ mod process;
 mod record;
 mod registry;
 mod ring;
+mod second_self;
 mod start;
 mod supervisor;
 mod tail;

@@ -137,13 +137,17 @@ impl Shared {
         let mut state = self.lock();
         let answer = change(&mut state);
         let news = std::mem::take(&mut state.news);
-        let done = std::mem::take(&mut state.done);
+        // A supervisor that has said its last word may take its time to end; the next change buries
+        // it.
+        let done: Vec<SessionChild> = state
+            .done
+            .extract_if(.., |supervisor| supervisor.has_ended())
+            .collect();
         for waiter in &state.waiters {
             waiter.raise();
         }
         drop(state);
         for supervisor in done {
-            // It has said its last word and ends by itself.
             drop(supervisor.reap());
         }
         if !news.is_empty()

@@ -6,18 +6,16 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hermes_proc::{SessionChild, SessionSpec, StandardStreams};
 use serde_json::Value;
 
 use super::frame::{Frame, StartSpec};
-use super::link::Link;
 use super::process::{Connection, Process};
 use super::record::Record;
 use super::registry::{MOST, Registry, remove_files};
+use super::second_self;
 use crate::local::Shell;
 use crate::local::WatcherFields;
 use crate::local::random_id::random_hex;
@@ -121,7 +119,7 @@ impl Registry {
             script: new.script.clone(),
             variables: new.variables.clone(),
         };
-        let (supervisor, mut link) = start_supervisor(new.supervisor)?;
+        let (supervisor, mut link) = second_self::start(new.supervisor, Vec::new())?;
         link.set_read_timeout(START_LIMIT)?;
         link.send_now(&Frame::Start(spec.encode()))?;
         let started = match link.wait_for_frame()? {
@@ -180,26 +178,6 @@ impl Registry {
             pty: started.pty,
         })
     }
-}
-
-fn start_supervisor(command: &[OsString]) -> Result<(SessionChild, Link), StartError> {
-    let (program, args) = command.split_first().ok_or(StartError::NoSupervisor)?;
-    let (ours, theirs) = UnixStream::pair()?;
-    let spec = SessionSpec {
-        program: Path::new(program),
-        args: args.to_vec(),
-        cwd: Path::new("/"),
-        // It needs no variable; what the process gets is in the first frame.
-        variables: &[],
-        streams: StandardStreams {
-            input: Some(theirs.into()),
-            output: None,
-            is_terminal: false,
-        },
-        inherited: Vec::new(),
-        ends_with_us: false,
-    };
-    Ok((spec.start()?, Link::new(ours)))
 }
 
 /// What is written down about a process that was started.
