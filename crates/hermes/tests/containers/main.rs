@@ -12,6 +12,10 @@
 )]
 
 mod checks;
+mod engine_secrets;
+mod engine_trouble;
+mod engine_values;
+mod fake_place;
 mod place;
 mod recorder;
 mod ssh_place;
