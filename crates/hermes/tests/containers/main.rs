@@ -12,6 +12,7 @@
 )]
 
 mod checks;
+mod docker_kill_points;
 mod engine_secrets;
 mod engine_trouble;
 mod engine_values;
