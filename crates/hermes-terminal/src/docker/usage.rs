@@ -35,12 +35,13 @@ impl Usage {
         if written.is_some_and(|before| before.elapsed() < SPARING) {
             return;
         }
-        *written = Some(Instant::now());
-        drop(written);
         let now = Timestamp::now().to_string();
-        if let Err(error) = hermes_fs::write_atomic(&stamp(&self.directory), now.as_bytes(), 0o600)
-        {
-            tracing::debug!(%error, "the last use of the sandbox is not written down");
+        match hermes_fs::write_atomic(&stamp(&self.directory), now.as_bytes(), 0o600) {
+            Ok(()) => *written = Some(Instant::now()),
+            // Before the first use there is no directory yet.
+            Err(error) => {
+                tracing::debug!(%error, "the last use of the sandbox is not written down")
+            }
         }
     }
 
@@ -99,6 +100,17 @@ mod tests {
         hermes_fs::remove_file(&stamp(dir.path())).unwrap();
         usage.touch();
         assert_eq!(last_used(dir.path()), None, "within the same minute");
+    }
+
+    #[test]
+    fn a_use_before_there_is_a_directory_is_written_down_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = dir.path().join("new");
+        let usage = Usage::of(&directory);
+        usage.touch();
+        hermes_fs::create_dir_all(&directory, 0o700).unwrap();
+        usage.touch();
+        assert!(last_used(&directory).is_some());
     }
 
     #[test]

@@ -12,6 +12,11 @@
 )]
 
 mod checks;
+mod docker_kill_points;
+mod engine_secrets;
+mod engine_trouble;
+mod engine_values;
+mod fake_place;
 mod place;
 mod recorder;
 mod ssh_place;
@@ -88,6 +93,18 @@ on_every_engine! {
         a_container_that_is_paused_in_mid_command_runs_into_the_limit,
         a_full_disk_inside_is_told_and_survived,
         a_sandbox_directory_that_cannot_be_is_named;
+    reaper:
+        only_what_ended_long_ago_in_this_profile_goes,
+        a_sandbox_that_stopped_long_ago_is_used_again,
+        a_sweep_that_fails_or_hangs_is_in_nobodys_way,
+        the_sweep_can_be_turned_off_and_has_a_floor,
+        what_was_never_started_goes_in_time;
+    managing:
+        a_list_says_everything_about_a_sandbox,
+        a_command_can_be_run_in_the_sandbox_of_a_task,
+        stop_reset_and_rm_do_what_they_say,
+        prune_takes_what_nobody_uses,
+        forwarded_values_are_for_sessions_only;
 }
 
 /// The same checks in every place there is.

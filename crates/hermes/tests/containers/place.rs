@@ -253,14 +253,3 @@ pub(crate) fn signal(program: &Running, signal: Signal) {
     let pid = Pid::from_raw(program.pid().try_into().unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
 }
-
-/// Whether a process runs: there, and not merely unburied.
-pub(crate) fn is_alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.is_ok_and(|stat| {
-        let state = stat
-            .rsplit_once(") ")
-            .and_then(|(_, rest)| rest.chars().next());
-        !matches!(state, Some('Z' | 'X'))
-    })
-}
