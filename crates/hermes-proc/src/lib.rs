@@ -10,6 +10,7 @@ pub mod home;
 mod identity;
 mod linux;
 mod lookup;
+mod marks;
 mod piped;
 mod pty;
 mod session;
@@ -21,10 +22,11 @@ pub use child::{Captured, ChildSpec};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use identity::{
-    ProcessIdentity, ancestors_of_self, command_line, environment_of, identity_of,
+    ProcessIdentity, age_of, ancestors_of_self, command_line, environment_of, identity_of,
     is_same_live_process, is_zombie, pids_of_user, start_time_of,
 };
 pub use lookup::find_on_path;
+pub use marks::{MarkedProcess, kill_marked, processes_marked};
 pub use piped::{PipedChild, PipedSpec};
 pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};

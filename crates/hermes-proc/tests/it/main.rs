@@ -8,6 +8,7 @@
 mod captured;
 mod env_on_every_path;
 mod lookup;
+mod marks;
 mod piped;
 mod session;
 mod signals;
