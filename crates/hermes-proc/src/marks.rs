@@ -61,32 +61,28 @@ fn values(pid: u32, names: &[&str]) -> Option<Vec<OsString>> {
         .collect()
 }
 
-/// Ends (SIGKILL) every process that carries all of these marks, until there is none or `patience`
-/// is used up.
-pub fn kill_marked(marks: &[(&str, &OsStr)], patience: Duration) -> KillOutcome {
-    let names: Vec<&str> = marks.iter().map(|(name, _)| *name).collect();
+/// Ends (SIGKILL) every process that is meant, among those that carry these marks, until there is
+/// none or `patience` is used up.
+pub fn kill_marked(
+    names: &[&str],
+    is_meant: impl Fn(&MarkedProcess) -> bool,
+    patience: Duration,
+) -> KillOutcome {
     let deadline = Instant::now() + patience;
     let mut forced = false;
     loop {
-        let found: Vec<ProcessIdentity> = processes_marked(&names)
+        let found: Vec<MarkedProcess> = processes_marked(names)
             .into_iter()
-            .filter(|process| {
-                let mut wanted = marks.iter().map(|(_, value)| *value);
-                process
-                    .values
-                    .iter()
-                    .all(|value| wanted.next() == Some(value))
-            })
-            .map(|process| process.identity)
+            .filter(&is_meant)
             .collect();
         if found.is_empty() || Instant::now() >= deadline {
-            let survivors = found.iter().map(|identity| identity.pid).collect();
+            let survivors = found.iter().map(|one| one.identity.pid).collect();
             return KillOutcome { survivors, forced };
         }
         forced = true;
-        for identity in &found {
+        for process in &found {
             // Who cannot be opened or signalled is found again, and is a survivor in the end.
-            if let Ok(Some(handle)) = ProcessHandle::open(identity) {
+            if let Ok(Some(handle)) = ProcessHandle::open(&process.identity) {
                 drop(handle.kill());
                 drop(handle.wait_for_exit(LOOK_AGAIN));
             }

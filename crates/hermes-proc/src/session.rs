@@ -10,12 +10,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, getppid, pidfd_open, waitid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open};
 
 use crate::{Error, Result, start_time_of};
 
@@ -220,33 +218,13 @@ impl SessionChild {
 
     /// Waits for the end and lets the pid go.
     pub fn reap(mut self) -> Result<Ended> {
-        let status = self.child.wait().map_err(|source| self.lost(source))?;
-        Ok(ended(status))
-    }
-
-    /// How it ended, if it has. The pid stays its own until it is reaped.
-    pub fn peek(&self) -> Option<Ended> {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // An error means that there is nothing to see.
-        let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options).ok()??;
-        match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => Some(Ended::Exited(code)),
-            (None, Some(signal)) => Some(Ended::Signalled(signal)),
-            (None, None) => None,
-        }
-    }
-
-    fn lost(&self, source: io::Error) -> Error {
-        Error::Wait {
+        let status = self.child.wait().map_err(|source| Error::Wait {
             program: self.program.clone(),
             source,
-        }
-    }
-}
-
-fn ended(status: ExitStatus) -> Ended {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Exited(code),
-        (None, signal) => Ended::Signalled(signal.unwrap_or(0)),
+        })?;
+        Ok(match (status.code(), status.signal()) {
+            (Some(code), _) => Ended::Exited(code),
+            (None, signal) => Ended::Signalled(signal.unwrap_or(0)),
+        })
     }
 }

@@ -12,6 +12,7 @@ mod marks;
 mod piped;
 mod session;
 mod signals;
+mod tailed;
 
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,11 @@
 //! Processes found again by what stands in their environment.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 use hermes_proc::{
-    Ended, SessionChild, SessionSpec, StandardStreams, kill_marked, processes_marked,
+    Ended, MarkedProcess, SessionChild, SessionSpec, StandardStreams, kill_marked, processes_marked,
 };
 use pretty_assertions::assert_eq;
 
@@ -77,25 +77,23 @@ fn whoever_left_the_session_is_found_and_ended_and_nobody_else() {
     expected.sort();
     eventually("all three are found", || of_run() == expected);
 
-    let marks = [
-        ("TEST_RUN", OsStr::new(run)),
-        ("TEST_TASK", OsStr::new("t1")),
-    ];
-    let outcome = kill_marked(&marks, Duration::from_secs(10));
-    assert_eq!((outcome.survivors, outcome.forced), (Vec::new(), true));
+    let kill = |tasks: &[&str]| {
+        let is_meant = |process: &MarkedProcess| {
+            let task = process.values[1].to_str().unwrap();
+            process.values[0] == run && tasks.contains(&task)
+        };
+        let names = ["TEST_RUN", "TEST_TASK"];
+        let outcome = kill_marked(&names, is_meant, Duration::from_secs(10));
+        (outcome.survivors.len(), outcome.forced)
+    };
+    assert_eq!(kill(&["t1"]), (0, true));
     assert_eq!(of_run(), [(other.pid(), true, "t2".to_owned())]);
     assert_eq!(worker.peek(), Some(Ended::Signalled(9)));
     assert_eq!(worker.peek(), Some(Ended::Signalled(9)));
     assert_eq!(worker.reap().unwrap(), Ended::Signalled(9));
 
     assert_eq!(other.peek(), None);
-    let marks = [("TEST_RUN", OsStr::new(run))];
-    assert!(
-        kill_marked(&marks, Duration::from_secs(10))
-            .survivors
-            .is_empty()
-    );
+    assert_eq!(kill(&["t1", "t2"]), (0, true));
     assert_eq!(other.reap().unwrap(), Ended::Signalled(9));
-    let nobody = kill_marked(&marks, Duration::from_secs(10));
-    assert_eq!((nobody.survivors, nobody.forced), (Vec::new(), false));
+    assert_eq!(kill(&["t1", "t2"]), (0, false));
 }
