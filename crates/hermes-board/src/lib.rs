@@ -31,6 +31,7 @@ pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
     EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,
     SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, TakenEvents, TextEdit,
+    TriageCard,
 };
 
 pub(crate) use shown::shown;

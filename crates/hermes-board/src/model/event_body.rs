@@ -1,7 +1,8 @@
 //! What can happen to a card: kinds of events and their particulars, as the reference writes them.
 //!
-//! The one place that spells kinds and keys of payloads. Kinds that are not in the reference
-//! (`checks_started`, `checks_passed`, `check_failed`) and keys that it lacks are marked.
+//! The one place that spells kinds and keys of payloads. Not in the reference are the kinds about
+//! checks (`checks_started`, `checks_passed`, `check_failed`, `checks_edited`) and the keys marked
+//! as ours.
 
 use serde_json::{Value, json};
 
