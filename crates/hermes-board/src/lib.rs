@@ -15,6 +15,7 @@ mod error;
 pub mod files;
 pub mod model;
 mod schema;
+mod settings;
 mod shown;
 mod sqlite;
 pub mod store;
@@ -23,6 +24,7 @@ pub use claimer::Claimer;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
+pub use settings::KanbanSettings;
 pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
     EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,
