@@ -14,6 +14,7 @@ pub mod diagnostics;
 mod error;
 pub mod files;
 pub mod model;
+mod projects;
 mod schema;
 mod settings;
 mod shown;
@@ -24,6 +25,7 @@ pub use claimer::Claimer;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
+pub use projects::find_project;
 pub use settings::KanbanSettings;
 pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,

@@ -206,13 +206,12 @@ impl Kind {
     pub fn expected(self) -> String {
         match self {
             Self::Bool => "true or false".to_owned(),
-            Self::Int => "a whole number".to_owned(),
+            Self::Int | Self::IntOr([]) => "a whole number".to_owned(),
             Self::Positive => "a whole number above zero".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::BoolOr(words) => format!("true, false or one of {}", words.join(", ")),
-            Self::IntOr([]) => "a whole number".to_owned(),
             Self::IntOr(words) => format!("a whole number or {}", words.join(", ")),
             Self::List => "a list".to_owned(),
             Self::Map => "a mapping".to_owned(),
