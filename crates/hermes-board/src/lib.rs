@@ -11,13 +11,17 @@ mod claimer;
 mod clock;
 mod context;
 pub mod diagnostics;
+pub mod dispatch;
 mod error;
 pub mod files;
 pub mod model;
+pub mod plan;
 mod projects;
 mod schema;
 mod settings;
 mod shown;
+#[cfg(any(test, feature = "simulate"))]
+pub mod simulate;
 mod sqlite;
 pub mod store;
 

@@ -10,6 +10,7 @@ use hermes_config::{Config, Environment, vars};
 use serde_json::Value;
 
 use crate::diagnostics::{Thresholds, TriageModels};
+use crate::plan::automatic_in_progress;
 use crate::store::FailurePolicy;
 
 /// Seconds between two looks at the board.
@@ -100,13 +101,6 @@ impl KanbanSettings {
             complaints: reader.complaints,
         }
     }
-}
-
-/// What `max_in_progress: auto` comes to: one for two GiB of memory, at least 2, at most 8.
-fn automatic_in_progress(memory_bytes: Option<u64>) -> usize {
-    const GIB: u64 = 1 << 30;
-    let fitting = memory_bytes.unwrap_or_default() / GIB / 2;
-    usize::try_from(fitting.clamp(2, 8)).unwrap_or(2)
 }
 
 /// Everything that is not a clear yes switches dispatching off; a variable can do so as well, and

@@ -297,6 +297,14 @@ impl Session for TerminalSession {
     fn variable(&self, name: &str) -> Option<OsString> {
         let start = &self.terminal.settings().start_directory;
         let state = self.terminal.sessions().get(&self.key, start).snapshot();
+        if self.terminal.remote().is_some() {
+            // What shells there begin with is known there; we know what has changed since.
+            let overlay = &state.overlay;
+            let changed = overlay.session.get(OsStr::new(name));
+            return changed
+                .or_else(|| overlay.login.get(OsStr::new(name)))?
+                .clone();
+        }
         // A look only: what shells need on disk is made when one starts.
         let plan = self.environment.current().plan(
             SpawnClass::ToolShell,

@@ -33,10 +33,6 @@ pub enum InitSource {
 
 /// What was found out about image and engine when a container is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "one fact about the engine or the image each"
-)]
 pub struct Circumstance {
     /// Who has an init.
     pub init: InitSource,

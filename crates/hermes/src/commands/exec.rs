@@ -101,7 +101,7 @@ pub(super) fn show(context: &Context, result: &Value) -> Result<()> {
         let end = if output.ends_with('\n') { "" } else { "\n" };
         context.printer.out(&format!("{output}{end}"))?;
     }
-    for name in ["error", "hint", "cwd_note"] {
+    for name in ["error", "hint", "cwd_note", "shell_note"] {
         if !text(name).is_empty() {
             context.printer.note(text(name))?;
         }

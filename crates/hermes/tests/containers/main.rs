@@ -14,6 +14,7 @@
 mod checks;
 mod place;
 mod recorder;
+mod ssh_place;
 mod talk;
 
 /// The same checks on every engine there is.
@@ -57,4 +58,72 @@ on_every_engine! {
         an_interrupt_reaches_every_process,
         a_command_does_not_outlive_its_process,
         a_command_that_uses_up_all_processes_is_still_killed;
+    settings:
+        a_network_that_is_turned_off_is_off,
+        a_network_in_the_extra_arguments_against_the_setting_is_refused,
+        limits_are_changed_in_the_live_container,
+        a_volume_that_is_taken_away_is_gone,
+        another_image_is_said_once_and_the_container_stays,
+        it_does_not_matter_which_tool_comes_first,
+        volumes_that_cannot_be_are_told_and_left_out,
+        a_volume_below_the_workspace_leaves_the_workspace,
+        an_image_without_bash_runs_commands_with_sh,
+        an_image_with_an_init_of_its_own_gets_none_from_us;
+    background:
+        a_background_process_is_where_it_should_be_until_it_is_killed,
+        a_background_process_ends_by_itself_with_its_code,
+        a_kill_reaches_one_background_process_and_all_it_started,
+        an_idle_process_lets_go_and_the_container_stays,
+        what_runs_is_not_idle,
+        an_idle_container_of_one_process_is_removed;
+    siblings:
+        a_sibling_that_ends_is_not_noticed,
+        a_sibling_that_looks_around_and_tidies_up_is_not_noticed,
+        a_reset_is_the_one_thing_a_sibling_notices,
+        a_reset_asks_when_something_runs;
+}
+
+/// The same checks in every place there is.
+macro_rules! everywhere {
+    ($($check:ident),+ $(,)?) => {
+        mod docker_commands {
+            $(
+                #[test]
+                fn $check() {
+                    let place = crate::place::Place::on(hermes_testkit::RealEngine::Docker);
+                    crate::checks::commands::$check(&place);
+                }
+            )+
+        }
+        mod podman_commands {
+            $(
+                #[test]
+                fn $check() {
+                    let place = crate::place::Place::on(hermes_testkit::RealEngine::Podman);
+                    crate::checks::commands::$check(&place);
+                }
+            )+
+        }
+        mod ssh_commands {
+            $(
+                #[test]
+                fn $check() {
+                    let place = crate::ssh_place::SshPlace::new();
+                    crate::checks::commands::$check(&place);
+                }
+            )+
+        }
+    };
+}
+
+everywhere! {
+    a_command_is_run_once_whatever_it_says,
+    output_and_errors_come_in_the_order_they_were_written,
+    an_exit_keeps_directory_and_variables,
+    functions_and_aliases_last_and_nothing_is_added,
+    a_directory_that_is_gone_is_left_for_the_nearest_one,
+    commands_may_be_long,
+    output_may_be_long_and_costs_little_memory,
+    results_are_the_same_with_and_without_lasting_shells,
+    late_output_never_appears_in_another_command,
 }

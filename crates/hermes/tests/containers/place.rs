@@ -15,6 +15,35 @@ use crate::talk::Talk;
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A home whose commands run anywhere but on this machine.
+pub(crate) trait Somewhere {
+    /// Changes settings of `terminal`; those not named are as in a new place.
+    fn configure(&self, settings: Value);
+
+    /// A call of the program.
+    fn hermes(&self, args: &[&str]) -> Run;
+
+    /// Where commands are checked before they run, they may not be longer than can be checked.
+    fn longest_word(&self) -> usize {
+        300 * 1024
+    }
+
+    /// A conversation with `hermes tools call --stdin`.
+    fn talk(&self) -> Talk {
+        Talk::new(self.hermes(&["tools", "call", "--stdin"]).start())
+    }
+}
+
+impl Somewhere for Place {
+    fn configure(&self, settings: Value) {
+        Self::configure(self, settings);
+    }
+
+    fn hermes(&self, args: &[&str]) -> Run {
+        Self::hermes(self, args)
+    }
+}
+
 /// A home whose commands run in containers of a real engine.
 pub(crate) struct Place {
     pub(crate) home: TestHome,
@@ -131,6 +160,15 @@ impl Place {
     #[track_caller]
     pub(crate) fn runs(&self, id: &str, part: &str) -> bool {
         self.processes(id).iter().any(|line| line.contains(part))
+    }
+
+    /// What `hermes sandbox list` says about the containers of this home.
+    #[track_caller]
+    pub(crate) fn listed(&self) -> Vec<Value> {
+        let outcome = self.hermes(&["sandbox", "list", "--json"]).run();
+        let listed = outcome.succeeds().json();
+        let rows = listed["sandboxes"].as_array().unwrap().iter();
+        rows.filter(|row| row["home"] == "this").cloned().collect()
     }
 
     /// A path in the directory of the shared sandbox.

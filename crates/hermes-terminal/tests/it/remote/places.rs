@@ -1,5 +1,6 @@
 //! Places to run commands in.
 
+use hermes_testkit::EngineImage;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -210,12 +211,12 @@ impl Container {
         let output = Command::new("docker")
             .args(["run", "-d", "--init", "--name", &self.name])
             .args(&self.options)
-            .args(["hermes-test-debian", "sleep", "infinity"])
+            .args([EngineImage::Debian.name(), "sleep", "infinity"])
             .output()
             .unwrap();
         assert!(
             output.status.success(),
-            "no container of the image hermes-test-debian: {}",
+            "no container: {}",
             String::from_utf8_lossy(&output.stderr)
         );
     }
