@@ -1,7 +1,8 @@
-//! Chores of the project: `cargo xtask docs [--check] | layers | sources`.
+//! Chores of the project: `cargo xtask docs [--check] | layers | simulate | sources`.
 
 mod docs;
 mod layers;
+mod simulate;
 mod sources;
 mod workspace;
 
@@ -10,7 +11,8 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-const USAGE: &str = "usage: cargo xtask docs [--check] | layers | sources";
+const USAGE: &str = "usage: cargo xtask docs [--check] | layers | sources\n       \
+                     cargo xtask simulate [--seed S] [--steps N]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["layers"] => check_layers(),
+        ["simulate", words @ ..] => simulate::run(words),
         ["sources"] => check_sources(),
         _ => {
             say(&mut std::io::stderr(), USAGE);

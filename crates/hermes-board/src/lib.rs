@@ -11,11 +11,15 @@ mod claimer;
 mod clock;
 mod context;
 pub mod diagnostics;
+pub mod dispatch;
 mod error;
 pub mod files;
 pub mod model;
+pub mod plan;
 mod schema;
 mod shown;
+#[cfg(any(test, feature = "simulate"))]
+pub mod simulate;
 mod sqlite;
 pub mod store;
 
@@ -27,6 +31,7 @@ pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
     EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,
     SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, TakenEvents, TextEdit,
+    TriageCard,
 };
 
 pub(crate) use shown::shown;

@@ -18,6 +18,8 @@ pub enum EngineImage {
     Shell,
     /// busybox alone.
     WithoutBash,
+    /// A small Debian, from its packages: GNU tools as people have them.
+    Debian,
     /// Starts with the init of s6-overlay; as far as an engine can see.
     S6,
 }
@@ -33,6 +35,7 @@ impl EngineImage {
         let name = match self {
             Self::Shell => "hermes-test-shell:1",
             Self::WithoutBash => "hermes-test-busybox:1",
+            Self::Debian => "hermes-test-debian:latest",
             Self::S6 => "hermes-test-s6:1",
         };
         let _lock = Self::lock();
@@ -58,6 +61,12 @@ impl EngineImage {
     fn make(self, program: &str, name: &str) {
         let root = TempDir::with_prefix("hermes-test-image-").unwrap();
         let root = root.path();
+        if self == Self::Debian {
+            let archive = root.join("debian.tar");
+            bootstrap(&archive);
+            let archive = fs::read(&archive).unwrap();
+            return import(program, &archive, name, &["CMD [\"bash\"]"]);
+        }
         for directory in [
             "bin", "etc", "root", "tmp", "var/tmp", "run", "proc", "sys", "dev",
         ] {
@@ -75,7 +84,7 @@ impl EngineImage {
             put(&root.join("init"), "#!/bin/sh\nexec \"$@\"\n");
             changes.push("ENTRYPOINT [\"/init\"]");
         }
-        import(program, root, name, &changes);
+        import(program, &archive_of(root), name, &changes);
     }
 }
 
@@ -116,7 +125,27 @@ fn add_with_libraries(root: &Path, program: &Path) {
     }
 }
 
-fn import(program: &str, root: &Path, name: &str, changes: &[&str]) {
+/// The release of Debian this machine has, without anything that is not essential.
+fn bootstrap(archive: &Path) {
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let suite = release
+        .lines()
+        .find_map(|line| line.strip_prefix("VERSION_CODENAME="))
+        .unwrap_or("stable");
+    let made = Command::new("mmdebstrap")
+        .args(["--quiet", "--variant=minbase", "--include=procps", suite])
+        .arg(archive)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("mmdebstrap: {error}: apt-get install mmdebstrap"));
+    assert!(
+        made.status.success(),
+        "mmdebstrap: {}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+}
+
+fn archive_of(root: &Path) -> Vec<u8> {
     let archive = Command::new("tar")
         .args(["--owner=0", "--group=0", "-C"])
         .arg(root)
@@ -124,6 +153,10 @@ fn import(program: &str, root: &Path, name: &str, changes: &[&str]) {
         .output()
         .unwrap();
     assert!(archive.status.success(), "tar: {}", archive.status);
+    archive.stdout
+}
+
+fn import(program: &str, archive: &[u8], name: &str, changes: &[&str]) {
     let mut command = Command::new(program);
     command.arg("import");
     for change in changes {
@@ -135,12 +168,7 @@ fn import(program: &str, root: &Path, name: &str, changes: &[&str]) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(&archive.stdout)
-        .unwrap();
+    child.stdin.take().unwrap().write_all(archive).unwrap();
     let status = child.wait().unwrap();
     assert!(status.success(), "{program} import {name}: {status}");
 }

@@ -154,6 +154,17 @@ impl Run {
         self.wrapped(words)
     }
 
+    /// Runs the program where it sees its own processes only, numbered from the start. It is the
+    /// first of them.
+    #[must_use]
+    pub fn in_own_process_table(self) -> Self {
+        let mut words = vec!["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
+        if !rustix::process::geteuid().is_root() {
+            words.push("--map-root-user");
+        }
+        self.wrapped(words)
+    }
+
     fn wrapped<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         self.wrapper.extend(words.into_iter().map(OsString::from));
         self

@@ -9,8 +9,10 @@ mod attach;
 mod cleanup;
 mod complete;
 mod gc;
+mod log;
 
 pub use attach::{ATTACHMENT_LIMIT, NewFile, attach_bytes, attach_file, attachment_file, detach};
 pub use cleanup::{Cleaned, discard_card_files, remove_finished_workspaces};
 pub use complete::{complete_card, finish_card_checks};
 pub use gc::{GarbageReport, Retention, collect_garbage};
+pub use log::read_log;

@@ -172,7 +172,8 @@ pub(crate) const TABLES: &[Table] = &[
         )",
         late: &[("notifier_profile", "notifier_profile TEXT")],
     },
-    // From here on the tables are ours alone.
+    // From here on the tables are ours alone. They are not STRICT: an SQLite before 3.37, which the
+    // reference may come with, could not open the file at all then.
     Table {
         name: "task_checks",
         create: "CREATE TABLE IF NOT EXISTS task_checks (
@@ -181,7 +182,7 @@ pub(crate) const TABLES: &[Table] = &[
             command TEXT NOT NULL CHECK (command <> ''),
             created_at INTEGER NOT NULL,
             PRIMARY KEY (task_id, position)
-        ) STRICT",
+        )",
         late: &[],
     },
     Table {
@@ -199,7 +200,7 @@ pub(crate) const TABLES: &[Table] = &[
             started_at INTEGER NOT NULL,
             ended_at INTEGER,
             CHECK ((state = 'pending') = (ended_at IS NULL))
-        ) STRICT",
+        )",
         late: &[],
     },
     Table {
@@ -213,7 +214,7 @@ pub(crate) const TABLES: &[Table] = &[
             output TEXT NOT NULL,
             duration_ms INTEGER NOT NULL,
             PRIMARY KEY (session_id, position)
-        ) STRICT",
+        )",
         late: &[],
     },
 ];

@@ -47,8 +47,9 @@ impl SqliteBoard {
         self.write(|session| {
             let given = session.execute(
                 "UPDATE tasks SET assignee = ?2 WHERE id = ?1 AND status = 'ready'
-                 AND claim_lock IS NULL AND COALESCE(trim(assignee), '') = ''",
-                params![id.as_str(), assignee.as_str()],
+                 AND (claim_lock IS NULL OR claim_expires < ?3)
+                 AND COALESCE(trim(assignee), '') = ''",
+                params![id.as_str(), assignee.as_str(), session.now],
             )?;
             if given == 0 {
                 return Ok(Applied::LostRace);

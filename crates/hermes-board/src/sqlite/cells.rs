@@ -20,6 +20,11 @@ impl<'r> Cells<'r> {
         Self { row, next: 0 }
     }
 
+    /// The cells behind the first `count`.
+    pub(super) fn behind(row: &'r Row<'r>, count: usize) -> Self {
+        Self { row, next: count }
+    }
+
     fn value(&mut self) -> Result<ValueRef<'r>> {
         let value = self.row.get_ref(self.next);
         self.next += 1;

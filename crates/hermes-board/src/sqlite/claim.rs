@@ -118,7 +118,9 @@ impl Session<'_> {
             status: task.status_word().to_owned(),
             lock: task.claim_lock.clone(),
         };
-        if task.status() != request.from.status() || task.claim_lock.is_some() {
+        // A card that waits for a worker has none: a claim on it that ran out is a left-over.
+        let held = task.claim_lock.is_some() && task.claim_expires.is_none_or(|at| at >= self.now);
+        if task.status() != request.from.status() || held {
             return Ok(refused());
         }
         if request.from == ClaimFrom::Ready {

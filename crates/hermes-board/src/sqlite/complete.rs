@@ -223,9 +223,10 @@ impl Session<'_> {
     /// children still want to look at it, and those of finished parents whose last child this was.
     fn finished_workspaces(&self, id: &TaskId) -> Result<Vec<(TaskId, PathBuf)>> {
         self.all(
-            "SELECT t.id, t.workspace_path FROM tasks t
-             WHERE (t.id = ?1 OR t.id IN (SELECT parent_id FROM task_links WHERE child_id = ?1))
-               AND t.status IN ('done', 'archived') AND t.workspace_kind = 'scratch'
+            "SELECT t.id, t.workspace_path
+             FROM (SELECT ?1 AS id UNION SELECT parent_id FROM task_links WHERE child_id = ?1) w
+             JOIN tasks t ON t.id = w.id
+             WHERE +t.status IN ('done', 'archived') AND t.workspace_kind = 'scratch'
                AND COALESCE(t.workspace_path, '') <> ''
                AND NOT EXISTS (SELECT 1 FROM task_links l JOIN tasks c ON c.id = l.child_id
                    WHERE l.parent_id = t.id AND c.status NOT IN ('done', 'archived'))",

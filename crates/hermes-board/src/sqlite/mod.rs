@@ -33,6 +33,7 @@ mod store;
 mod suspects;
 mod swarm;
 mod triage;
+mod triage_queue;
 
 pub use archive::{ResultEdit, TextEdit};
 pub use lists::{CardDetail, EventQuery, ListQuery, RunFilter, SortOrder};
@@ -41,6 +42,7 @@ pub use open::{BoardOptions, CheckDepth};
 pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
+pub use triage_queue::TriageCard;
 
 use hermes_store::Database;
 use hermes_store::rusqlite::Connection;

@@ -8,6 +8,9 @@ use crate::model::{
 };
 use crate::sqlite::cells::Cells;
 
+/// How many cells [`task`] reads.
+pub(super) const TASK_CELLS: usize = 36;
+
 pub(super) fn task(row: &Row<'_>) -> Result<Task> {
     let mut cells = Cells::new(row);
     Ok(Task {

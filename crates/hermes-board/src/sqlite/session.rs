@@ -123,7 +123,9 @@ impl Session<'_> {
     }
 
     pub(super) fn ids(&self, sql: &str, params: impl Params) -> Result<Vec<TaskId>> {
-        self.all(sql, params, |row| row.get::<_, String>(0).map(TaskId::new))
+        self.all(sql, params, |row| {
+            super::cells::Cells::new(row).text().map(TaskId::new)
+        })
     }
 
     /// Appends an event.

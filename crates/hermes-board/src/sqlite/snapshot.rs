@@ -110,9 +110,10 @@ impl Session<'_> {
             concat!(
                 "SELECT ",
                 candidate_columns!(),
-                " FROM tasks t WHERE t.status = ?1 AND t.claim_lock IS NULL"
+                " FROM tasks t WHERE t.status = ?1 \
+                 AND (t.claim_lock IS NULL OR t.claim_expires < ?2)"
             ),
-            [status],
+            params![status, self.now],
             |row| candidate(&mut Cells::new(row)),
         )
     }

@@ -45,6 +45,16 @@ fn child() {
                 file(&mut board, &card(&format!("card {number}-{count}")));
             }
         }
+        "fill" => loop {
+            // Until nothing more can be written: that is an error of the place, not of the file.
+            if let Err(error) = board.create(&card(&"x".repeat(2000))) {
+                assert!(!error.is_damage(), "{error}");
+                assert!(error.hint().is_some(), "{error}");
+                println!("refused: {error}");
+                break;
+            }
+            println!("filed");
+        },
         "claim" => {
             for task in board.list(&ListQuery::default()).unwrap() {
                 let request = ClaimRequest {
@@ -302,4 +312,30 @@ fn act(board: &mut SqliteBoard, what: usize, id: &TaskId, other: &TaskId) {
             refused(board.set_status(id, Status::Todo));
         }
     }
+}
+
+#[test]
+fn a_full_disk_refuses_a_card_and_loses_none() {
+    let fixture = Fixture::new();
+    drop(fixture.open());
+    // No file may grow beyond this, as on a full disk; the signal for it is ignored.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "concurrency::child", "--nocapture"])
+        .env(ACTION, "fill")
+        .env(ROOT, fixture.dir.path())
+        .env(NUMBER, "0")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("refused: could not"), "{text}");
+    let filed = text.lines().filter(|line| line.ends_with("filed")).count();
+    assert!(filed > 10, "{filed}");
+    let board = fixture.open();
+    assert_eq!(board.list(&ListQuery::default()).unwrap().len(), filed);
+    consistent(&board);
+    drop(board);
+    assert_sound(&fixture);
 }

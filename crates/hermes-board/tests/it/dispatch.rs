@@ -662,3 +662,34 @@ fn facts_for_the_guard_are_those_of_its_windows() {
     fixture.pass(86_400);
     assert_eq!(facts(&board, &discussed).pull_request_at, None);
 }
+
+#[test]
+fn a_left_over_claim_on_a_waiting_card_holds_nobody_off_for_ever() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &NewTask::titled("x"));
+    let raw = hermes_store::Database::open(
+        &fixture.board().database,
+        &hermes_store::OpenOptions::default(),
+    )
+    .unwrap();
+    raw.connection()
+        .execute(
+            "UPDATE tasks SET claim_lock = 'gone:1', claim_expires = ?1",
+            [START + 10],
+        )
+        .unwrap();
+    assert!(board.snapshot(LIMIT).unwrap().ready.is_empty());
+    assert!(matches!(
+        crate::try_claim(&mut board, &id),
+        hermes_board::store::ClaimOutcome::NotClaimable { .. }
+    ));
+    fixture.pass(11);
+    assert_eq!(board.snapshot(LIMIT).unwrap().ready.len(), 1);
+    assert_eq!(
+        board.assign_default(&id, &assignee("alpha")).unwrap(),
+        Applied::Yes
+    );
+    claim(&mut board, &id);
+    assert_eq!(task(&board, &id).claim_lock.as_deref(), Some("host:1"));
+}

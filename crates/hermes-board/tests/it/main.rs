@@ -11,6 +11,7 @@ mod checks;
 mod concurrency;
 mod dispatch;
 mod files;
+mod killed;
 mod lifecycle;
 mod lists;
 mod opening;

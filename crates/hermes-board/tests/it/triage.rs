@@ -1,7 +1,7 @@
 //! Out of triage, swarms, and chats that follow cards.
 
 use hermes_board::model::{SkillList, Status};
-use hermes_board::store::{Applied, NewTask, StartIn};
+use hermes_board::store::{Applied, BoardStore, NewTask, StartIn};
 use hermes_board::{
     ChatAddress, Decomposition, Error, ListQuery, NewSubscription, NewSwarm, PlannedChild,
     Specification, SwarmRole, SwarmWorker,
@@ -286,4 +286,60 @@ fn a_chat_hears_each_event_once_from_now_on() {
             .events
             .is_empty()
     );
+}
+
+#[test]
+fn cards_are_split_by_themselves_only_if_nobody_minds() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let fresh = file(&mut board, &in_triage());
+    let opted_out = file(
+        &mut board,
+        &NewTask {
+            body: Some("text\n no-auto-decompose \n".to_owned()),
+            ..in_triage()
+        },
+    );
+    let lane = file(
+        &mut board,
+        &NewTask {
+            assignee: Some(assignee("orion-cc")),
+            ..in_triage()
+        },
+    );
+    let looped = file(&mut board, &card("loop"));
+    for _ in 0..2 {
+        let request = hermes_board::store::BlockRequest {
+            task: looped.clone(),
+            reason: None,
+            kind: None,
+            expected_run: None,
+        };
+        board.block(&request).unwrap();
+        if status(&board, &looped) == Status::Blocked {
+            board.unblock(&looped).unwrap();
+        }
+    }
+    assert_eq!(status(&board, &looped), Status::Triage);
+    let willing = |board: &hermes_board::SqliteBoard| -> Vec<String> {
+        let cards = board.triage_cards().unwrap();
+        assert_eq!(cards.len(), 4);
+        cards
+            .into_iter()
+            .filter(|card| card.may_be_split(board.now(), |name| name == "coder"))
+            .map(|card| card.task.id.to_string())
+            .collect()
+    };
+    assert_eq!(willing(&board), [""; 0]);
+    fixture.pass(60);
+    assert_eq!(willing(&board), [fresh.to_string()]);
+    // A person who moves it back to triage has looked at it.
+    board.set_status(&looped, Status::Triage).unwrap();
+    board.assign(&lane, Some(&assignee("coder"))).unwrap();
+    fixture.pass(60);
+    assert_eq!(
+        willing(&board),
+        [fresh.to_string(), lane.to_string(), looped.to_string()]
+    );
+    assert_ne!(fresh, opted_out);
 }

@@ -5,7 +5,7 @@
 //! last process of its place.
 
 use std::sync::{Arc, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hermes_proc::Wake;
 
@@ -257,7 +257,7 @@ impl Shared {
             return false;
         };
         let news = there.take(answer);
-        state.output(id, &news.output, &self.redactor);
+        state.output(id, &news.output, Instant::now(), &self.redactor);
         // Whoever kills it says how it ended.
         match news.state {
             _ if is_being_killed => return false,

@@ -92,7 +92,9 @@ impl Shared {
             let mut has_ended = false;
             for frame in frames {
                 match frame {
-                    Frame::Output(bytes) => state.output(&id, &bytes, &self.redactor),
+                    Frame::Output(bytes) => {
+                        state.output(&id, &bytes, Instant::now(), &self.redactor);
+                    }
                     Frame::History(bytes) => state.history(&id, &bytes),
                     Frame::Exited(code) => {
                         state.finish(&id, Some(code), &self.redactor);

@@ -229,8 +229,7 @@ impl State {
     }
 
     /// Output of a process: kept, and compared with its patterns.
-    pub(super) fn output(&mut self, id: &str, bytes: &[u8], redactor: &Redactor) {
-        let now = Instant::now();
+    pub(super) fn output(&mut self, id: &str, bytes: &[u8], now: Instant, redactor: &Redactor) {
         self.release_breaker(now);
         let Some(process) = self.processes.get_mut(id) else {
             return;
@@ -416,4 +415,44 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// How long the listening thread may sleep.
 pub(super) fn until(deadline: Option<Instant>) -> Option<Duration> {
     deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::background::record::Record;
+
+    #[test]
+    fn a_flood_of_matches_ends_in_one_word_and_one_completion() {
+        // check 24
+        let mut record = Record::default();
+        record.set("session_id", "proc_0123456789ab");
+        record.set("session_key", "main");
+        record.set("pid", 4711);
+        record.set("watch_patterns", vec!["READY"]);
+        let mut state = State::default();
+        state.insert(Process::from_record(record).unwrap());
+        let start = Instant::now();
+        let redactor = Redactor::default();
+        for second in 0..60 {
+            let now = start + Duration::from_secs(second);
+            state.output("proc_0123456789ab", b"READY again\n", now, &redactor);
+        }
+        state.finish("proc_0123456789ab", Some(0), &redactor);
+        state.finish("proc_0123456789ab", Some(0), &redactor);
+        let notices = state.notices.drain(&SessionKey::new("main"));
+        let events: Vec<&str> = notices.iter().map(Notice::event).collect();
+        assert_eq!(
+            events,
+            [
+                "watch_match",
+                "watch_match",
+                "watch_match",
+                "watch_disabled",
+                "completion"
+            ]
+        );
+    }
 }

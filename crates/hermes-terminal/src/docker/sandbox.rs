@@ -25,6 +25,8 @@ use crate::remote::{Launch, SessionVariable, Transport, TransportError, Trouble}
 
 /// How long a name may be held by a container that is going away.
 const NAME_PATIENCE: Duration = Duration::from_secs(10);
+/// Containers of the past whose end still explains a failure.
+const REMEMBERED: usize = 8;
 const POLL: Duration = Duration::from_millis(100);
 
 /// Whether a container goes when its sandbox is given up.
@@ -62,6 +64,9 @@ struct Progress {
     container: Option<Container>,
     /// The container that was in use until it was found to be gone, stopped or paused.
     lost: Option<Container>,
+    /// Containers that were in use before, the last ones: a client may have been called for one just
+    /// before somebody else found out that it is gone.
+    earlier: Vec<Container>,
     plan: Option<SandboxPlan>,
     /// Whether someone is finding or making the container.
     is_busy: bool,
@@ -309,17 +314,22 @@ impl Transport for DockerSandbox {
     }
 
     fn diagnose(&self, exit_code: Option<i32>, stderr: &str) -> Trouble {
-        let container = self.container();
-        let (id, name) = container
-            .as_ref()
-            .map_or(("", ""), |known| (known.id.as_str(), known.name.as_str()));
-        let trouble = diagnose(id, name, exit_code, stderr);
+        let of = |known: &Container| diagnose(&known.id, &known.name, exit_code, stderr);
+        let mut state = self.lock();
+        let trouble = match &state.container {
+            Some(container) => of(container),
+            None => diagnose("", "", exit_code, stderr),
+        };
         if trouble == Trouble::Gone {
-            let mut state = self.lock();
-            // Unless someone has found or made another one meanwhile.
-            if state.container == container {
-                state.lost = state.container.take();
+            state.lost = state.container.take();
+            if let Some(lost) = state.lost.clone() {
+                state.earlier.insert(0, lost);
+                state.earlier.truncate(REMEMBERED);
             }
+            return Trouble::Gone;
+        }
+        if state.earlier.iter().any(|known| of(known) == Trouble::Gone) {
+            return Trouble::Gone;
         }
         trouble
     }

@@ -44,6 +44,11 @@ pub fn pattern_keys() -> impl Iterator<Item = &'static str> {
     keys::ALL.iter().map(|key| key.text)
 }
 
+/// The program whose exit code a command gives back, where that is plain to see; for hints.
+pub(crate) fn last_program(command: &str) -> Option<&str> {
+    syntax::last_program(command)
+}
+
 /// Why a command should run in the background instead, if so.
 pub fn foreground_refusal(command: &str) -> Option<String> {
     foreground::foreground_refusal(&Analysis::of(command))

@@ -17,7 +17,7 @@ use memchr::memmem;
 use super::control::Patience;
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::foreground::{CONTROL_WAIT, wanted_directory};
+use super::foreground::wanted_directory;
 use super::internal::InternalRun;
 use super::request::{Directory, Request, Verb};
 use super::site::Execution;
@@ -177,7 +177,7 @@ impl RemoteTerminal {
             .get(context.session, &self.start_directory());
         self.ensure_login(&session, context)
             .map_err(|error| other(&error))?;
-        self.site.control.wait_until_settled(CONTROL_WAIT);
+        self.site.ready_control();
         let state = session.snapshot();
         let wanted = wanted_directory(workdir, &state.cwd);
         let directory = match workdir {

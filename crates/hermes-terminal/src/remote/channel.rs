@@ -46,6 +46,8 @@ pub(super) enum NotOpened {
     Ended { code: Option<i32>, said: String },
     /// It greeted as a shell that is too old.
     OldShell,
+    /// Something came in between the parts of the greeting.
+    Garbled,
     /// Nobody greeted in time.
     Silent,
     /// Someone raised a flag.
@@ -206,6 +208,9 @@ impl Opening {
             if let Some((hello, range)) = Hello::find(&self.control, nonce) {
                 self.control.drain(..range.end);
                 return Ok(hello);
+            }
+            if Hello::is_over(&self.control, nonce) {
+                return Err(NotOpened::Garbled);
             }
             if ready.exit {
                 return Err(self.ended());

@@ -19,6 +19,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 const ANSWER_LIMIT: Duration = Duration::from_millis(1_500);
 /// How long the program may take to begin.
 const OPEN_LIMIT: Duration = Duration::from_secs(10);
+/// Pause before a channel that did not open is tried again without need.
+const SECOND_ATTEMPT: Duration = Duration::from_secs(10);
 /// How long a client may take to end after the goodbye.
 const GOODBYE_LIMIT: Duration = Duration::from_millis(500);
 /// The same for one that was too slow before.
@@ -59,6 +61,8 @@ struct State {
     /// Loops whose commands end should we be killed.
     owned: BTreeSet<u32>,
     last_id: u64,
+    /// When opening failed last, and for what.
+    failed: Option<(Instant, ShellKind)>,
 }
 
 #[derive(Debug, Default)]
@@ -88,14 +92,21 @@ impl Control {
         state.tell(&format!("free {pid}\n"));
     }
 
-    /// Whether someone has to open the channel; if so, the caller does.
-    pub(super) fn wants_opening(&self) -> bool {
+    /// Whether someone has to open the channel for this kind of shell; if so, the caller does. Where
+    /// that failed a moment ago it is not tried again at once.
+    pub(super) fn wants_opening(&self, kind: ShellKind) -> bool {
         let mut state = self.lock();
-        let is_closed = matches!(state.link, Link::Closed);
-        if is_closed {
+        let wants = match &state.link {
+            Link::Opening => false,
+            Link::Open(connection) => connection.has_ended(),
+            Link::Closed => state
+                .failed
+                .is_none_or(|(at, failed)| failed != kind || at.elapsed() > SECOND_ATTEMPT),
+        };
+        if wants {
             state.link = Link::Opening;
         }
-        is_closed
+        wants
     }
 
     /// Waits while someone opens the channel.
@@ -125,6 +136,7 @@ impl Control {
             Some(connection) => Link::Open(connection),
             None => {
                 tracing::debug!(place = transport.describe(), "no control channel");
+                state.failed = Some((Instant::now(), kind));
                 Link::Closed
             }
         };
@@ -180,6 +192,7 @@ impl Control {
         let mut state = self.lock();
         let link = std::mem::take(&mut state.link);
         state.owned.clear();
+        state.failed = None;
         drop(state);
         self.changed.notify_all();
         if let Link::Open(connection) = link {
@@ -308,6 +321,13 @@ impl Connection {
             heard: Vec::new(),
         };
         connection.line("ready", limit).map(|_| connection)
+    }
+
+    fn has_ended(&self) -> bool {
+        let exit = self.client.exit_descriptor();
+        let mut watched = [PollFd::from_borrowed_fd(exit, PollFlags::IN)];
+        // Whether it could not be asked or has not ended: it is used, and then seen.
+        poll(&mut watched, Some(&timespec(Duration::ZERO))).is_ok_and(|count| count > 0)
     }
 
     fn answer(&mut self, head: &str, limit: Duration) -> Option<Vec<u32>> {

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hermes_proc::Ended;
 
@@ -20,9 +19,6 @@ use crate::local::report::Report;
 use crate::local::{Foreground, ForegroundResult, ToolContext};
 use crate::output::{Collected, Collector, CollectorOptions};
 use crate::session::{Session, ShellState};
-
-/// How long the first command may wait for the means to kill it.
-pub(super) const CONTROL_WAIT: Duration = Duration::from_secs(2);
 
 impl RemoteTerminal {
     /// Runs a command to its end.
@@ -41,7 +37,7 @@ impl RemoteTerminal {
         if let Err(error) = self.ensure_login(&session, context) {
             return not_run(&error);
         }
-        self.site.control.wait_until_settled(CONTROL_WAIT);
+        self.site.ready_control();
         let mut collector = Collector::new(CollectorOptions {
             most: terminal.settings.shown_output,
             full_output: Some(

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use memchr::memmem;
+
 use super::record::fields_of;
 use crate::local::ShellKind;
 use crate::local::report::parse_exports;
@@ -68,6 +70,11 @@ impl Hello {
         Some((hello, range))
     }
 
+    /// Whether a greeting has come to its end, be it one that makes sense or not.
+    pub(super) fn is_over(bytes: &[u8], nonce: &str) -> bool {
+        memmem::find_iter(bytes, format!("\0{nonce}\0").as_bytes()).count() > 1
+    }
+
     /// Whether the shell can do what is asked of it.
     pub(super) fn is_new_enough(&self) -> bool {
         if self.kind == ShellKind::Posix {
@@ -107,6 +114,17 @@ mod tests {
             assert_eq!(Hello::find(&bytes[..end], "nNONCE"), None, "{end}");
         }
         assert_eq!(Hello::find(&bytes, "nOTHER"), None);
+    }
+
+    #[test]
+    fn a_greeting_that_was_interrupted_is_known_by_its_end() {
+        let whole = greeting("5.2");
+        assert!(Hello::is_over(&whole, "nNONCE"));
+        assert!(!Hello::is_over(&whole[..whole.len() - 6], "nNONCE"));
+        let text = String::from_utf8(whole).unwrap();
+        let garbled = text.replace("session", "ses\0noise\0sion");
+        assert_eq!(Hello::find(garbled.as_bytes(), "nNONCE"), None);
+        assert!(Hello::is_over(garbled.as_bytes(), "nNONCE"));
     }
 
     #[test]

@@ -29,6 +29,8 @@ const PAUSES: [Duration; 3] = [
 /// Requests longer than this use a channel of their own.
 const LARGE: usize = 96 * 1024;
 
+/// How long a command may wait for the means to kill it.
+const CONTROL_WAIT: Duration = Duration::from_secs(2);
 /// With this code bash ends when it could not fork.
 const NO_PROCESS: i32 = 254;
 
@@ -192,7 +194,7 @@ impl Site {
     /// Opens the control channel without keeping anyone waiting. It has to be there before the first
     /// command: once that has used up all processes there may be, nothing can be opened any more.
     fn open_control_beside(self: &Arc<Self>, kind: ShellKind) {
-        if !self.control.wants_opening() {
+        if !self.control.wants_opening(kind) {
             return;
         }
         let site = Arc::clone(self);
@@ -206,6 +208,15 @@ impl Site {
             tracing::warn!(%error, "no thread for the control channel");
             // The next kill opens it.
             self.control.close();
+        }
+    }
+
+    /// Waits until there is a control channel, or none can be had.
+    pub(super) fn ready_control(self: &Arc<Self>) {
+        // The first attempt may have been for a shell that is not there.
+        for _ in 0..2 {
+            self.open_control_beside(self.shell_kind());
+            self.control.wait_until_settled(CONTROL_WAIT);
         }
     }
 
@@ -272,6 +283,7 @@ impl Site {
                     return Ok(channel);
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
+                Err(NotOpened::Garbled) => Trouble::Passing(self.garbled()),
                 Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
                 Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
                     self.fall_back("Its bash is too old");
@@ -307,6 +319,14 @@ impl Site {
                 }
                 Trouble::Final(error) => return Err(error.into()),
             }
+        }
+    }
+
+    fn garbled(&self) -> TransportError {
+        TransportError {
+            message: format!("what {} said made no sense", self.transport.describe()),
+            hint: Some("look for something that prints to its error stream".to_owned()),
+            is_missing_part: true,
         }
     }
 

@@ -172,6 +172,7 @@ fn a_log_is_read_from_either_end() {
 
 #[test]
 fn the_end_is_told_once_unless_it_was_shown() {
+    // check 25
     let world = World::new();
     let notify =
         |command: &str| world.start_with(json!({"command": command, "notify_on_complete": true}));
@@ -215,6 +216,7 @@ fn the_end_is_told_once_unless_it_was_shown() {
 
 #[test]
 fn sessions_that_cannot_hear_are_told_so() {
+    // check 25
     let mut world = World::new();
     world.notices = NoticeSupport::Unsupported("one answer only".into());
     let result =
@@ -231,6 +233,7 @@ fn sessions_that_cannot_hear_are_told_so() {
 
 #[test]
 fn the_first_line_is_watched_and_so_is_one_in_two_pieces() {
+    // check 24
     let world = World::new();
     let id = world.start_with(json!({"command": "echo READY one; sleep 0.2; echo other; sleep 30", "watch_patterns": ["READY"]}));
     eventually("the match", || {
@@ -356,6 +359,7 @@ fn waiting_is_bounded_and_can_be_interrupted() {
 
 #[test]
 fn a_session_sees_its_own_processes_and_those_of_its_sub_agents() {
+    // check 28
     let world = World::new();
     world.run("true");
     let key = SessionKey::new;

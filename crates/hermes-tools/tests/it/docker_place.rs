@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use hermes_testkit::EngineImage;
 use hermes_tools::{CodeSettings, FixedSession, Job, Place, Ran, WriteRules};
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
@@ -15,8 +16,6 @@ use crate::elsewhere_scripts::scripts_registry;
 use crate::execute_code::run;
 use crate::places::{program, run_child};
 use crate::stage::Stage;
-
-const IMAGE: &str = "hermes-test-debian";
 
 /// A container that goes with the value, and by itself after a while.
 struct Container {
@@ -35,12 +34,12 @@ impl Container {
         for mount in mounts {
             command.args(["--volume", mount]);
         }
-        let output = command.args([IMAGE, "sleep", "900"]).output().unwrap();
+        let output = command
+            .args([EngineImage::Debian.name(), "sleep", "900"])
+            .output()
+            .unwrap();
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            output.status.success(),
-            "no container of the image {IMAGE}: {message}"
-        );
+        assert!(output.status.success(), "no container: {message}");
         Arc::new(Self {
             name,
             jobs: AtomicUsize::new(0),

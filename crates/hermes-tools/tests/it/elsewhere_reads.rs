@@ -65,6 +65,16 @@ fn files(stage: &Stage) {
     stage.file("secret", format!("token {SECRET}\n"));
     let lines: Vec<String> = (1..=3000).map(|n| format!("line {n}\n")).collect();
     stage.file("many", lines.concat());
+    // As large as files that do not come whole.
+    stage.file("long", lines.concat().repeat(10));
+    stage.file(
+        "long-data",
+        [vec![b'x'; 200_000], vec![0; 200_000]].concat(),
+    );
+    stage.file("long-data-first", vec![0; 200_000]);
+    stage.file("long-late", [b"text\n".repeat(40_000), vec![0, 1]].concat());
+    stage.file("long-wide", format!("{}\nend", "é".repeat(100_000)));
+    stage.file("long.png", vec![b'x'; 200_000]);
     stage.file("new\nline", "named over two lines\n");
     stage.file("it's $(touch x) \"q\" `y` \\", "quoted\n");
     stage.file("-n", "dashed\n");
@@ -158,6 +168,20 @@ fn pages_are_the_same() {
     ] {
         calls.push(json!({"path": "many", "offset": offset, "limit": limit}));
     }
+    for (offset, limit) in [
+        (1, 3),
+        (29_999, 10),
+        (30_000, 1),
+        (30_001, 5),
+        (i64::MAX, 1),
+    ] {
+        calls.push(json!({"path": "long", "offset": offset, "limit": limit}));
+    }
+    for name in ["long-data", "long-data-first", "long-wide", "long.png"] {
+        calls.push(json!({"path": name}));
+    }
+    calls.push(json!({"path": "long-late", "offset": 40_000}));
+    calls.push(json!({"path": "long-wide", "offset": 2}));
     calls.push(json!({"path": "open", "offset": 2}));
     calls.push(json!({"path": "open", "offset": i64::MAX, "limit": 2000}));
     calls.push(json!({"path": "wide", "offset": 2}));

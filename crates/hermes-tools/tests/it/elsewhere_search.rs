@@ -115,7 +115,9 @@ fn lines_are_the_same() {
     ] {
         calls.push(json!({"pattern": "bar|foo", "path": path}));
     }
-    calls.push(json!({"pattern": "bar", "path": ".git"}));
+    for path in [".git", ".hidden", "-r", "new\nline"] {
+        calls.push(json!({"pattern": "bar", "path": path}));
+    }
     calls.push(json!({"pattern": "bar", "path": "sub/.cache"}));
     same_everywhere("search_files", tree, &calls);
 }
@@ -164,10 +166,13 @@ fn names_are_the_same() {
         "{a,b}.*",
         "[",
     ];
-    let calls: Vec<Value> = patterns
+    let mut calls: Vec<Value> = patterns
         .iter()
         .map(|pattern| json!({"pattern": pattern, "target": "files"}))
         .collect();
+    for path in ["a.rs", ".hidden", "sub", "nowhere"] {
+        calls.push(json!({"pattern": "*", "target": "files", "path": path}));
+    }
     same_everywhere("search_files", prepare, &calls);
 }
 

@@ -11,6 +11,7 @@ mod elsewhere_edits;
 mod elsewhere_reads;
 mod elsewhere_scripts;
 mod elsewhere_search;
+mod elsewhere_stops;
 mod execute_code;
 mod interpreter;
 mod patch;

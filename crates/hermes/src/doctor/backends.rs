@@ -31,7 +31,7 @@ pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
         Err(error) => {
             let (message, hints) = error.words();
             let row = Row::problem(SECTION, "backend", message);
-            rows.push(hints.iter().fold(row, |row, hint| row.hint(hint)));
+            rows.push(hints.iter().fold(row, Row::hint));
         }
     }
 }
@@ -57,7 +57,7 @@ fn containers(context: &Context, rows: &mut Vec<Row>) {
         Err(error) => {
             let (message, hints) = error.words();
             let row = Row::problem(SECTION, "docker", message);
-            rows.push(hints.iter().fold(row, |row, hint| row.hint(hint)));
+            rows.push(hints.iter().fold(row, Row::hint));
             return;
         }
     };

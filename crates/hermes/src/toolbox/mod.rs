@@ -256,7 +256,12 @@ fn no_descriptor(error: &std::io::Error) -> CommandError {
 
 fn working_directory(context: &Context) -> Result<PathBuf> {
     let start = context.system.start_dir.clone();
-    start.ok_or_else(|| {
+    // Gone, but its name is known: then what is left of the way there is used, and told.
+    let named = || {
+        let named = context.env.lookup("PWD").map(PathBuf::from);
+        named.filter(|path| path.is_absolute())
+    };
+    start.or_else(named).ok_or_else(|| {
         CommandError::user("the current directory does not exist any more")
             .hint("change to one that does")
     })

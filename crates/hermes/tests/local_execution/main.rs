@@ -12,6 +12,7 @@
 
 mod asking;
 mod background;
+mod bad_input;
 mod canaries;
 mod ending;
 mod environment;

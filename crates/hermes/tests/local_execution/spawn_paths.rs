@@ -123,7 +123,7 @@ impl Activated {
         ];
         place.hermes(&install).run().exits(3);
         place.hermes(&["config", "edit"]).run().succeeds();
-        place.hermes(&["doctor"]).run();
+        place.hermes(&["sandbox", "list"]).run().exits(3);
         let mut hermes = place
             .hermes(&["exec", "--", "sudo true"])
             .start_at_terminal();

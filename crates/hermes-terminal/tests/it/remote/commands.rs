@@ -432,9 +432,9 @@ fn a_place_without_setsid() {
     assert_eq!(place.world.output("pwd"), "/tmp");
     let result = place
         .world
-        .call(json!({"command": "sleep 4711 & sleep 4712", "timeout": 1}));
+        .call(json!({"command": "sleep 5711 & sleep 5712", "timeout": 1}));
     assert_eq!(result["exit_code"], 124);
-    assert!(!place.is_running("sleep 471"));
+    assert!(!place.is_running("sleep 571"));
     assert_eq!(place.world.output("echo again"), "again");
 }
 

@@ -1,5 +1,6 @@
 //! Places to run commands in.
 
+use hermes_testkit::EngineImage;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -166,7 +167,7 @@ fn refused(message: &str) -> TransportError {
     }
 }
 
-/// A container that is removed with this value.
+/// A container.
 pub(crate) struct Container {
     pub(crate) name: String,
     options: Vec<String>,
@@ -210,12 +211,12 @@ impl Container {
         let output = Command::new("docker")
             .args(["run", "-d", "--init", "--name", &self.name])
             .args(&self.options)
-            .args(["hermes-test-debian", "sleep", "infinity"])
+            .args([EngineImage::Debian.name(), "sleep", "infinity"])
             .output()
             .unwrap();
         assert!(
             output.status.success(),
-            "no container of the image hermes-test-debian: {}",
+            "no container: {}",
             String::from_utf8_lossy(&output.stderr)
         );
     }
@@ -233,8 +234,17 @@ impl Container {
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-impl Drop for Container {
+/// By hand: a thread that asks for news may hold the place a moment longer than the test lasts.
+impl Drop for Elsewhere {
     fn drop(&mut self) {
+        if let Kind::Docker(container) = &self.place.kind {
+            container.remove();
+        }
+    }
+}
+
+impl Container {
+    fn remove(&self) {
         drop(
             Command::new("docker")
                 .args(["rm", "-f", &self.name])

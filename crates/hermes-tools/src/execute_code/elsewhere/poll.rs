@@ -3,7 +3,7 @@
 //! Each fetch waits there for a while, so that an idle script costs a question every few seconds.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hermes_proc::Wake;
@@ -30,26 +30,50 @@ pub(super) struct Fetcher {
     pub(super) calls: Calls,
     /// Ends the fetching.
     pub(super) enough: Arc<Wake>,
-    /// Raised when the script has to end because it can no longer be served.
-    pub(super) trouble: Arc<Wake>,
+    pub(super) trouble: Arc<Trouble>,
+}
+
+/// Why a script has to end because it can no longer be served: a request or an answer was lost, and
+/// whoever waits for it would wait for ever.
+pub(super) struct Trouble {
+    /// Ends the script.
+    pub(super) stop: Wake,
+    reason: Mutex<Option<String>>,
+}
+
+impl Trouble {
+    pub(super) fn new(stop: Wake) -> Self {
+        Self {
+            stop,
+            reason: Mutex::default(),
+        }
+    }
+
+    /// The first of what went wrong.
+    pub(super) fn reason(&self) -> Option<String> {
+        let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        reason.clone()
+    }
+
+    fn note(&self, message: &str) {
+        let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        reason.get_or_insert_with(|| message.to_owned());
+        drop(reason);
+        self.stop.raise();
+    }
 }
 
 impl Fetcher {
-    /// Serves until the script has ended, or until it cannot be served any longer; then the reason.
-    pub(super) fn serve(&self) -> Option<String> {
+    /// Serves until the script has ended, or until it cannot be served any longer.
+    pub(super) fn serve(&self) {
         while !self.enough.is_raised() {
             match self.fetch() {
                 Ok(Fetched::Requests) => {}
-                Ok(Fetched::End) => return None,
-                Err(_) if self.enough.is_raised() => return None,
-                Err(message) => {
-                    // A request may have been lost with the answer, and its caller waits for ever.
-                    self.trouble.raise();
-                    return Some(message);
-                }
+                Ok(Fetched::End) => return,
+                Err(_) if self.enough.is_raised() => return,
+                Err(message) => return self.trouble.note(&message),
             }
         }
-        None
     }
 
     fn fetch(&self) -> Result<Fetched, String> {
@@ -117,7 +141,7 @@ struct Delivery {
     place: Arc<dyn Place>,
     stage: String,
     number: String,
-    trouble: Arc<Wake>,
+    trouble: Arc<Trouble>,
     enough: Arc<Wake>,
 }
 
@@ -143,8 +167,7 @@ impl Delivery {
         });
         answered.map_err(|message| {
             if !self.enough.is_raised() {
-                tracing::warn!("a script did not get an answer: {message}");
-                self.trouble.raise();
+                self.trouble.note(&message);
             }
             io::Error::other(message)
         })

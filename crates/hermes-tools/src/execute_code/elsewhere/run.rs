@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use hermes_proc::{Wake, wait_for_any};
 
-use super::poll::Fetcher;
+use super::poll::{Fetcher, Trouble};
 use super::stage::{Stage, Staging};
 use crate::context::CallContext;
 use crate::execute_code::calls::Calls;
@@ -62,15 +62,14 @@ pub(in crate::execute_code) fn run_elsewhere(
     let directory = job.directory_for(&stage, cwd, warnings);
     let flags = Flags::new()?;
     let started = Instant::now();
-    let (ran, trouble) = job.run(&stage, &directory, &flags);
+    let ran = job.run(&stage, &directory, &flags);
     let report = stage.finish();
-    let ending = match (ran, trouble) {
-        (Ok(ran), _) if ran.exit_code == NO_INTERPRETER => return Err(job.no_interpreter(&ran)),
-        (Ok(_), _) => None,
-        (Err(_), _) if job.context.interrupt.is_raised() => Some(Ending::Interrupted),
-        (Err(_), _) if started.elapsed() >= job.settings.timeout => Some(Ending::TimedOut),
-        (Err(_), Some(trouble)) => return Err(trouble),
-        (Err(message), None) => return Err(message),
+    let ending = match ran {
+        Ok(ran) if ran.exit_code == NO_INTERPRETER => return Err(job.no_interpreter(&ran)),
+        Ok(_) => None,
+        Err(_) if job.context.interrupt.is_raised() => Some(Ending::Interrupted),
+        Err(_) if started.elapsed() >= job.settings.timeout => Some(Ending::TimedOut),
+        Err(message) => return Err(flags.trouble.reason().unwrap_or(message)),
     };
     match (ending, report) {
         (None, Ok(Some(report))) => Ok(Finished {
@@ -102,7 +101,7 @@ pub(in crate::execute_code) fn run_elsewhere(
 /// How the threads of one script tell each other what happened.
 struct Flags {
     /// The script must end.
-    stop: Arc<Wake>,
+    trouble: Arc<Trouble>,
     /// The script has ended.
     ended: Wake,
     /// Nobody needs to be served any more.
@@ -115,7 +114,7 @@ impl Flags {
     fn new() -> Result<Self, String> {
         let wake = || Wake::new().map_err(|error| format!("no descriptor is left: {error}"));
         Ok(Self {
-            stop: Arc::new(wake()?),
+            trouble: Arc::new(Trouble::new(wake()?)),
             ended: wake()?,
             enough: Arc::new(wake()?),
             served: wake()?,
@@ -124,26 +123,20 @@ impl Flags {
 }
 
 impl ScriptElsewhere<'_> {
-    /// How the script ended, and why it could not be served if so.
-    fn run(
-        &self,
-        stage: &Stage,
-        directory: &Path,
-        flags: &Flags,
-    ) -> (Result<Ran, String>, Option<String>) {
+    /// Runs the script and serves its calls.
+    fn run(&self, stage: &Stage, directory: &Path, flags: &Flags) -> Result<Ran, String> {
         let fetcher = Fetcher {
             place: Arc::clone(&self.place),
             stage: stage.path().to_owned(),
             calls: self.calls.clone(),
             enough: Arc::clone(&flags.enough),
-            trouble: Arc::clone(&flags.stop),
+            trouble: Arc::clone(&flags.trouble),
         };
         let text = self.text(stage, directory);
         std::thread::scope(|scope| {
-            let serving = scope.spawn(|| {
-                let trouble = fetcher.serve();
+            scope.spawn(|| {
+                fetcher.serve();
                 flags.served.raise();
-                trouble
             });
             let running = scope.spawn(|| {
                 let ran = self.place.run(&Job {
@@ -151,7 +144,7 @@ impl ScriptElsewhere<'_> {
                     input: &[],
                     limit: self.settings.timeout,
                     most_output: MOST_NAMES,
-                    interrupt: &flags.stop,
+                    interrupt: &flags.trouble.stop,
                 });
                 flags.ended.raise();
                 ran
@@ -160,7 +153,7 @@ impl ScriptElsewhere<'_> {
             if !flags.ended.is_raised() {
                 // First the calls: a command of the script must not outlive it.
                 self.calls.close();
-                flags.stop.raise();
+                flags.trouble.stop.raise();
             }
             let ran = running.join().unwrap_or_else(|_| Err(BROKEN.to_owned()));
             self.calls.close();
@@ -170,8 +163,7 @@ impl ScriptElsewhere<'_> {
                 flags.served.wait(SEES_ITSELF);
             }
             flags.enough.raise();
-            let trouble = serving.join().unwrap_or_else(|_| Some(BROKEN.to_owned()));
-            (ran, trouble)
+            ran
         })
     }
 

@@ -49,14 +49,10 @@ impl<'a> Records<'a> {
     /// The path whose last piece is `end`.
     fn path(&mut self, end: &'a [u8]) -> Option<PathBuf> {
         let mut bytes = end.to_vec();
-        if !end.starts_with(self.root) {
-            let start = self
-                .pieces
-                .iter()
-                .rposition(|piece| piece.starts_with(self.root))?;
-            let mut pieces = self.pieces.get(start..).unwrap_or_default().to_vec();
-            pieces.push(end);
-            bytes = pieces.join(&b'\n');
+        let mut pieces = self.pieces.iter().rev();
+        while !bytes.starts_with(self.root) {
+            // A name, or the root, with a line end in it came in pieces.
+            bytes = [pieces.next()?, &b"\n"[..], &bytes].concat();
         }
         // Without the `.` find was started with.
         Some(Path::new(OsStr::from_bytes(&bytes)).components().collect())
@@ -180,6 +176,15 @@ mod tests {
                 record("/r/b\nc", 1, "q", true),
             ]
         );
+    }
+
+    #[test]
+    fn a_root_may_have_line_ends_itself() {
+        let bytes = b"/a\nb\x001:x\n/a\nb\n--\n/a\nb/c\nd\x002:y\n";
+        let paths: Vec<_> = Records::new(bytes, Path::new("/a\nb"))
+            .map(|record| record.path.display().to_string())
+            .collect();
+        assert_eq!(paths, ["/a\nb", "/a\nb/c\nd"]);
     }
 
     proptest! {

@@ -13,6 +13,8 @@ use crate::files::page::{
 use crate::place::{Answer, Question};
 
 const READ: &str = include_str!("scripts/read.sh");
+/// Files up to this size come whole, and what is shown of them is found here.
+const SENT_WHOLE: usize = 128 * 1024;
 const LOAD: &str = include_str!("scripts/load.sh");
 
 impl PlaceFiles {
@@ -32,13 +34,14 @@ impl PlaceFiles {
             MAX_LINE_BYTES as u64,
             most as u64,
             MAX_COUNTED_BYTES,
+            SENT_WHOLE as u64,
         ]
         .map(|number| number.to_string());
         let mut arguments = vec![path.as_os_str().as_bytes()];
         arguments.extend(numbers.iter().map(String::as_bytes));
         let mut answer = self.ask(Question {
             arguments: &arguments,
-            most_output: most,
+            most_output: most.max(SENT_WHOLE),
             ..Question::new(READ, &context.interrupt)
         })?;
         match answer.text()?.as_str() {
@@ -64,24 +67,10 @@ impl PlaceFiles {
             return Err(message);
         }
         let (stamp, size) = stamp_of(answer)?;
-        let head = bytes_of_hex(&answer.text()?);
-        let content = if let Some(data) = Data::recognised(path, &head) {
-            Content::Data(data)
+        let content = if answer.text()? == "whole" {
+            content_of(path, answer.rest(), wanted)?
         } else {
-            let ends = answer.number()?;
-            let last = bytes_of_hex(&answer.text()?);
-            let has_open_line = !last.is_empty() && last != b"\n";
-            let mut page = answer.rest();
-            let mut lines = Lines::read(&mut page, wanted.offset, wanted, path)?;
-            lines.uncounted = size > MAX_COUNTED_BYTES;
-            let counted = ends + u64::from(has_open_line && !lines.uncounted);
-            // A page behind what was counted is there all the same; an empty one counts nothing.
-            lines.total = if answer.rest().is_empty() {
-                counted
-            } else {
-                lines.total.max(counted)
-            };
-            Content::Text(lines)
+            content_of_page(path, answer, size, wanted)?
         };
         Ok(PageRead::File(FilePage {
             real,
@@ -132,6 +121,44 @@ impl PlaceFiles {
             stamp,
         }))
     }
+}
+
+/// The content of a file that came whole.
+fn content_of(path: &Path, bytes: &[u8], wanted: PageWanted) -> Result<Content, String> {
+    let sniffed = usize::try_from(SNIFFED_BYTES).unwrap_or(usize::MAX);
+    let head = bytes.get(..sniffed).unwrap_or(bytes);
+    if let Some(data) = Data::recognised(path, head) {
+        return Ok(Content::Data(data));
+    }
+    let mut bytes = bytes;
+    Lines::read(&mut bytes, 1, wanted, path).map(Content::Text)
+}
+
+/// The content of a larger file, of which only the page came, and what the place counted.
+fn content_of_page(
+    path: &Path,
+    answer: &mut Answer,
+    size: u64,
+    wanted: PageWanted,
+) -> Result<Content, String> {
+    let head = bytes_of_hex(&answer.text()?);
+    if let Some(data) = Data::recognised(path, &head) {
+        return Ok(Content::Data(data));
+    }
+    let ends = answer.number()?;
+    let last = bytes_of_hex(&answer.text()?);
+    let has_open_line = !last.is_empty() && last != b"\n";
+    let mut page = answer.rest();
+    let mut lines = Lines::read(&mut page, wanted.offset, wanted, path)?;
+    lines.uncounted = size > MAX_COUNTED_BYTES;
+    let counted = ends + u64::from(has_open_line && !lines.uncounted);
+    // A page behind what was counted is there all the same; an empty one counts nothing.
+    lines.total = if answer.rest().is_empty() {
+        counted
+    } else {
+        lines.total.max(counted)
+    };
+    Ok(Content::Text(lines))
 }
 
 /// The next field as the state of a file, and its size.

@@ -14,6 +14,7 @@ use crate::error::Result;
 const SHORT_ID: usize = 12;
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one flag each")]
 pub(super) struct Args {
     /// Seconds without use after which a container goes; by default twice the idle time
     #[arg(long, value_name = "SECONDS")]

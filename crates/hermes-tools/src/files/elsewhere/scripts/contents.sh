@@ -16,13 +16,13 @@ fi
 
 field grep "$real"
 if printf 'x\n' | grep --null -HIq x; then
-  files "$5" | in_order | xargs -0 -r grep --null -HnIE -m "$9" -C "$4" -e "$3" -- |
+  files "$5" | in_order | xargs -0 grep --null -HnIE -m "$9" -C "$4" -e "$3" -- |
     narrow "$7" | head -c "$8"
   exit 0
 fi
 
 # A grep that cannot end names with a NUL: names are printed here, and only where something matches.
-files "$5" | in_order | xargs -0 -r -n 50 sh -c '
+files "$5" | in_order | xargs -0 -n 50 sh -c '
   expression=$1 around=$2 each=$3 width=$4
   shift 4
   grep -Eq -e "$expression" -- "$@" || exit 0

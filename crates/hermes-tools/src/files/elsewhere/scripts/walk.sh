@@ -1,17 +1,18 @@
-# Sets $from to where find starts: below a directory, so that its own name is never the hidden one.
+# Sets $real to where a search begins.
 beginning() {
   resolve "$1"
   [ -e "$real" ] || refuse missing
-  from=$real
-  [ ! -d "$real" ] || from=$real/.
 }
 
-# Prints the files at $from whose name fits $1 (empty: all), each ended by a NUL; nothing hidden.
+# Prints the files below $real whose name fits $1 (empty: all), each ended by a NUL; nothing hidden.
 files() {
-  if [ -n "$1" ]; then
-    find "$from" ! -name . -name '.*' -prune -o -type f -name "$1" -print0
+  if [ ! -d "$real" ]; then
+    # Asked for by its name, it may be hidden.
+    [ ! -f "$real" ] || printf '%s\0' "$real"
+  elif [ -n "$1" ]; then
+    find "$real/." ! -name . -name '.*' -prune -o -type f -name "$1" -print0
   else
-    find "$from" ! -name . -name '.*' -prune -o -type f -print0
+    find "$real/." ! -name . -name '.*' -prune -o -type f -print0
   fi
 }
 
@@ -35,7 +36,7 @@ narrow() {
 
 # Prints the paths that come, each as its time, a blank and itself, ended by a NUL.
 with_time() {
-  xargs -0 -r sh -c '
+  xargs -0 sh -c '
     case "$*" in
       *"
 "*)

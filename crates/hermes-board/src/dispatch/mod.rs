@@ -1,0 +1,16 @@
+//! Carrying plans out: conditional writes that may lose a race, workers that are started and ended.
+//!
+//! [`Tick`] is one look at one board. Each of its steps does one thing to the world, so that what
+//! happens when a dispatcher dies between any two of them can be tried, and is (see `simulate`).
+//! What a dispatcher can do besides writing to the board stands behind the trait [`Workshop`].
+
+mod apply;
+mod take_back;
+mod tick;
+mod whereabouts;
+mod workshop;
+
+pub use take_back::{TakenBack, take_back};
+pub use tick::{Step, Tick};
+pub use whereabouts::{Kin, Processes, worker_fact};
+pub use workshop::{NewWorker, Order, Workshop};

@@ -1,0 +1,281 @@
+//! The guard against hasty repetition: reasons to leave a ready card alone for a while. Every one of
+//! them passes by itself, so that no card rests for ever.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Serialize;
+
+use crate::model::Outcome;
+use crate::plan::Limits;
+use crate::plan::age::since;
+use crate::store::GuardFacts;
+
+/// How long a success speaks against doing it again.
+const SUCCESS_SECONDS: i64 = 3600;
+/// How long a pull request speaks against making another one.
+const PULL_REQUEST_SECONDS: i64 = 24 * 3600;
+/// Rest after the first failure that only a person or time can mend; doubles with each failure.
+const BLOCKER_SECONDS: i64 = 300;
+/// Longest such rest.
+const BLOCKER_SECONDS_MOST: i64 = 3600;
+
+/// Why a ready card rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuardReason {
+    /// Its last worker met a provider's quota wall.
+    RateLimitCooldown,
+    /// Its last failure was about quota or permission.
+    BlockerAuth,
+    /// It was completed a short while ago and nobody asked for it again.
+    RecentSuccess,
+    /// Somebody named a pull request on it.
+    ActivePr,
+    /// A worker of an earlier attempt is still there.
+    PreviousWorkerAlive,
+}
+
+impl GuardReason {
+    /// The word for it in events and reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimitCooldown => "rate_limit_cooldown",
+            Self::BlockerAuth => "blocker_auth",
+            Self::RecentSuccess => "recent_success",
+            Self::ActivePr => "active_pr",
+            Self::PreviousWorkerAlive => "previous_worker_alive",
+        }
+    }
+}
+
+impl Serialize for GuardReason {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+/// A reason, and when it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// The reason.
+    pub reason: GuardReason,
+    /// First moment at which it no longer holds.
+    pub until: i64,
+}
+
+/// What speaks against working on a card now; the first reason that holds.
+pub(super) fn held(
+    facts: &GuardFacts,
+    consecutive_failures: i64,
+    limits: &Limits,
+    now: i64,
+) -> Option<Held> {
+    let lasting = |reason, from: Option<i64>, seconds: i64| {
+        let from = from?;
+        (since(now, from)? < seconds).then(|| Held {
+            reason,
+            until: from.saturating_add(seconds),
+        })
+    };
+    if let Some(last) = facts.last_run
+        && last.outcome == Some(Outcome::RateLimited)
+    {
+        // Nothing else is asked: what the wall said also reads like a lack of permission.
+        return lasting(
+            GuardReason::RateLimitCooldown,
+            Some(last.ended_at),
+            limits.rate_limit_cooldown_seconds,
+        );
+    }
+    let ended_at = facts.last_run.map(|last| last.ended_at);
+    let blocked_by_others = facts
+        .last_failure_error
+        .as_deref()
+        .is_some_and(speaks_of_permission);
+    if blocked_by_others
+        && let Some(held) = lasting(
+            GuardReason::BlockerAuth,
+            ended_at,
+            blocker_seconds(consecutive_failures),
+        )
+    {
+        return Some(held);
+    }
+    let asked_again = facts.requeued_at >= facts.completed_at;
+    if !asked_again
+        && let Some(held) = lasting(
+            GuardReason::RecentSuccess,
+            facts.completed_at,
+            SUCCESS_SECONDS,
+        )
+    {
+        return Some(held);
+    }
+    lasting(
+        GuardReason::ActivePr,
+        facts.pull_request_at,
+        PULL_REQUEST_SECONDS,
+    )
+}
+
+fn blocker_seconds(consecutive_failures: i64) -> i64 {
+    let doublings = u32::try_from(consecutive_failures.clamp(1, 16) - 1).unwrap_or(0);
+    (BLOCKER_SECONDS << doublings).min(BLOCKER_SECONDS_MOST)
+}
+
+/// Whether a failure is about quota, money or permission, which trying again at once cannot mend.
+fn speaks_of_permission(error: &str) -> bool {
+    static OURS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)\b(pid|elapsed|limit|code|signal) \d+\b").ok());
+    static THEIRS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?xi) \b ( quota | rate [\s_-]? limit | 429 | 403 | auth\w* | unauthorized | forbidden
+            | billing | subscription | access [\s_] denied | permission [\s_] denied
+            | invalid [\s_] api [\s_] key ) \b",
+        )
+        .ok()
+    });
+    // A worker may well have the number 403, or run for 429 seconds, without meaning anything by it.
+    let text = match OURS.as_ref() {
+        Some(ours) => ours.replace_all(error, ""),
+        None => error.into(),
+    };
+    THEIRS.as_ref().is_some_and(|theirs| theirs.is_match(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::EndedRun;
+    use pretty_assertions::assert_eq;
+
+    const NOW: i64 = 1_000_000;
+
+    fn ended(outcome: Outcome, seconds_ago: i64) -> EndedRun {
+        EndedRun {
+            outcome: Some(outcome),
+            ended_at: NOW - seconds_ago,
+        }
+    }
+
+    fn reason(facts: &GuardFacts, failures: i64) -> Option<&'static str> {
+        held(facts, failures, &Limits::default(), NOW).map(|held| held.reason.as_str())
+    }
+
+    #[test]
+    fn a_quota_wall_is_waited_out_and_then_forgotten() {
+        let mut facts = GuardFacts {
+            last_failure_error: Some("quota exceeded".to_owned()),
+            last_run: Some(ended(Outcome::RateLimited, 299)),
+            ..GuardFacts::default()
+        };
+        assert_eq!(
+            held(&facts, 0, &Limits::default(), NOW),
+            Some(Held {
+                reason: GuardReason::RateLimitCooldown,
+                until: NOW + 1
+            })
+        );
+        facts.last_run = Some(ended(Outcome::RateLimited, 300));
+        assert_eq!(reason(&facts, 0), None);
+        facts.last_run = Some(ended(Outcome::RateLimited, 0));
+        let at_once = Limits {
+            rate_limit_cooldown_seconds: 0,
+            ..Limits::default()
+        };
+        assert_eq!(held(&facts, 0, &at_once, NOW), None);
+    }
+
+    #[test]
+    fn a_lack_of_permission_defers_longer_each_time_but_never_for_ever() {
+        let deferred = |failures, seconds_ago| {
+            let facts = GuardFacts {
+                last_failure_error: Some("spawn: Permission denied (os error 13)".to_owned()),
+                last_run: Some(ended(Outcome::SpawnFailed, seconds_ago)),
+                ..GuardFacts::default()
+            };
+            reason(&facts, failures) == Some("blocker_auth")
+        };
+        for (failures, rest) in [
+            (0, 300),
+            (1, 300),
+            (2, 600),
+            (3, 1200),
+            (5, 3600),
+            (99, 3600),
+        ] {
+            assert!(deferred(failures, rest - 1), "{failures}");
+            assert!(!deferred(failures, rest), "{failures}");
+        }
+    }
+
+    #[test]
+    fn a_success_is_left_alone_unless_asked_for_again() {
+        let mut facts = GuardFacts {
+            last_run: Some(ended(Outcome::Completed, 100)),
+            completed_at: Some(NOW - 100),
+            ..GuardFacts::default()
+        };
+        assert_eq!(reason(&facts, 0), Some("recent_success"));
+        facts.requeued_at = Some(NOW - 101);
+        assert_eq!(reason(&facts, 0), Some("recent_success"));
+        facts.requeued_at = Some(NOW - 100);
+        assert_eq!(reason(&facts, 0), None);
+        facts.requeued_at = None;
+        facts.completed_at = Some(NOW - 3600);
+        assert_eq!(reason(&facts, 0), None);
+    }
+
+    #[test]
+    fn a_pull_request_counts_for_a_day() {
+        let named = |seconds_ago| {
+            let facts = GuardFacts {
+                pull_request_at: Some(NOW - seconds_ago),
+                ..GuardFacts::default()
+            };
+            reason(&facts, 0)
+        };
+        assert_eq!(named(86_399), Some("active_pr"));
+        assert_eq!(named(86_400), None);
+        assert_eq!(reason(&GuardFacts::default(), 0), None);
+    }
+
+    #[test]
+    fn moments_from_a_clock_that_was_set_back_hold_nothing_up() {
+        let facts = GuardFacts {
+            last_failure_error: Some("forbidden".to_owned()),
+            last_run: Some(ended(Outcome::SpawnFailed, -100_000)),
+            completed_at: Some(NOW + 100_000),
+            pull_request_at: Some(NOW + 100_000),
+            ..GuardFacts::default()
+        };
+        assert_eq!(reason(&facts, 1), None);
+    }
+
+    #[test]
+    fn only_words_of_permission_count() {
+        for error in [
+            "HTTP 429",
+            "403: no",
+            "Rate-Limit",
+            "authentication failed",
+            "UNAUTHORIZED",
+            "invalid api key",
+            "access_denied",
+            "billing hard limit",
+            "no subscription",
+        ] {
+            assert!(speaks_of_permission(error), "{error}");
+        }
+        for error in [
+            "pid 403 not alive",
+            "pid 429 exited with code 1",
+            "elapsed 403 s > limit 429 s",
+            "4290",
+            "disk full",
+            "coauthor",
+        ] {
+            assert!(!speaks_of_permission(error), "{error}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What a look at the board came to: the buckets that commands print and programs read.
+//!
+//! Serialises to the object of `dispatch --json`. Names and shapes that the reference has are its
+//! own; the rest is added.
+
+use serde::{Serialize, Serializer};
+
+use crate::model::TaskId;
+use crate::plan::GuardReason;
+
+/// Buckets of one look at a board. In a dry run they say what would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Cards whose claim ran out. Serialises to their number.
+    #[serde(serialize_with = "count")]
+    pub reclaimed: Vec<TaskId>,
+    /// Cards whose worker ended without finishing them.
+    pub crashed: Vec<TaskId>,
+    /// Cards whose worker took too long.
+    pub timed_out: Vec<TaskId>,
+    /// Cards whose worker gave no sign of life.
+    pub stale: Vec<TaskId>,
+    /// Cards that failed too often.
+    pub auto_blocked: Vec<TaskId>,
+    /// Cards that became ready. Serialises to their number.
+    #[serde(serialize_with = "count")]
+    pub promoted: Vec<TaskId>,
+    /// Workers that were started.
+    pub spawned: Vec<Started>,
+    /// Ready cards that nobody was given.
+    pub skipped_unassigned: Vec<TaskId>,
+    /// Ready cards of somebody who is no profile.
+    pub skipped_nonspawnable: Vec<TaskId>,
+    /// Ready cards of a profile that has enough to do.
+    pub skipped_per_profile_capped: Vec<ProfileCapped>,
+    /// Cards that were given to the configured profile.
+    pub auto_assigned_default: Vec<TaskId>,
+    /// Cards whose worker met a quota wall.
+    pub rate_limited: Vec<TaskId>,
+    /// Ready cards that the guard holds back.
+    pub respawn_guarded: Vec<HeldBack>,
+    /// Cards for which no worker could be started.
+    pub spawn_failed: Vec<NotStarted>,
+    /// Another dispatcher is at this board; nothing was looked at.
+    pub skipped_locked: bool,
+    /// Ready cards for which there is no room.
+    pub skipped_capped: Vec<Capped>,
+    /// Ready cards whose moment has not come.
+    pub skipped_scheduled: Vec<TooEarly>,
+    /// Parked cards whose moment has come.
+    pub woken: Vec<TaskId>,
+    /// Ready cards that wait for a parent again.
+    pub sent_back: Vec<TaskId>,
+    /// Cards whose worker was found without being on record.
+    pub adopted: Vec<TaskId>,
+    /// Cards whose worker lives beyond its claim.
+    pub extended: Vec<TaskId>,
+    /// Cards whose worker could not be ended.
+    pub reclaim_deferred: Vec<TaskId>,
+    /// Cards that somebody else changed first.
+    pub lost_race: Vec<TaskId>,
+}
+
+/// A worker that was started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Started {
+    /// The card.
+    pub task_id: TaskId,
+    /// Its profile.
+    pub assignee: String,
+    /// Where it works; empty in a dry run.
+    pub workspace: String,
+}
+
+/// A card that waits for its profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProfileCapped {
+    /// The card.
+    pub task_id: TaskId,
+    /// Its profile.
+    pub assignee: String,
+    /// How many cards the profile works on.
+    pub current: usize,
+}
+
+/// A card that waits for room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Capped {
+    /// The card.
+    pub task_id: TaskId,
+    /// The limit that was reached.
+    pub cap: &'static str,
+    /// Its value.
+    pub limit: usize,
+    /// How many cards are in progress.
+    pub current: usize,
+}
+
+/// A card that the guard holds back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldBack {
+    /// The card.
+    pub task_id: TaskId,
+    /// Why.
+    pub reason: GuardReason,
+    /// When that is over.
+    pub until: i64,
+}
+
+/// A card whose moment has not come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TooEarly {
+    /// The card.
+    pub task_id: TaskId,
+    /// When it comes.
+    pub at: i64,
+}
+
+/// A card for which no worker could be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotStarted {
+    /// The card.
+    pub task_id: TaskId,
+    /// Why.
+    pub error: String,
+}
+
+impl Report {
+    /// The report of a look that another dispatcher prevented.
+    pub fn locked() -> Self {
+        Self {
+            skipped_locked: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether ready work was left for a reason that passes by itself, so that nobody need be told
+    /// that the board is stuck.
+    pub fn is_held_up(&self) -> bool {
+        self.skipped_locked
+            || !self.skipped_capped.is_empty()
+            || !self.skipped_per_profile_capped.is_empty()
+            || !self.respawn_guarded.is_empty()
+            || !self.skipped_scheduled.is_empty()
+    }
+}
+
+#[expect(clippy::ptr_arg, reason = "the signature is serde's")]
+fn count<S: Serializer>(ids: &Vec<TaskId>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(ids.len() as u64)
+}

@@ -1,0 +1,92 @@
+//! The dispatcher against a hostile world, thousands of times a second.
+//!
+//! A board in memory, machines with processes, clocks and dispatchers are driven by a seeded
+//! generator through whatever can happen: workers that exit, crash, hang, lie, leave processes
+//! behind; dispatchers killed between any two writes; machines that restart, change their name or
+//! their clock; people who do something else meanwhile. Planner and [`crate::dispatch::Tick`] are
+//! the real ones. After each step everything that must always hold is looked at, and from time to
+//! time the world is made to behave, to see that no card stays behind. The same seed gives the same
+//! story; a story that ends badly is cut down to what it needs.
+
+mod board;
+mod generate;
+mod invariants;
+mod machine;
+mod op;
+mod people;
+mod random;
+mod rounds;
+mod run;
+mod settle;
+mod shrink;
+mod snapshot;
+mod store;
+mod subject;
+mod workers;
+mod world;
+
+pub use op::{Act, Form, Hold, Op, Which};
+pub use run::{Failure, Outcome, Request, simulate};
+
+use subject::{CardView, Subject};
+
+/// A rule that is left out, to show that it is missed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// A claim succeeds whoever holds the card.
+    ClaimsWithoutLooking,
+    /// A card is taken back though its claim has changed since it was looked at.
+    TakesBackWithoutLooking,
+    /// An attempt that is over can complete the card.
+    CompletesForAnyAttempt,
+    /// What a worker left running does not count.
+    OverlooksSurvivors,
+    /// A process is whoever has the number.
+    TrustsNumbers,
+    /// A dry run writes.
+    DryRunWrites,
+    /// Cards that wait for nothing any more stay where they are.
+    ForgetsToPromote,
+}
+
+/// Something that must never be the case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    rule: Rule,
+    text: String,
+}
+
+/// What must always hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// Status, claim, attempt and worker of a card fit together; none is lost.
+    HangsTogether,
+    /// Nobody works on a card beside somebody else.
+    OneWorker,
+    /// Only the worker that is meant is ended.
+    OnlyTheMeant,
+    /// A claim in force is respected.
+    ClaimCounts,
+    /// Only the attempt in progress completes a card.
+    OnlyTheCurrentAttempt,
+    /// A dry run changes nothing.
+    DryRunChangesNothing,
+    /// What a dry run says is what happens.
+    DryRunIsRight,
+    /// No card stays behind.
+    NothingIsStuck,
+}
+
+impl Violation {
+    fn new(rule: Rule, text: impl Into<String>) -> Self {
+        Self {
+            rule,
+            text: text.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod sqlite_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,419 @@
+//! The world of a simulation: a board, machines, dispatchers, and time.
+
+use std::collections::BTreeMap;
+
+use crate::dispatch::{Step, Tick};
+use crate::model::TaskId;
+use crate::plan::{Limits, Report};
+use crate::simulate::machine::{Bench, Machine};
+use crate::simulate::op::Op;
+use crate::simulate::{Flaw, Rule, Subject, Violation};
+
+/// Names that workers can be started for.
+const PROFILES: &[&str] = &["alpha", "beta"];
+
+/// What kind of world it is.
+#[derive(Debug, Clone)]
+pub(super) struct Setting {
+    pub(super) machines: usize,
+    pub(super) dispatchers: usize,
+    pub(super) limits: Limits,
+    /// Whether dispatchers exclude each other.
+    pub(super) locks_work: bool,
+    pub(super) flaw: Option<Flaw>,
+}
+
+/// The world.
+pub(super) struct World<B> {
+    pub(super) board: B,
+    pub(super) machines: Vec<Machine>,
+    pub(super) dispatchers: Vec<Dispatcher>,
+    pub(super) setting: Setting,
+    pub(super) time: i64,
+    pub(super) cards: Vec<TaskId>,
+    /// How often each card may rightly have been completed.
+    pub(super) completions: Vec<u32>,
+    /// Things done so far.
+    pub(super) steps: u64,
+    /// What dispatchers did, and how often.
+    pub(super) deeds: BTreeMap<&'static str, u64>,
+    serials: u32,
+    incarnations: u64,
+    lock_holder: Option<usize>,
+    spoiled: Vec<TaskId>,
+}
+
+/// A process that dispatches.
+pub(super) struct Dispatcher {
+    pub(super) host: usize,
+    incarnation: u64,
+    pub(super) tick: Option<Tick>,
+}
+
+impl<B: Subject> World<B> {
+    pub(super) fn new(mut board: B, setting: Setting) -> Self {
+        let machines: Vec<Machine> = (0..setting.machines).map(Machine::new).collect();
+        let dispatchers = (0..setting.dispatchers)
+            .map(|number| Dispatcher {
+                host: number % setting.machines.max(1),
+                incarnation: number as u64,
+                tick: None,
+            })
+            .collect();
+        let time = 1_000_000;
+        board.set_now(time);
+        board.set_failure_limit(setting.limits.failure_limit);
+        Self {
+            board,
+            machines,
+            incarnations: setting.dispatchers as u64,
+            dispatchers,
+            setting,
+            time,
+            cards: Vec::new(),
+            completions: Vec::new(),
+            steps: 0,
+            deeds: BTreeMap::new(),
+            serials: 0,
+            lock_holder: None,
+            spoiled: Vec::new(),
+        }
+    }
+
+    /// Lets one thing happen.
+    pub(super) fn apply(&mut self, op: Op) -> Result<(), Violation> {
+        self.steps += 1;
+        match op {
+            Op::Step(who) => {
+                if let Some(who) = self.dispatcher(who) {
+                    self.step(who)?;
+                }
+            }
+            Op::Kill(who) => {
+                if let Some(who) = self.dispatcher(who) {
+                    self.kill(who);
+                }
+            }
+            Op::Preview(who) => {
+                if let Some(who) = self.dispatcher(who) {
+                    self.preview(who)?;
+                }
+            }
+            Op::WholeTick(who) => {
+                if let Some(who) = self.dispatcher(who) {
+                    self.whole_tick(who)?;
+                }
+            }
+            Op::Wait(seconds) => self.wait(seconds.into()),
+            Op::Work(card, which, act) => {
+                if let Some(serial) = self.worker_of(card, which) {
+                    self.work(serial, act)?;
+                }
+            }
+            Op::Restart(_) | Op::Rename(_) | Op::Refuse(_) | Op::SetClock(..) => {
+                self.happens_to_machine(op);
+            }
+            Op::Create(form) => self.create(form),
+            Op::FailWrite => self.board.fail_next(true),
+            _ => self.done_by_hand(op),
+        }
+        self.check()
+    }
+
+    fn dispatcher(&self, who: u8) -> Option<usize> {
+        let who = usize::from(who);
+        (who < self.dispatchers.len()).then_some(who)
+    }
+
+    pub(super) fn machine(&self, host: u8) -> Option<usize> {
+        let host = usize::from(host);
+        (host < self.machines.len()).then_some(host)
+    }
+
+    pub(super) fn card(&self, card: u8) -> Option<TaskId> {
+        self.cards.get(usize::from(card)).cloned()
+    }
+
+    /// The clock of a machine now counts for the board.
+    pub(super) fn by_clock_of(&mut self, host: usize) {
+        let skew = self.machines.get(host).map_or(0, |machine| machine.skew);
+        self.board.set_now(self.time + skew);
+    }
+
+    pub(super) fn wait(&mut self, seconds: i64) {
+        self.time += seconds;
+        for machine in &mut self.machines {
+            machine.uptime += seconds;
+        }
+    }
+
+    /// Runs `deed` as a dispatcher with its machine at hand.
+    fn at_bench<T>(
+        &mut self,
+        who: usize,
+        deed: impl FnOnce(&mut B, &mut Bench<'_>, &mut Dispatcher) -> T,
+    ) -> Option<T> {
+        let host = self.dispatchers.get(who)?.host;
+        self.by_clock_of(host);
+        let dispatcher = self.dispatchers.get_mut(who)?;
+        let mut bench = Bench {
+            machine: self.machines.get_mut(host)?,
+            dispatcher: dispatcher.incarnation,
+            profiles: PROFILES,
+            serials: &mut self.serials,
+            flaw: self.setting.flaw,
+            no_workspace: &self.spoiled,
+        };
+        Some(deed(&mut self.board, &mut bench, dispatcher))
+    }
+
+    /// Runs `deed` as somebody who types a command on a machine.
+    pub(super) fn at_somebodys_bench(
+        &mut self,
+        host: usize,
+        deed: impl FnOnce(&mut B, &mut Bench<'_>),
+    ) {
+        self.by_clock_of(host);
+        self.incarnations += 1;
+        if let Some(machine) = self.machines.get_mut(host) {
+            let mut bench = Bench {
+                machine,
+                dispatcher: self.incarnations,
+                profiles: PROFILES,
+                serials: &mut self.serials,
+                flaw: self.setting.flaw,
+                no_workspace: &self.spoiled,
+            };
+            deed(&mut self.board, &mut bench);
+        }
+    }
+
+    /// Makes the directory of a card impossible, or possible again.
+    pub(super) fn spoil(&mut self, task: TaskId) {
+        match self.spoiled.iter().position(|one| *one == task) {
+            Some(index) => drop(self.spoiled.swap_remove(index)),
+            None => self.spoiled.push(task),
+        }
+    }
+
+    fn begin(&mut self, who: usize) -> bool {
+        if self.setting.locks_work && self.lock_holder.is_some_and(|holder| holder != who) {
+            return false;
+        }
+        self.lock_holder = Some(who);
+        let limits = self.setting.limits.clone();
+        self.at_bench(who, |_, bench, dispatcher| {
+            let lock = format!("{}:{}", bench.machine.name, 1000 + who);
+            dispatcher.tick = Some(Tick::new(limits, lock));
+        });
+        true
+    }
+
+    fn over(&mut self, who: usize) -> Option<Tick> {
+        if self.lock_holder == Some(who) {
+            self.lock_holder = None;
+        }
+        let tick = self.dispatchers.get_mut(who)?.tick.take()?;
+        for (deed, count) in deeds(tick.report()) {
+            if count > 0 {
+                *self.deeds.entry(deed).or_default() += count as u64;
+            }
+        }
+        Some(tick)
+    }
+
+    fn step(&mut self, who: usize) -> Result<(), Violation> {
+        let idle = self
+            .dispatchers
+            .get(who)
+            .is_some_and(|one| one.tick.is_none());
+        if idle && !self.begin(who) {
+            return Ok(());
+        }
+        let before = self.claims_elsewhere(who);
+        let stepped = self.at_bench(who, |board, bench, dispatcher| {
+            let tick = dispatcher.tick.as_mut()?;
+            Some(tick.step(board, bench))
+        });
+        match stepped.flatten() {
+            Some(Ok(Step::More)) | None => {}
+            // A failed write ends a look like anything else that stops a dispatcher.
+            Some(Ok(Step::Done) | Err(_)) => {
+                self.over(who);
+            }
+        }
+        self.no_live_claim_was_taken(who, &before)
+    }
+
+    fn kill(&mut self, who: usize) {
+        self.over(who);
+        self.incarnations += 1;
+        let incarnation = self.incarnations;
+        if let Some(dispatcher) = self.dispatchers.get_mut(who) {
+            let old = std::mem::replace(&mut dispatcher.incarnation, incarnation);
+            if let Some(machine) = self.machines.get_mut(dispatcher.host) {
+                machine.orphan(old);
+            }
+        }
+    }
+
+    fn preview(&mut self, who: usize) -> Result<(), Violation> {
+        let limits = self.setting.limits.clone();
+        let writes = self.setting.flaw == Some(Flaw::DryRunWrites);
+        let unchanged = self.at_bench(who, |board, bench, _| {
+            let before = (board.image(), format!("{:?}", bench.machine));
+            let plan = Tick::preview(&limits, board, bench);
+            if writes && plan.is_ok_and(|plan| !plan.report.promoted.is_empty()) {
+                board.promote_satisfied(limits.failure_limit).ok();
+            }
+            before == (board.image(), format!("{:?}", bench.machine))
+        });
+        if unchanged == Some(false) {
+            return Err(Violation::new(
+                Rule::DryRunChangesNothing,
+                "a dry run changed something",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What a dry run promises is what happens, when nothing interferes.
+    pub(super) fn whole_tick(&mut self, who: usize) -> Result<(), Violation> {
+        let busy = self
+            .dispatchers
+            .get(who)
+            .is_some_and(|one| one.tick.is_some());
+        if busy || (self.setting.locks_work && self.lock_holder.is_some()) {
+            return Ok(());
+        }
+        let limits = self.setting.limits.clone();
+        let promised = self
+            .at_bench(who, |board, bench, _| {
+                Tick::preview(&limits, board, bench).ok()
+            })
+            .flatten()
+            .map(|plan| plan.report);
+        let reliable = self.is_reliable();
+        if !self.begin(who) {
+            return Ok(());
+        }
+        loop {
+            self.steps += 1;
+            let stepped = self.at_bench(who, |board, bench, dispatcher| {
+                let tick = dispatcher.tick.as_mut()?;
+                Some(tick.step(board, bench))
+            });
+            match stepped.flatten() {
+                Some(Ok(Step::More)) => self.check()?,
+                _ => break,
+            }
+        }
+        let done = self.over(who).map(|tick| comparable(tick.report().clone()));
+        let promised = promised.map(comparable);
+        if reliable && promised != done {
+            return Err(Violation::new(
+                Rule::DryRunIsRight,
+                format!("promised {promised:?}\nbut did   {done:?}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether everything that is tried now works.
+    fn is_reliable(&self) -> bool {
+        let machines = &self.machines;
+        !self.board.will_fail()
+            && self.spoiled.is_empty()
+            && machines.iter().all(|machine| !machine.refuses)
+            && machines
+                .iter()
+                .flat_map(|machine| &machine.workers)
+                .all(|worker| !worker.stuck)
+    }
+
+    /// Makes everything work that is tried from now on.
+    pub(super) fn become_reliable(&mut self) {
+        self.spoiled.clear();
+        self.board.fail_next(false);
+        for machine in &mut self.machines {
+            machine.refuses = false;
+            // Two machines that never agree what time it is take each other's cards for ever.
+            machine.skew = 0;
+            machine.workers.iter_mut().for_each(|one| one.stuck = false);
+        }
+        for who in 0..self.dispatchers.len() {
+            self.over(who);
+        }
+    }
+
+    fn happens_to_machine(&mut self, op: Op) {
+        match op {
+            Op::Restart(host) => {
+                let Some(host) = self.machine(host) else {
+                    return;
+                };
+                for who in 0..self.dispatchers.len() {
+                    if self
+                        .dispatchers
+                        .get(who)
+                        .is_some_and(|one| one.host == host)
+                    {
+                        self.kill(who);
+                    }
+                }
+                if let Some(machine) = self.machines.get_mut(host) {
+                    machine.restart();
+                }
+            }
+            Op::Rename(host) => {
+                let name = format!("name{}", self.steps);
+                if let Some(machine) = self.machines.get_mut(usize::from(host)) {
+                    machine.name = name;
+                }
+            }
+            Op::Refuse(host) => {
+                if let Some(machine) = self.machines.get_mut(usize::from(host)) {
+                    machine.refuses = !machine.refuses;
+                }
+            }
+            Op::SetClock(host, by) => {
+                if let Some(machine) = self.machines.get_mut(usize::from(host)) {
+                    machine.skew = by.into();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn deeds(report: &Report) -> [(&'static str, usize); 17] {
+    [
+        ("reclaimed", report.reclaimed.len()),
+        ("crashed", report.crashed.len()),
+        ("timed_out", report.timed_out.len()),
+        ("stale", report.stale.len()),
+        ("auto_blocked", report.auto_blocked.len()),
+        ("promoted", report.promoted.len()),
+        ("spawned", report.spawned.len()),
+        ("auto_assigned_default", report.auto_assigned_default.len()),
+        ("rate_limited", report.rate_limited.len()),
+        ("respawn_guarded", report.respawn_guarded.len()),
+        ("spawn_failed", report.spawn_failed.len()),
+        ("woken", report.woken.len()),
+        ("sent_back", report.sent_back.len()),
+        ("adopted", report.adopted.len()),
+        ("extended", report.extended.len()),
+        ("reclaim_deferred", report.reclaim_deferred.len()),
+        ("lost_race", report.lost_race.len()),
+    ]
+}
+
+/// A report without what a promise cannot know and without order where there is none.
+fn comparable(mut report: Report) -> Report {
+    for started in &mut report.spawned {
+        started.workspace.clear();
+    }
+    report.promoted.sort();
+    report.woken.sort();
+    report
+}

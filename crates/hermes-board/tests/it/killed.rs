@@ -1,0 +1,206 @@
+//! Processes that die at any of their writes: what they leave is the old state or the new one, and
+//! the next process goes on.
+
+use std::path::Path;
+use std::process::Command;
+
+use hermes_board::boards::{BoardHome, BoardSlug, Listed, MetadataChange};
+use hermes_board::files::{NewFile, Retention, attach_bytes, collect_garbage, complete_card};
+use hermes_board::model::{Object, Status, TaskId};
+use hermes_board::store::{BoardStore, Completion, ResolvedWorkspace};
+use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_store::{Integrity, integrity_check};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use crate::{Fixture, card, claim, file, status};
+
+const ACTION: &str = "BOARD_KILLED_ACTION";
+const ROOT: &str = "BOARD_KILLED_ROOT";
+const DIE_AT: &str = "BOARD_KILLED_DIE_AT";
+/// More writes than any of these actions has.
+const MOST: u32 = 80;
+
+#[test]
+fn child() {
+    let Ok(action) = std::env::var(ACTION) else {
+        return;
+    };
+    let root = std::env::var_os(ROOT).unwrap();
+    let home = BoardHome::at(Path::new(&root));
+    let board = home.select(None).unwrap();
+    let arm = || hermes_fs::fault::arm(std::env::var(DIE_AT).unwrap().parse().unwrap());
+    let open = || SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let first = |board: &SqliteBoard| board.list(&ListQuery::default()).unwrap().remove(0).id;
+    match action.as_str() {
+        "open" => {
+            arm();
+            drop(open());
+        }
+        "complete" => {
+            let mut store = open();
+            let id = first(&store);
+            arm();
+            complete_card(&mut store, &home, &id, &with_artifact()).unwrap();
+        }
+        "attach" => {
+            let mut store = open();
+            let id = first(&store);
+            arm();
+            attach_bytes(&mut store, &id, &new_file(), b"content").unwrap();
+        }
+        "board" => {
+            arm();
+            let slug = BoardSlug::parse("p").unwrap();
+            let change = MetadataChange {
+                description: Some("new".to_owned()),
+                ..MetadataChange::default()
+            };
+            home.create(&slug, &change, 1).unwrap();
+            home.switch(&slug).unwrap();
+            home.delete(&slug, 2).unwrap();
+        }
+        other => unreachable!("{other}"),
+    }
+}
+
+fn new_file() -> NewFile<'static> {
+    NewFile {
+        name: "a.txt",
+        content_type: None,
+        uploaded_by: None,
+    }
+}
+
+fn with_artifact() -> Completion {
+    let mut metadata = Object::new();
+    metadata.insert("artifacts".to_owned(), json!(["out.txt"]));
+    Completion {
+        metadata: Some(metadata),
+        ..Completion::default()
+    }
+}
+
+/// Runs the action, killed at its first write, its second and so on, each time from `prepared`.
+fn at_every_write(action: &str, prepare: impl Fn(&Fixture), check: impl Fn(&Fixture, u32)) {
+    for die_at in 1..MOST {
+        let fixture = Fixture::new();
+        prepare(&fixture);
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "killed::child"])
+            .env(ACTION, action)
+            .env(ROOT, fixture.dir.path())
+            .env(DIE_AT, die_at.to_string())
+            .status()
+            .unwrap();
+        check(&fixture, die_at);
+        if status.success() {
+            assert!(die_at > 3, "{action} has hardly any writes");
+            return;
+        }
+    }
+    panic!("{action} does not come to an end");
+}
+
+#[test]
+fn a_board_that_was_half_made_is_made_by_the_next() {
+    at_every_write(
+        "open",
+        |_| {},
+        |fixture, die_at| {
+            let mut board = fixture.open();
+            let id = file(&mut board, &card("x"));
+            assert_eq!(status(&board, &id), Status::Ready, "{die_at}");
+            drop(board);
+            let path = fixture.board().database;
+            assert_eq!(integrity_check(&path).unwrap(), Integrity::Sound);
+        },
+    );
+}
+
+#[test]
+fn a_deliverable_is_in_the_workspace_or_with_the_card() {
+    at_every_write(
+        "complete",
+        |fixture| {
+            let mut board = fixture.open();
+            let id = file(&mut board, &card("x"));
+            let run = claim(&mut board, &id);
+            let path = fixture.board().workspace_of(&id).unwrap();
+            std::fs::create_dir_all(&path).unwrap();
+            std::fs::write(path.join("out.txt"), "precious").unwrap();
+            let workspace = ResolvedWorkspace { path, branch: None };
+            let _applied = board.record_workspace(&id, run, &workspace).unwrap();
+        },
+        |fixture, die_at| {
+            let mut board = fixture.open();
+            let id = board.list(&ListQuery::default()).unwrap().remove(0).id;
+            let workspace = fixture.board().workspace_of(&id).unwrap();
+            let kept = board.attachments(&id).unwrap();
+            let place = match status(&board, &id) {
+                Status::Running => {
+                    assert!(kept.is_empty(), "{die_at}");
+                    workspace.join("out.txt")
+                }
+                Status::Done => kept.first().unwrap().stored_path.clone(),
+                other => panic!("{other} after {die_at}"),
+            };
+            assert_eq!(std::fs::read_to_string(place).unwrap(), "precious");
+            no_unnamed_files_after_a_day(fixture, &mut board, &id);
+        },
+    );
+}
+
+#[test]
+fn an_attachment_is_there_or_not() {
+    at_every_write(
+        "attach",
+        |fixture| {
+            file(&mut fixture.open(), &card("x"));
+        },
+        |fixture, die_at| {
+            let mut board = fixture.open();
+            let id = board.list(&ListQuery::default()).unwrap().remove(0).id;
+            for attachment in board.attachments(&id).unwrap() {
+                let content = std::fs::read_to_string(&attachment.stored_path).unwrap();
+                assert_eq!(content, "content", "{die_at}");
+            }
+            no_unnamed_files_after_a_day(fixture, &mut board, &id);
+        },
+    );
+}
+
+/// What a crash left without a row is collected, what has one stays.
+fn no_unnamed_files_after_a_day(fixture: &Fixture, board: &mut SqliteBoard, id: &TaskId) {
+    let directory = fixture.board().attachments_of(id).unwrap();
+    let files = || -> Vec<std::path::PathBuf> {
+        std::fs::read_dir(&directory)
+            .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
+            .unwrap_or_default()
+    };
+    for path in files() {
+        let old = std::time::SystemTime::now() - std::time::Duration::from_hours(48);
+        let file = std::fs::File::open(path).unwrap();
+        file.set_modified(old).unwrap();
+    }
+    collect_garbage(board, &fixture.home, &Retention::default()).unwrap();
+    assert_eq!(files().len(), board.attachments(id).unwrap().len());
+}
+
+#[test]
+fn a_board_is_there_or_not_and_never_half() {
+    at_every_write(
+        "board",
+        |fixture| drop(fixture.open()),
+        |fixture, die_at| {
+            let slug = BoardSlug::parse("p").unwrap();
+            let boards = fixture.home.list(Listed::All).unwrap();
+            for info in boards.iter().filter(|info| info.slug == slug) {
+                assert_eq!(info.description, "new", "{die_at}");
+            }
+            // Whatever the pointer says, there is a board to work on.
+            let active = fixture.home.select(None).unwrap();
+            drop(SqliteBoard::open(&active, &fixture.options()).unwrap());
+        },
+    );
+}
