@@ -1,6 +1,7 @@
 //! An engine that is missing, fails, hangs or dies: told in one sentence with the way out, in time,
 //! and never run on this machine instead.
 
+use hermes_testkit::EngineCall;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
@@ -141,7 +142,7 @@ fn a_failed_run_leaves_no_half_made_container() {
         .engine
         .calls_of("rm")
         .iter()
-        .map(|call| call.line())
+        .map(EngineCall::line)
         .collect();
     assert_eq!(removed, [format!("rm -f {name}")]);
     // The call as a whole is nobody's business.
@@ -230,7 +231,7 @@ fn a_container_that_does_not_greet_is_given_up() {
 /// Ends a process; gone already is as good.
 fn end(pid: u32) {
     let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    drop(rustix::process::kill_process(pid, Signal::KILL));
+    let _: Result<(), rustix::io::Errno> = rustix::process::kill_process(pid, Signal::KILL);
 }
 
 #[test]

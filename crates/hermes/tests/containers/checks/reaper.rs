@@ -68,7 +68,9 @@ impl<'a> Leftovers<'a> {
     }
 
     fn look_old(&self, id: &str, seconds: u32) {
-        let file = self.recorder.state(&format!("old-{}", &id[..12]));
+        let file = self
+            .recorder
+            .state(&format!("old-{}", id.get(..12).unwrap()));
         std::fs::write(file, seconds.to_string()).unwrap();
     }
 
@@ -109,7 +111,7 @@ pub(crate) fn only_what_ended_long_ago_in_this_profile_goes(engine: RealEngine) 
     }
     let garbage = left
         .recorder
-        .state(&format!("garbage-{}", &unreadable[..12]));
+        .state(&format!("garbage-{}", unreadable.get(..12).unwrap()));
     std::fs::write(garbage, "").unwrap();
     left.sweep();
     for (what, id) in [
@@ -122,11 +124,10 @@ pub(crate) fn only_what_ended_long_ago_in_this_profile_goes(engine: RealEngine) 
         assert!(left.is_there(id), "{what}");
     }
     assert!(!left.is_there(&old));
-    assert!(
-        place
-            .log()
-            .contains(&format!("Reaped orphan container {}", &old[..12]))
-    );
+    assert!(place.log().contains(&format!(
+        "Reaped orphan container {}",
+        old.get(..12).unwrap()
+    )));
 }
 
 /// check 12
