@@ -122,8 +122,7 @@ pub fn show(
     Ok(summarise(location, name.clone(), current, &aliases))
 }
 
-/// Names of all profiles, the default one first.
-pub fn names(location: &Location) -> Result<Vec<ProfileName>> {
+fn names(location: &Location) -> Result<Vec<ProfileName>> {
     let entries = match hermes_fs::read_dir(&location.profiles_dir()) {
         Ok(entries) => entries,
         Err(error) if error.is_not_found() => Vec::new(),
