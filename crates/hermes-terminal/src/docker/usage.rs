@@ -40,7 +40,7 @@ impl Usage {
             Ok(()) => *written = Some(Instant::now()),
             // Before the first use there is no directory yet.
             Err(error) => {
-                tracing::debug!(%error, "the last use of the sandbox is not written down")
+                tracing::debug!(%error, "the last use of the sandbox is not written down");
             }
         }
     }

@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use hermes_testkit::EngineCall;
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use serde_json::json;
@@ -141,7 +142,7 @@ fn a_failed_run_leaves_no_half_made_container() {
         .engine
         .calls_of("rm")
         .iter()
-        .map(|call| call.line())
+        .map(EngineCall::line)
         .collect();
     assert_eq!(removed, [format!("rm -f {name}")]);
     // The call as a whole is nobody's business.
@@ -230,7 +231,7 @@ fn a_container_that_does_not_greet_is_given_up() {
 /// Ends a process; gone already is as good.
 fn end(pid: u32) {
     let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    drop(rustix::process::kill_process(pid, Signal::KILL));
+    let _: rustix::io::Result<()> = rustix::process::kill_process(pid, Signal::KILL);
 }
 
 #[test]

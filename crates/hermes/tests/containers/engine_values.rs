@@ -58,7 +58,7 @@ fn the_image_of_the_environment_wins_and_the_loser_is_named() {
     let config = |terminal| {
         place
             .home
-            .put("config.yaml", json!({"terminal": terminal}).to_string())
+            .put("config.yaml", json!({"terminal": terminal}).to_string());
     };
     config(json!({"backend": "docker", "cwd": "/tmp", "docker_orphan_reaper": false}));
     let image_of = |args: &[&str]| {

@@ -74,10 +74,4 @@ impl FakePlace {
     pub(crate) fn log(&self) -> String {
         log_of(&self.home.root())
     }
-
-    /// Verbs of all calls so far, in their order.
-    pub(crate) fn verbs(&self) -> Vec<String> {
-        let calls = self.engine.calls().into_iter();
-        calls.map(|call| call.args[0].clone()).collect()
-    }
 }
