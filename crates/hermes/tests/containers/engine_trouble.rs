@@ -1,10 +1,10 @@
 //! An engine that is missing, fails, hangs or dies: told in one sentence with the way out, in time,
 //! and never run on this machine instead.
 
-use hermes_testkit::EngineCall;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use hermes_testkit::EngineCall;
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use serde_json::json;
@@ -231,7 +231,7 @@ fn a_container_that_does_not_greet_is_given_up() {
 /// Ends a process; gone already is as good.
 fn end(pid: u32) {
     let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    let _: Result<(), rustix::io::Errno> = rustix::process::kill_process(pid, Signal::KILL);
+    let _: rustix::io::Result<()> = rustix::process::kill_process(pid, Signal::KILL);
 }
 
 #[test]

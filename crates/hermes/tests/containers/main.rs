@@ -12,6 +12,8 @@
 )]
 
 mod checks;
+mod docker_absent;
+mod docker_host_user;
 mod docker_kill_points;
 mod engine_secrets;
 mod engine_trouble;
@@ -19,6 +21,7 @@ mod engine_values;
 mod fake_place;
 mod place;
 mod recorder;
+mod ssh_machines;
 mod ssh_place;
 mod talk;
 

@@ -68,9 +68,7 @@ impl<'a> Leftovers<'a> {
     }
 
     fn look_old(&self, id: &str, seconds: u32) {
-        let file = self
-            .recorder
-            .state(&format!("old-{}", id.get(..12).unwrap()));
+        let file = self.recorder.state(&format!("old-{}", short(id)));
         std::fs::write(file, seconds.to_string()).unwrap();
     }
 
@@ -111,7 +109,7 @@ pub(crate) fn only_what_ended_long_ago_in_this_profile_goes(engine: RealEngine) 
     }
     let garbage = left
         .recorder
-        .state(&format!("garbage-{}", unreadable.get(..12).unwrap()));
+        .state(&format!("garbage-{}", short(&unreadable)));
     std::fs::write(garbage, "").unwrap();
     left.sweep();
     for (what, id) in [
@@ -124,10 +122,11 @@ pub(crate) fn only_what_ended_long_ago_in_this_profile_goes(engine: RealEngine) 
         assert!(left.is_there(id), "{what}");
     }
     assert!(!left.is_there(&old));
-    assert!(place.log().contains(&format!(
-        "Reaped orphan container {}",
-        old.get(..12).unwrap()
-    )));
+    assert!(
+        place
+            .log()
+            .contains(&format!("Reaped orphan container {}", short(&old)))
+    );
 }
 
 /// check 12
@@ -206,4 +205,9 @@ pub(crate) fn what_was_never_started_goes_in_time(engine: RealEngine) {
     left.sweep();
     assert!(left.is_there(&young));
     assert!(!left.is_there(&old));
+}
+
+/// An id as lists show it.
+fn short(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
 }
