@@ -4,6 +4,7 @@
 //! time and boot agree; nothing here compares pids alone.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use crate::linux;
 
@@ -30,6 +31,18 @@ pub fn identity_of(pid: u32) -> Option<ProcessIdentity> {
 /// When the process with this pid started, if there is one.
 pub fn start_time_of(pid: u32) -> Option<u64> {
     linux::stat(pid).map(|stat| stat.start_time)
+}
+
+/// How long exactly this process has been running, by a clock that nobody sets; `None` if it has
+/// ended. A zombie has ended.
+pub fn age_of(identity: &ProcessIdentity) -> Option<Duration> {
+    if !is_same_live_process(identity) {
+        return None;
+    }
+    let ticks = rustix::param::clock_ticks_per_second();
+    let started = identity.start_time / ticks.max(1);
+    let uptime = linux::uptime()?;
+    Some(uptime.saturating_sub(Duration::from_secs(started)))
 }
 
 /// Whether exactly this process exists and has not ended. A zombie has ended.
@@ -84,6 +97,12 @@ mod tests {
         let me = identity_of(std::process::id()).unwrap();
         assert!(is_same_live_process(&me));
         assert!(!is_zombie(me.pid));
+        assert!(age_of(&me).unwrap() < Duration::from_hours(1));
+        let later = ProcessIdentity {
+            start_time: me.start_time + 1,
+            ..me
+        };
+        assert_eq!(age_of(&later), None);
     }
 
     #[test]

@@ -12,11 +12,14 @@ pub mod home;
 mod identity;
 mod linux;
 mod lookup;
+mod marks;
+mod peek;
 mod piped;
 mod pty;
 mod session;
 mod signal;
 mod streamed;
+mod tailed;
 mod tree;
 mod wake;
 
@@ -25,14 +28,16 @@ pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use identity::{
-    ProcessIdentity, ancestors_of_self, command_line, environment_of, identity_of,
+    ProcessIdentity, age_of, ancestors_of_self, command_line, environment_of, identity_of,
     is_same_live_process, is_zombie, pids_of_user, start_time_of,
 };
 pub use lookup::find_on_path;
+pub use marks::{MarkedProcess, kill_marked, processes_marked};
 pub use piped::{PipedChild, PipedSpec};
 pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};
 pub use streamed::StreamedChild;
+pub use tailed::{Tailed, TailedSpec};
 pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
 pub use wake::{Wake, first_readable, wait_for_any};

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// More than the kernel lets arguments and environment have by default.
 const ARGUMENTS_LIMIT: u64 = 8 * 1024 * 1024;
@@ -43,6 +44,13 @@ pub(crate) fn boot_id() -> Option<String> {
     let text =
         hermes_fs::read_text_capped(Path::new("/proc/sys/kernel/random/boot_id"), 128).ok()?;
     Some(text.trim().to_owned())
+}
+
+/// Time since the machine started, sleep included.
+pub(crate) fn uptime() -> Option<Duration> {
+    let text = hermes_fs::read_text_capped(Path::new("/proc/uptime"), 128).ok()?;
+    let seconds: f64 = text.split_ascii_whitespace().next()?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 pub(crate) fn command_line(pid: u32) -> Option<Vec<OsString>> {

@@ -9,10 +9,12 @@ mod captured;
 mod end_signals;
 mod env_on_every_path;
 mod lookup;
+mod marks;
 mod piped;
 mod session;
 mod signals;
 mod streamed;
+mod tailed;
 
 use std::path::{Path, PathBuf};
 

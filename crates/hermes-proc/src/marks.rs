@@ -1,0 +1,91 @@
+//! Processes that say in their environment whom they belong to.
+//!
+//! Whatever a program starts inherits its variables, also when it leaves the group and the session:
+//! a variable that names an attempt or a command finds all of it again. Only processes of this user
+//! can be read. This process and its ancestors are never among those found.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::time::{Duration, Instant};
+
+use crate::{KillOutcome, ProcessHandle, ProcessIdentity, ancestors_of_self, linux};
+
+/// How long a process is waited for before the table is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
+/// A live process with the variables that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkedProcess {
+    /// Who it is.
+    pub identity: ProcessIdentity,
+    /// Whether it leads a session.
+    pub leads_session: bool,
+    /// The values, in the order in which the names were given.
+    pub values: Vec<OsString>,
+}
+
+/// Live processes of this user in whose environment all of these names are set.
+pub fn processes_marked(names: &[&str]) -> Vec<MarkedProcess> {
+    let Some(boot_id) = linux::boot_id() else {
+        return Vec::new();
+    };
+    let mut spared = ancestors_of_self();
+    spared.push(std::process::id());
+    let user = rustix::process::geteuid().as_raw();
+    linux::pids_of_user(user)
+        .into_iter()
+        .filter(|pid| !spared.contains(pid))
+        .filter_map(|pid| {
+            let values = values(pid, names)?;
+            // After the variables: they are those of the process that is looked at now.
+            let stat = linux::stat(pid).filter(|stat| !stat.has_ended())?;
+            Some(MarkedProcess {
+                identity: ProcessIdentity {
+                    pid,
+                    start_time: stat.start_time,
+                    boot_id: boot_id.clone(),
+                },
+                leads_session: stat.session == pid,
+                values,
+            })
+        })
+        .collect()
+}
+
+fn values(pid: u32, names: &[&str]) -> Option<Vec<OsString>> {
+    let mut variables: BTreeMap<OsString, OsString> =
+        linux::environment(pid)?.into_iter().collect();
+    names
+        .iter()
+        .map(|name| variables.remove(OsStr::new(name)))
+        .collect()
+}
+
+/// Ends (SIGKILL) every process that is meant, among those that carry these marks, until there is
+/// none or `patience` is used up.
+pub fn kill_marked(
+    names: &[&str],
+    is_meant: impl Fn(&MarkedProcess) -> bool,
+    patience: Duration,
+) -> KillOutcome {
+    let deadline = Instant::now() + patience;
+    let mut forced = false;
+    loop {
+        let found: Vec<MarkedProcess> = processes_marked(names)
+            .into_iter()
+            .filter(&is_meant)
+            .collect();
+        if found.is_empty() || Instant::now() >= deadline {
+            let survivors = found.iter().map(|one| one.identity.pid).collect();
+            return KillOutcome { survivors, forced };
+        }
+        forced = true;
+        for process in &found {
+            // Who cannot be opened or signalled is found again, and is a survivor in the end.
+            if let Ok(Some(handle)) = ProcessHandle::open(&process.identity) {
+                drop(handle.kill());
+                drop(handle.wait_for_exit(LOOK_AGAIN));
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Commands that are run for their verdict.
+
+use std::path::Path;
+use std::time::Duration;
+
+use hermes_proc::{Ended, Error, Tailed, TailedSpec};
+use pretty_assertions::assert_eq;
+
+use super::{plan, read_pid};
+
+fn run(script: &str, cwd: &Path, limit: Duration, keep: usize) -> Result<Tailed, Error> {
+    let env = plan(&[("PATH", "/usr/bin:/bin")]).with("HERMES_EXEC_ID", "fedcba9876543210");
+    TailedSpec {
+        program: Path::new("/bin/sh"),
+        args: vec!["-c".into(), script.into()],
+        cwd,
+        env: &env,
+        limit,
+        grace: Duration::from_millis(200),
+        keep,
+    }
+    .run()
+}
+
+const LONG: Duration = Duration::from_mins(1);
+
+#[test]
+fn both_outputs_stand_in_order_and_the_end_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = run(
+        "echo one; echo two >&2; echo three; exit 3",
+        dir.path(),
+        LONG,
+        100,
+    )
+    .unwrap();
+    assert_eq!(done.ended, Some(Ended::Exited(3)));
+    assert_eq!(done.output, b"one\ntwo\nthree\n");
+    assert!(!done.truncated);
+    let much = run("seq 1 100000; echo end", dir.path(), LONG, 10).unwrap();
+    assert_eq!(much.output, b"100000\nend\n"[1..]);
+    assert!(much.truncated);
+}
+
+#[test]
+fn when_time_is_up_everything_is_gone_and_the_output_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "setsid sh -c 'echo $$ > away.tmp; mv away.tmp away; exec sleep 300' &
+        while ! test -e away; do sleep 0.01; done; echo before; trap '' TERM; sleep 300; echo after";
+    let done = run(script, dir.path(), Duration::from_secs(2), 100).unwrap();
+    assert_eq!(done.ended, None);
+    assert_eq!(done.output, b"before\n");
+    let escaped = read_pid(&dir.path().join("away")).unwrap();
+    assert!(hermes_proc::start_time_of(escaped).is_none() || hermes_proc::is_zombie(escaped));
+}
+
+#[test]
+fn what_a_finished_command_left_running_holds_nothing_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = run("sleep 300 & echo done", dir.path(), LONG, 100).unwrap();
+    assert_eq!(done.ended, Some(Ended::Exited(0)));
+    assert_eq!(done.output, b"done\n");
+    assert!(done.duration < LONG);
+}
+
+#[test]
+fn a_missing_directory_is_told() {
+    let error = run("true", Path::new("/nonexistent/place"), LONG, 1).unwrap_err();
+    assert!(matches!(error, Error::MissingDirectory { .. }), "{error}");
+}
