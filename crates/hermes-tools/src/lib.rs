@@ -13,6 +13,7 @@ mod result_cap;
 mod symptom_hint;
 mod terminal_tool;
 mod tool;
+mod toolset_names;
 
 pub use argument::{Argument, Kind, checked, schema_of};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
@@ -29,3 +30,4 @@ pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
 pub use tool::{Tool, error, is_failure};
+pub use toolset_names::TOOLSET_NAMES;

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Config(commands::config::Args),
     /// Manage profiles: agents with a home of their own
     Profile(commands::profile::Args),
+    /// File, watch and finish the cards of the task board
+    Kanban(Box<commands::kanban::Args>),
     /// Show what is configured and what runs
     Status(commands::status::Args),
     /// Check the installation and say how to mend it

@@ -80,6 +80,18 @@ impl CommandError {
         Self::user(String::new())
     }
 
+    /// The same, as the board says it.
+    #[must_use]
+    pub(crate) fn by_the_board(mut self) -> Self {
+        self.prefix = "kanban: ";
+        self
+    }
+
+    /// Whether nobody reads our output any more: there is no point in going on.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        self.kind == Kind::BrokenPipe
+    }
+
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -233,6 +245,20 @@ impl From<hermes_home::Error> for CommandError {
         };
         let hint = error.hint();
         Self::new(kind, error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_board::Error> for CommandError {
+    fn from(error: hermes_board::Error) -> Self {
+        let kind = if error.is_usage() {
+            Kind::Usage
+        } else {
+            kind_of(error.is_storage_full())
+        };
+        let hint = error.hint();
+        Self::new(kind, error.to_string())
+            .maybe_hint(hint)
+            .by_the_board()
     }
 }
 

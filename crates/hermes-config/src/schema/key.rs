@@ -21,6 +21,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// `true`, `false`, or one of these words.
     BoolOr(&'static [&'static str]),
+    /// A whole number, quoted or not, or one of these words.
+    IntOr(&'static [&'static str]),
     /// A list.
     List,
     /// A mapping whose keys are the user's.
@@ -204,12 +206,13 @@ impl Kind {
     pub fn expected(self) -> String {
         match self {
             Self::Bool => "true or false".to_owned(),
-            Self::Int => "a whole number".to_owned(),
+            Self::Int | Self::IntOr([]) => "a whole number".to_owned(),
             Self::Positive => "a whole number above zero".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::BoolOr(words) => format!("true, false or one of {}", words.join(", ")),
+            Self::IntOr(words) => format!("a whole number or {}", words.join(", ")),
             Self::List => "a list".to_owned(),
             Self::Map => "a mapping".to_owned(),
             Self::TextOrMap => "a text or a mapping".to_owned(),
@@ -226,7 +229,7 @@ impl Kind {
             | (Self::Text | Self::TextOrMap, Value::String(_))
             | (Self::List | Self::ListOrMap, Value::Array(_))
             | (Self::Map | Self::TextOrMap | Self::ListOrMap, Value::Object(_)) => true,
-            (Self::Int, Value::Number(number)) => {
+            (Self::Int | Self::IntOr(_), Value::Number(number)) => {
                 number.is_i64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
             }
             (Self::Positive, Value::Number(number)) => number
@@ -235,6 +238,7 @@ impl Kind {
             (Self::Choice(words) | Self::BoolOr(words), Value::String(word)) => {
                 words.contains(&word.as_str())
             }
+            (Self::IntOr(_), Value::String(text)) => return self.from_text(text),
             // `mode: off` without quotes is a boolean to YAML and a word to the user.
             (Self::Choice(words), Value::Bool(yes)) => {
                 let spelled = if *yes {
@@ -280,6 +284,13 @@ impl Kind {
                     .filter(|n| n.is_finite())
                     .map(Value::from),
             },
+            Self::IntOr(words) => {
+                let word = words.iter().find(|word| raw.eq_ignore_ascii_case(word));
+                match word {
+                    Some(word) => Some(json!(word)),
+                    None => raw.parse::<i64>().ok().map(Value::from),
+                }
+            }
             Self::Text | Self::TextOrMap => Some(json!(raw)),
             Self::Choice(words) => words.contains(&raw).then(|| json!(raw)),
             Self::BoolOr(words) => {

@@ -8,6 +8,7 @@ pub(crate) mod dump;
 pub(crate) mod exec;
 pub(crate) mod import;
 pub(crate) mod internal;
+pub(crate) mod kanban;
 pub(crate) mod logs;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
         Command::Config(args) => config::run(&args, context),
         Command::Profile(args) => profile::run(&args, context),
+        Command::Kanban(args) => kanban::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),

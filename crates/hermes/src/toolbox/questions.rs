@@ -8,7 +8,7 @@ use hermes_secret::SecretString;
 use hermes_terminal::guard::{Answer, ApprovalRequest, Approver};
 use hermes_terminal::sudo::PasswordPrompt;
 
-use crate::ui::{Echo, Person};
+use crate::ui::{Echo, Person, visible};
 
 /// Asks the person at the terminal, and knows whether it has.
 pub(super) struct Question<'a> {
@@ -74,24 +74,6 @@ fn meaning(answer: Option<&str>, request: &ApprovalRequest) -> Answer {
         Some("a" | "always") if request.offer_session && request.offer_always => Answer::Always,
         _ => Answer::Deny(None),
     }
-}
-
-/// Text in which nothing can hide: what moves the cursor, changes colours or turns the direction of
-/// writing is spelled out.
-fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        let turns_writing = matches!(
-            character,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
-        );
-        match character {
-            '\n' | '\t' => out.push(character),
-            _ if character.is_control() || turns_writing => out.extend(character.escape_unicode()),
-            _ => out.push(character),
-        }
-    }
-    out
 }
 
 /// Asks the person at the terminal for the password of sudo.

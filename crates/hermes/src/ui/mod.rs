@@ -6,6 +6,7 @@ mod printer;
 mod prompt;
 mod size;
 mod table;
+mod visible;
 
 pub(crate) use mark::Mark;
 pub(crate) use person::{Echo, Person};
@@ -13,3 +14,4 @@ pub(crate) use printer::Printer;
 pub(crate) use prompt::{ask_line, confirm};
 pub(crate) use size::{human_age, human_size};
 pub(crate) use table::{Table, cut, heading};
+pub(crate) use visible::{one_line, visible};
