@@ -5,8 +5,8 @@ use hermes_board::model::{LinkedTask, Status, TaskId};
 use super::columns::{Column, Snapshot};
 use super::keys::Key;
 
-/// Narrowest column that still says something.
-const NARROWEST: usize = 22;
+/// Narrowest column that still says something; four fit on the usual terminal.
+const NARROWEST: usize = 20;
 /// Rows of one card, with the empty one below it.
 pub(super) const CARD_ROWS: usize = 3;
 /// Rows around the cards: title, headings, a line, and the keys below.
