@@ -17,11 +17,12 @@ pub(super) struct Args {
     /// The card
     id: TaskId,
     /// Profile or lane; none, - or null for nobody
-    profile: String,
+    #[arg(value_name = "PROFILE")]
+    assignee: String,
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let assignee = parse(&args.profile)?;
+    let assignee = parse(&args.assignee)?;
     let mut session = BoardSession::open(context, board)?;
     session.store.assign(&args.id, assignee.as_ref())?;
     context.printer.line(format!(

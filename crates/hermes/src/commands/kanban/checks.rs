@@ -15,7 +15,7 @@ const COMMAND: usize = 200;
 
 /// Commands that must pass.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct CheckArgs {
     /// Command that must pass before the card counts as done; can be repeated
     #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
     checks: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct Args {
     check_file: Vec<PathBuf>,
 }
 
-impl Args {
+impl CheckArgs {
     /// Whether any were given.
     pub(super) fn is_given(&self) -> bool {
         !self.checks.is_empty() || !self.check_file.is_empty()

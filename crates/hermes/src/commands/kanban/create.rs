@@ -84,7 +84,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["triage"])]
     scheduled_at: Option<String>,
     #[command(flatten)]
-    checks: checks::Args,
+    checks: checks::CheckArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "JSON", requires = "result")]
     metadata: Option<String>,
     #[command(flatten)]
-    checks: checks::Args,
+    checks: checks::CheckArgs,
     /// Take all checks off the card
     #[arg(long)]
     no_checks: bool,

@@ -24,6 +24,7 @@ mod heartbeat;
 mod init;
 mod links;
 mod list;
+mod live;
 mod log;
 mod notify;
 mod promote;
@@ -63,6 +64,8 @@ enum Verb {
     /// List cards
     #[command(visible_alias = "ls")]
     List(list::Args),
+    /// Show the whole board, kept up to date
+    Board(live::Args),
     /// Show one card with everything that hangs on it
     Show(show::Args),
     /// Give a card to a profile, or to nobody
@@ -134,6 +137,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Verb::Create(args) => create::run(args, context, board),
         Verb::Swarm(args) => swarm::run(args, context, board),
         Verb::List(args) => list::run(args, context, board),
+        Verb::Board(args) => live::run(args, context, board),
         Verb::Show(args) => show::run(args, context, board),
         Verb::Assign(args) => assign::run(args, context, board),
         Verb::Link(args) => links::link(args, context, board),

@@ -55,15 +55,28 @@ impl FilterArgs {
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let filter = args.filter.filter()?;
     let session = BoardSession::open(context, board)?;
-    let card = session.store.show(&args.id, filter.as_ref())?;
     if args.json {
+        let card = session.store.show(&args.id, filter.as_ref())?;
         context.printer.json(&serde_json::to_value(&card)?)?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        context
+            .printer
+            .out(&text(&session, &args.id, filter.as_ref())?)?;
     }
-    let signs = diagnose_board(&session.store, Some(&args.id), &session.settings.thresholds)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A card with everything that hangs on it, for people.
+pub(super) fn text(
+    session: &BoardSession<'_>,
+    id: &TaskId,
+    filter: Option<&RunFilter>,
+) -> Result<String> {
+    let card = session.store.show(id, filter)?;
+    let signs = diagnose_board(&session.store, Some(id), &session.settings.thresholds)?;
     let signs = signs.into_iter().flat_map(|card| card.diagnostics);
-    let rounds = session.store.check_sessions(&args.id)?;
-    let mut text = facts(&session, &card);
+    let rounds = session.store.check_sessions(id)?;
+    let mut text = facts(session, &card);
     text.push_str(&distress(&signs.collect::<Vec<_>>()));
     text.push_str(&section("Body", card.task.task.body.as_deref()));
     let checks = checks::describe(&card.checks, card.checked, rounds.first());
@@ -76,9 +89,8 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     } else {
         text.push_str(&section("Latest summary", card.latest_summary.as_deref()));
     }
-    text.push_str(&history(&session, &card));
-    context.printer.out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    text.push_str(&history(session, &card));
+    Ok(text)
 }
 
 fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {

@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let counted = |status: &&Status| **status != Status::Archived;
     for status in Status::ALL.iter().filter(counted) {
         let count = stats.by_status.get(status.as_str()).copied();
-        out.push_str(&format!("  {status:8}  {}\n", count.unwrap_or_default()));
+        out.push_str(&format!("  {status:9}  {}\n", count.unwrap_or_default()));
     }
     if !stats.by_assignee.is_empty() {
         out.push_str("\nBy assignee:\n");
