@@ -21,6 +21,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// `true`, `false`, or one of these words.
     BoolOr(&'static [&'static str]),
+    /// A whole number, or one of these words.
+    IntOr(&'static [&'static str]),
     /// A list.
     List,
     /// A mapping whose keys are the user's.
@@ -210,6 +212,7 @@ impl Kind {
             Self::Text => "a text".to_owned(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::BoolOr(words) => format!("true, false or one of {}", words.join(", ")),
+            Self::IntOr(words) => format!("a whole number or {}", words.join(", ")),
             Self::List => "a list".to_owned(),
             Self::Map => "a mapping".to_owned(),
             Self::TextOrMap => "a text or a mapping".to_owned(),
@@ -226,15 +229,16 @@ impl Kind {
             | (Self::Text | Self::TextOrMap, Value::String(_))
             | (Self::List | Self::ListOrMap, Value::Array(_))
             | (Self::Map | Self::TextOrMap | Self::ListOrMap, Value::Object(_)) => true,
-            (Self::Int, Value::Number(number)) => {
+            (Self::Int | Self::IntOr(_), Value::Number(number)) => {
                 number.is_i64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
             }
             (Self::Positive, Value::Number(number)) => number
                 .as_f64()
                 .is_some_and(|float| float.fract() == 0.0 && float >= 1.0),
-            (Self::Choice(words) | Self::BoolOr(words), Value::String(word)) => {
-                words.contains(&word.as_str())
-            }
+            (
+                Self::Choice(words) | Self::BoolOr(words) | Self::IntOr(words),
+                Value::String(word),
+            ) => words.contains(&word.as_str()),
             // `mode: off` without quotes is a boolean to YAML and a word to the user.
             (Self::Choice(words), Value::Bool(yes)) => {
                 let spelled = if *yes {
@@ -287,6 +291,13 @@ impl Kind {
                     Some(json!(raw))
                 } else {
                     as_bool()
+                }
+            }
+            Self::IntOr(words) => {
+                if words.contains(&raw) {
+                    Some(json!(raw))
+                } else {
+                    raw.parse::<i64>().ok().map(Value::from)
                 }
             }
             Self::List | Self::Map | Self::ListOrMap => serde_json::from_str::<Value>(raw)

@@ -331,7 +331,13 @@ fn overlay_variables<'v>(
 fn showable(key: &schema::Key, text: &str) -> Option<String> {
     let scalar = matches!(
         key.kind,
-        Kind::Bool | Kind::Int | Kind::Positive | Kind::Number | Kind::Choice(_) | Kind::BoolOr(_)
+        Kind::Bool
+            | Kind::Int
+            | Kind::Positive
+            | Kind::Number
+            | Kind::Choice(_)
+            | Kind::BoolOr(_)
+            | Kind::IntOr(_)
     );
     let text = text.trim();
     let short = text.chars().count() <= 24 && !text.chars().any(char::is_control);

@@ -357,7 +357,8 @@ fn typed_value(kind: Kind, raw: &str) -> Option<Value> {
         | Kind::Positive
         | Kind::Number
         | Kind::Choice(_)
-        | Kind::BoolOr(_) => kind.from_text(raw),
+        | Kind::BoolOr(_)
+        | Kind::IntOr(_) => kind.from_text(raw),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What runs day and night: gateway, platforms, board, schedule.
 
-use super::super::key::{Section, flag, int, list, map, text, whole};
+use super::super::key::{Fallback, Kind, Section, custom, flag, int, list, map, text, whole};
 use crate::vars;
 
 pub(super) const KANBAN: Section = Section {
@@ -40,11 +40,17 @@ pub(super) const KANBAN: Section = Section {
         ),
         text("default_assignee", "", "Profile for cards without one."),
         int(
-            "max_in_progress",
+            "max_spawn",
             0,
-            "Most cards in progress; empty means no limit.",
+            "Most cards in progress, as `--max` says it; empty means no limit.",
         )
         .null(),
+        custom(
+            "max_in_progress",
+            Kind::IntOr(&["auto"]),
+            Fallback::Null,
+            "Most cards in progress; `auto` fits it to the memory, empty means no limit.",
+        ),
         int(
             "max_in_progress_per_profile",
             0,
@@ -65,6 +71,11 @@ pub(super) const KANBAN: Section = Section {
             "dispatch_stale_timeout_seconds",
             14_400,
             "Seconds after which a silent worker counts as dead.",
+        ),
+        int(
+            "check_timeout_seconds",
+            600,
+            "Seconds an acceptance check of a card may take.",
         ),
     ],
 };
