@@ -361,6 +361,15 @@ impl Error {
         )
     }
 
+    /// Whether the disk is full, or what the user may use of it.
+    pub fn is_storage_full(&self) -> bool {
+        match self {
+            Self::File(error) => error.is_storage_full(),
+            Self::Store(error) => error.is_storage_full(),
+            _ => false,
+        }
+    }
+
     /// Whether the file is at fault, not the request.
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::NotADatabase { .. })

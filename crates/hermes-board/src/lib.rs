@@ -16,7 +16,9 @@ mod error;
 pub mod files;
 pub mod model;
 pub mod plan;
+mod projects;
 mod schema;
+mod settings;
 mod shown;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
@@ -27,6 +29,8 @@ pub use claimer::Claimer;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
+pub use projects::find_project;
+pub use settings::KanbanSettings;
 pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
     EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,

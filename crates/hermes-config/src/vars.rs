@@ -84,6 +84,10 @@ vars! {
     TERMINAL_SSH_PORT;
     /// Overrides the setting `terminal.ssh_key`.
     TERMINAL_SSH_KEY;
+    /// Overrides the setting `terminal.persistent_shell` for the ssh backend.
+    TERMINAL_SSH_PERSISTENT;
+    /// Any value: files are compared with the remote machine before every command, not every 5 s.
+    HERMES_FORCE_FILE_SYNC;
     /// Overrides the setting `terminal.sandbox_dir`.
     TERMINAL_SANDBOX_DIR;
     /// Overrides the setting `terminal.persistent_shell`.
@@ -216,8 +220,16 @@ vars! {
     VISUAL;
     /// Any value: no colour.
     NO_COLOR;
+    /// Container engine to use: a path, or a name to look up on `PATH`.
+    HERMES_DOCKER_BINARY;
     /// Address of the Docker daemon, as for the docker program.
     DOCKER_HOST;
+    /// Named daemon of the docker program, as for itself.
+    DOCKER_CONTEXT;
+    /// Directory of the docker program's settings, as for itself.
+    DOCKER_CONFIG;
+    /// Address of the Podman service, as for the podman program.
+    CONTAINER_HOST;
     /// Set in Kubernetes pods: counts as a container.
     KUBERNETES_SERVICE_HOST;
     /// Where temporary files go, as in every Unix program.

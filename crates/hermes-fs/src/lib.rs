@@ -16,13 +16,14 @@ mod lock;
 mod mutate;
 mod read;
 mod staging;
+mod tar_member;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
 pub use confine::{UnsafePath, confined_relative, confined_relative_os, join_without_symlinks};
 pub use copy::{Copied, CopyFilter, Verdict, copy_file, copy_tree};
 pub use entry::{Entry, Kind, read_dir};
 pub use error::{Error, Result, describe};
-pub use lock::{FileLock, LockOptions};
+pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{
     chown, create_dir, create_dir_all, exchange, remove_file, remove_file_if_present, remove_tree,
     rename, rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
@@ -33,3 +34,4 @@ pub use read::{
     read_link, read_optional, read_text_capped, symlink_metadata,
 };
 pub use staging::Staging;
+pub use tar_member::{TarExtensions, TarKind, TarMember};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
-/// How long to sleep between tries; the kernel has no `flock` with a timeout.
+/// How long to sleep between tries.
 const POLL: Duration = Duration::from_millis(5);
 
 /// What a lock protects and how long to wait for it.
@@ -46,48 +46,108 @@ impl FileLock {
     /// Takes the lock, waiting up to the timeout.
     pub fn acquire(path: &Path, options: &LockOptions<'_>) -> Result<Self> {
         let file = open_lock_file(path, options.mode)?;
-        let start = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => {
-                    return Ok(Self {
-                        _file: file,
-                        path: path.to_owned(),
-                    });
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let waited = start.elapsed();
-                    if waited >= options.timeout {
-                        return Err(Error::LockTimeout {
-                            what: options.what.to_owned(),
-                            path: path.to_owned(),
-                            waited,
-                        });
-                    }
-                    std::thread::sleep(POLL.min(options.timeout.saturating_sub(waited)));
-                }
-                Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
-            }
-        }
+        wait_for(path, options, || file.try_lock())?;
+        Ok(Self {
+            _file: file,
+            path: path.to_owned(),
+        })
     }
 
-    /// Whether some process holds the lock. Never creates, writes or removes anything.
+    /// Whether some process holds the lock alone. Never creates, writes or removes anything.
     pub fn is_held(path: &Path) -> Result<bool> {
-        let file = match crate::open(path) {
-            Ok(file) => file,
-            Err(error) if error.is_not_found() => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        match file.try_lock_shared() {
-            Ok(()) => Ok(false),
-            Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(source)) => Err(Error::io("probe the lock", path)(source)),
-        }
+        is_refused(path, File::try_lock_shared)
     }
 
     /// The lock file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// A lock that many hold at once, each until dropped or until its process ends, however it ends:
+/// who holds it uses what it stands for.
+#[derive(Debug)]
+pub struct SharedLock {
+    file: File,
+    path: PathBuf,
+}
+
+impl SharedLock {
+    /// Takes a share. Waits up to the timeout for someone who has the lock alone.
+    pub fn acquire(path: &Path, options: &LockOptions<'_>) -> Result<Self> {
+        let file = open_lock_file(path, options.mode)?;
+        wait_for(path, options, || file.try_lock_shared())?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Gives the share back. Whoever was the last to hold one gets the lock alone and may put away
+    /// what it stands for, while newcomers wait; of several that leave at once, one is the last.
+    pub fn release(self) -> Result<Option<FileLock>> {
+        let Self { file, path } = self;
+        // Not by closing: a child about to be started may hold a copy for a moment.
+        file.unlock().map_err(Error::io("unlock", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(FileLock { _file: file, path })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(Error::io("lock", &path)(source)),
+        }
+    }
+
+    /// Whether some process holds the lock, shared or alone. Never creates, writes or removes
+    /// anything.
+    pub fn is_held(path: &Path) -> Result<bool> {
+        is_refused(path, File::try_lock)
+    }
+
+    /// The lock file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whether the file is there and the lock cannot be had now; a lock that is had is given back.
+fn is_refused(
+    path: &Path,
+    attempt: impl Fn(&File) -> std::result::Result<(), TryLockError>,
+) -> Result<bool> {
+    let file = match crate::open(path) {
+        Ok(file) => file,
+        Err(error) if error.is_not_found() => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match attempt(&file) {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(source)) => Err(Error::io("probe the lock", path)(source)),
+    }
+}
+
+/// Tries until it works or the time is up; the kernel has no `flock` with a timeout.
+fn wait_for(
+    path: &Path,
+    options: &LockOptions<'_>,
+    attempt: impl Fn() -> std::result::Result<(), TryLockError>,
+) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                let waited = start.elapsed();
+                if waited >= options.timeout {
+                    return Err(Error::LockTimeout {
+                        what: options.what.to_owned(),
+                        path: path.to_owned(),
+                        waited,
+                    });
+                }
+                std::thread::sleep(POLL.min(options.timeout.saturating_sub(waited)));
+            }
+            Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
+        }
     }
 }
 

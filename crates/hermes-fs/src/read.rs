@@ -22,7 +22,9 @@ pub fn read_capped(path: &Path, limit: u64) -> Result<Vec<u8>> {
             limit,
         });
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(limit)).unwrap_or(0));
+    // Files of the kernel say that they are empty; without room they are read in tiny pieces.
+    let expected = meta.len().clamp(512, limit.max(512));
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
     // The file may grow, or be a pipe whose length says nothing: the cap holds all the same.
     file.take(limit.saturating_add(1))
         .read_to_end(&mut bytes)

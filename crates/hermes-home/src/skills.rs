@@ -1,4 +1,4 @@
-//! Counting the skills of a home.
+//! The skills of a home: how many there are, and whether one is there.
 
 use std::path::Path;
 
@@ -14,18 +14,43 @@ const NOT_SKILLS: &[&str] = &["node_modules", "venv", "site-packages", "__pycach
 /// Number of directories below `skills/` that hold a `SKILL.md`. What lies below a skill belongs to
 /// it; hidden directories such as `.archive` do not count.
 pub fn count_skills(home: &Path) -> usize {
-    let mut budget = MAX_ENTRIES;
-    count_below(&home.join("skills"), MAX_DEPTH, &mut budget)
+    let mut found = 0;
+    each_skill(home, &mut |_| {
+        found += 1;
+        true
+    });
+    found
 }
 
-fn count_below(directory: &Path, depth: usize, budget: &mut usize) -> usize {
-    // Missing or unreadable: there is nothing to count.
+/// Whether a home has a skill in a directory of this name.
+pub fn has_skill(home: &Path, name: &str) -> bool {
+    let mut found = false;
+    each_skill(home, &mut |skill| {
+        found = skill.file_name().is_some_and(|skill| skill == name);
+        !found
+    });
+    found
+}
+
+/// Hands over the directories of skills until `take` says that it has enough.
+fn each_skill(home: &Path, take: &mut dyn FnMut(&Path) -> bool) {
+    let mut budget = MAX_ENTRIES;
+    walk(&home.join("skills"), MAX_DEPTH, &mut budget, take);
+}
+
+/// Whether to go on.
+fn walk(
+    directory: &Path,
+    depth: usize,
+    budget: &mut usize,
+    take: &mut dyn FnMut(&Path) -> bool,
+) -> bool {
+    // Missing or unreadable: there is nothing to find.
     let entries = hermes_fs::read_dir(directory).unwrap_or_default();
-    let mut found = 0;
     for entry in entries {
         *budget = budget.saturating_sub(1);
         if *budget == 0 || depth == 0 {
-            return found;
+            return *budget > 0;
         }
         let name = entry.name.to_string_lossy();
         let is_dir = match entry.kind {
@@ -37,11 +62,38 @@ fn count_below(directory: &Path, depth: usize, budget: &mut usize) -> usize {
         if !is_dir || name.starts_with('.') || NOT_SKILLS.contains(&name.as_ref()) {
             continue;
         }
-        if entry.path.join("SKILL.md").is_file() {
-            found += 1;
-        } else if entry.kind == Kind::Dir {
-            found += count_below(&entry.path, depth - 1, budget);
+        let goes_on = if entry.path.join("SKILL.md").is_file() {
+            take(&entry.path)
+        } else {
+            entry.kind != Kind::Dir || walk(&entry.path, depth - 1, budget, take)
+        };
+        if !goes_on {
+            return false;
         }
     }
-    found
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skills_are_found_by_the_name_of_their_directory() {
+        let home = tempfile::tempdir().unwrap();
+        for skill in [
+            "skills/review",
+            "skills/writing/humanizer",
+            "skills/.archive/old",
+        ] {
+            let directory = home.path().join(skill);
+            hermes_fs::create_dir_all(&directory, 0o700).unwrap();
+            hermes_fs::write_atomic(&directory.join("SKILL.md"), b"x", 0o600).unwrap();
+        }
+        assert_eq!(count_skills(home.path()), 2);
+        assert!(has_skill(home.path(), "review") && has_skill(home.path(), "humanizer"));
+        for other in ["writing", "old", "", "human"] {
+            assert!(!has_skill(home.path(), other), "{other:?}");
+        }
+    }
 }

@@ -4,6 +4,8 @@
 //! on unread, and never formats the value of a variable.
 
 mod child;
+mod clone;
+mod end_signals;
 pub mod env;
 mod error;
 pub mod home;
@@ -16,11 +18,13 @@ mod piped;
 mod pty;
 mod session;
 mod signal;
+mod streamed;
 mod tailed;
 mod tree;
 mod wake;
 
 pub use child::{Captured, ChildSpec};
+pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
 pub use identity::{
@@ -33,6 +37,7 @@ pub use piped::{PipedChild, PipedSpec};
 pub use pty::Pty;
 pub use session::{Ended, SessionChild, SessionSpec, StandardStreams};
 pub use signal::{ProcessHandle, Stopped};
+pub use streamed::StreamedChild;
 pub use tailed::{Tailed, TailedSpec};
 pub use tree::{KillOutcome, KillTiming, ProcessTree, kill_tree};
-pub use wake::{Wake, wait_for_any};
+pub use wake::{Wake, first_readable, wait_for_any};

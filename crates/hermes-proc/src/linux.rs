@@ -69,6 +69,13 @@ pub(crate) fn environment(pid: u32) -> Option<Vec<(OsString, OsString)>> {
     Some(pairs.collect())
 }
 
+/// Whether a process has left its old program and not reached the new one yet: it has memory, which
+/// threads of the kernel have not, and no arguments, which every program has.
+pub(crate) fn is_becoming_another(pid: u32) -> bool {
+    read(pid, "environ", ARGUMENTS_LIMIT).is_some_and(|bytes| bytes.is_empty())
+        && read(pid, "cmdline", ARGUMENTS_LIMIT).is_some_and(|bytes| bytes.is_empty())
+}
+
 pub(crate) fn pids_of_user(uid: u32) -> Vec<u32> {
     // A machine without `/proc` shows no processes; callers treat that as "none found".
     let entries = hermes_fs::read_dir(Path::new("/proc")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A child with two output pipes that its starter polls together with other descriptors.
+//! A child with pipes that its starter polls together with other descriptors.
 //!
 //! For callers with a loop of their own: they read the pipes, watch the exit descriptor and say
 //! when it is enough. Killing reaches what the child started, also what left its process group.
@@ -54,8 +54,18 @@ pub struct PipedChild {
 impl PipedChild {
     /// Starts the child without input, both outputs piped, as leader of a session of its own. It
     /// does not outlive the thread that started it.
-    #[expect(clippy::disallowed_methods, reason = "this crate is the wrapper")]
     pub fn spawn(spec: &PipedSpec) -> Result<Self> {
+        Self::start(spec, Stdio::null(), Some(getpid()))
+    }
+
+    /// Starts the child with its input piped as well. It may outlive the thread that started it; for
+    /// programs that end when their input does, as it does when we end.
+    pub fn spawn_with_input(spec: &PipedSpec) -> Result<Self> {
+        Self::start(spec, Stdio::piped(), None)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this crate is the wrapper")]
+    fn start(spec: &PipedSpec, input: Stdio, parent: Option<Pid>) -> Result<Self> {
         if !spec.cwd.is_dir() {
             // The system reports a missing directory as if the program were missing.
             return Err(Error::MissingDirectory {
@@ -69,13 +79,13 @@ impl PipedChild {
             .env_clear()
             .envs(spec.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&spec.cwd)
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         ChildSetup {
             inherited: Vec::new(),
             is_terminal: false,
-            parent: Some(getpid()),
+            parent,
         }
         .attach_to(&mut command);
         let mut child = command.spawn().map_err(|source| Error::Start {
@@ -106,6 +116,11 @@ impl PipedChild {
     /// Its pid, valid until it is reaped.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The write end of its standard input; given once, and only if it has one.
+    pub fn take_stdin(&mut self) -> Option<OwnedFd> {
+        self.child.stdin.take().map(Into::into)
     }
 
     /// The read end of its standard output; given once.

@@ -7,15 +7,18 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::process::{Pid, Signal, WaitOptions, getppid, waitpid};
 
-use crate::{Error, Result, start_time_of};
+use crate::clone::{CloneSpec, Cloned};
+use crate::{Error, Result, first_readable, start_time_of};
 
 /// The three descriptors every program has.
 #[derive(Debug)]
@@ -70,7 +73,7 @@ impl Ended {
 #[derive(Debug)]
 pub struct SessionChild {
     program: PathBuf,
-    child: Child,
+    pid: Pid,
     exit: OwnedFd,
 }
 
@@ -78,51 +81,48 @@ impl SessionSpec<'_> {
     /// Starts it.
     pub fn start(self) -> Result<SessionChild> {
         let program = self.program.to_owned();
-        let started = self.command().and_then(|mut command| {
-            // The command holds our copies of the child's descriptors: dropped here, before anyone
-            // waits for the end of a pipe.
-            spawn(&mut command)
-        });
-        let child = match started {
-            Ok(child) => child,
-            Err(source) => return Err(Error::Start { program, source }),
-        };
-        match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-            Ok(exit) => Ok(SessionChild {
-                program,
-                child,
-                exit,
-            }),
-            Err(errno) => Err(abandon(child, program, errno.into())),
+        match self.start_clone() {
+            Ok(Cloned { pid, exit }) => Ok(SessionChild { program, pid, exit }),
+            Err(source) => Err(Error::Start { program, source }),
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-    fn command(self) -> io::Result<Command> {
-        let mut command = Command::new(self.program);
-        command
-            .args(&self.args)
-            .env_clear()
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .current_dir(self.cwd);
+    fn start_clone(self) -> io::Result<Cloned> {
         let StandardStreams {
             input,
             output,
             is_terminal,
         } = self.streams;
-        let errors = output.as_ref().map(OwnedFd::try_clone).transpose()?;
-        command
-            .stdin(input.map_or_else(Stdio::null, Stdio::from))
-            .stdout(output.map_or_else(Stdio::null, Stdio::from))
-            .stderr(errors.map_or_else(Stdio::null, Stdio::from));
-        let setup = ChildSetup {
-            inherited: self.inherited,
+        let input = out_of_the_way(input.map_or_else(nowhere, Ok)?)?;
+        let output = out_of_the_way(output.map_or_else(nowhere, Ok)?)?;
+        let inherited: Vec<RawFd> = self.inherited.iter().map(AsRawFd::as_raw_fd).collect();
+        CloneSpec {
+            program: self.program,
+            args: &self.args,
+            cwd: self.cwd,
+            variables: self.variables,
+            streams: [&input, &output, &output].map(AsRawFd::as_raw_fd),
             is_terminal,
-            parent: self.ends_with_us.then(getpid),
-        };
-        setup.attach_to(&mut command);
-        Ok(command)
+            inherited: &inherited,
+            ends_with_us: self.ends_with_us,
+        }
+        .start()
+        // Our copies of the child's descriptors go here, before anyone waits for the end of a pipe.
     }
+}
+
+fn nowhere() -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
+}
+
+/// A program that was started with a standard stream closed gets that number for something else; it
+/// must not be overwritten before it has been passed on.
+fn out_of_the_way(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    if descriptor.as_raw_fd() > 2 {
+        return Ok(descriptor);
+    }
+    Ok(fcntl_dupfd_cloexec(&descriptor, 3)?)
 }
 
 /// What happens in the child between fork and exec.
@@ -187,23 +187,10 @@ fn close_all_on_exec() {
 #[cfg(not(target_os = "linux"))]
 fn close_all_on_exec() {}
 
-#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-fn spawn(command: &mut Command) -> io::Result<Child> {
-    command.spawn()
-}
-
-/// A child that cannot be watched is not left running.
-fn abandon(mut child: Child, program: PathBuf, source: io::Error) -> Error {
-    // The reason we are here is being reported.
-    drop(child.kill());
-    drop(child.wait());
-    Error::Wait { program, source }
-}
-
 impl SessionChild {
     /// Its pid, which is also its group and its session.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
     /// When it started, in clock ticks since boot; zero where the system does not say.
@@ -216,15 +203,33 @@ impl SessionChild {
         self.exit.as_fd()
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        // No answer is taken for no.
+        matches!(
+            first_readable(&[self.exit.as_fd()], Some(Duration::ZERO)),
+            Ok(Some(_))
+        )
+    }
+
     /// Waits for the end and lets the pid go.
-    pub fn reap(mut self) -> Result<Ended> {
-        let status = self.child.wait().map_err(|source| Error::Wait {
-            program: self.program.clone(),
-            source,
-        })?;
-        Ok(match (status.code(), status.signal()) {
-            (Some(code), _) => Ended::Exited(code),
-            (None, signal) => Ended::Signalled(signal.unwrap_or(0)),
-        })
+    pub fn reap(self) -> Result<Ended> {
+        loop {
+            match waitpid(Some(self.pid), WaitOptions::empty()) {
+                Ok(Some((_, status))) => {
+                    return Ok(match (status.exit_status(), status.terminating_signal()) {
+                        (Some(code), _) => Ended::Exited(code),
+                        (None, signal) => Ended::Signalled(signal.unwrap_or(0)),
+                    });
+                }
+                Ok(None) | Err(Errno::INTR) => {}
+                Err(errno) => {
+                    return Err(Error::Wait {
+                        program: self.program,
+                        source: errno.into(),
+                    });
+                }
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! signalled and awaited without the pid ever being looked up again.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -64,6 +64,23 @@ impl ProcessHandle {
     /// Ends the process (SIGKILL). One that has ended already is no error.
     pub fn kill(&self) -> Result<()> {
         self.send(Signal::KILL)
+    }
+
+    /// Sends a signal to everyone in the group that this process leads, at once; `false` where the
+    /// kernel is too old for it (before 6.9) or nobody is in it.
+    #[expect(unsafe_code, reason = "rustix has no flags for this call")]
+    pub(crate) fn signal_group(&self, signal: Signal) -> bool {
+        // SAFETY: a system call with numbers, a descriptor that is open, and no pointer.
+        let sent = unsafe {
+            libc::syscall(
+                libc::SYS_pidfd_send_signal,
+                self.descriptor.as_raw_fd(),
+                signal.as_raw(),
+                std::ptr::null::<libc::siginfo_t>(),
+                libc::PIDFD_SIGNAL_PROCESS_GROUP,
+            )
+        };
+        sent == 0
     }
 
     /// Waits until the process has ended; `false` if it still runs at the deadline.

@@ -19,11 +19,15 @@ use crate::{ProcessHandle, ProcessIdentity, ancestors_of_self};
 const MARK: &str = "HERMES_EXEC_ID";
 /// How long one process is waited for before the table is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
+/// How long a doubtful look is let be before the next.
+const DOUBT: Duration = Duration::from_millis(2);
+/// On a busy machine somebody ends during every look; it is almost never one of ours.
+const MOST_DOUBTS: u32 = 5;
 
 /// Which processes belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessTree {
-    /// The session leader.
+    /// The session leader; zero if it is not known, and then only the mark counts.
     pub leader: u32,
     /// When it started, in clock ticks since boot.
     pub start_time: u64,
@@ -78,7 +82,7 @@ pub fn kill_tree(tree: &ProcessTree, timing: KillTiming) -> KillOutcome {
     if timing.force {
         let deadline = Instant::now() + timing.patience;
         // Someone who forks faster than we look is found in the next round.
-        while hunt.look() && Instant::now() < deadline {
+        while hunt.look_until_certain() && Instant::now() < deadline {
             forced = true;
             hunt.kill_each();
             hunt.wait(LOOK_AGAIN, Member::Any);
@@ -115,6 +119,8 @@ struct Hunt<'a> {
     known: BTreeMap<u32, u64>,
     /// Those of them who live, as of the last look.
     alive: BTreeMap<u32, Stat>,
+    /// Whether the last look may have missed someone.
+    is_in_doubt: bool,
 }
 
 impl<'a> Hunt<'a> {
@@ -128,11 +134,26 @@ impl<'a> Hunt<'a> {
             is_recycled: false,
             known: BTreeMap::from([(tree.leader, tree.start_time)]),
             alive: BTreeMap::new(),
+            is_in_doubt: false,
         }
+    }
+
+    /// As [`Hunt::look`], but an answer that nobody lives is looked at twice: whoever was born after
+    /// the table was read, or was about to become another program, is not in it.
+    fn look_until_certain(&mut self) -> bool {
+        for _ in 0..MOST_DOUBTS {
+            if self.look() || !self.is_in_doubt {
+                break;
+            }
+            std::thread::sleep(DOUBT);
+        }
+        !self.alive.is_empty()
     }
 
     /// Reads the process table again; says whether anyone lives.
     fn look(&mut self) -> bool {
+        let before: Vec<u32> = self.alive.keys().copied().collect();
+        self.is_in_doubt = false;
         let table = self.table();
         // As long as anyone is in the leader's session or group, its number is not given out again.
         // If someone else has it, whoever is in "its" session or group is none of ours.
@@ -161,6 +182,8 @@ impl<'a> Hunt<'a> {
             }
         }
         self.alive.retain(|_, stat| !stat.has_ended());
+        // Who has ended since the last look may have left a child that this look came too early for.
+        self.is_in_doubt |= before.iter().any(|pid| !self.alive.contains_key(pid));
         !self.alive.is_empty()
     }
 
@@ -171,28 +194,38 @@ impl<'a> Hunt<'a> {
 
     /// Everyone of this user who started no earlier than the leader, ourselves and our ancestors
     /// apart. Zombies are in it: their children may live.
-    fn table(&self) -> Vec<(u32, Stat)> {
-        linux::pids_of_user(rustix::process::geteuid().as_raw())
-            .into_iter()
-            .filter(|pid| !self.spared.contains(pid))
-            .filter_map(|pid| Some((pid, linux::stat(pid)?)))
-            .filter(|(_, stat)| stat.start_time >= self.tree.start_time)
-            .collect()
+    fn table(&mut self) -> Vec<(u32, Stat)> {
+        let mut table = Vec::new();
+        for pid in linux::pids_of_user(rustix::process::geteuid().as_raw()) {
+            if self.spared.contains(&pid) {
+                continue;
+            }
+            match linux::stat(pid) {
+                Some(stat) if stat.start_time >= self.tree.start_time => table.push((pid, stat)),
+                Some(_) => {}
+                // It ended while we looked; it may have been one of ours and have left a child.
+                None => self.is_in_doubt = true,
+            }
+        }
+        table
     }
 
-    fn belongs(&self, pid: u32, stat: Stat) -> bool {
+    fn belongs(&mut self, pid: u32, stat: Stat) -> bool {
         let leader = self.tree.leader;
-        let is_near = stat.session == leader || stat.group == leader;
+        // Zero is no leader, but it is the session of whoever was started outside this container.
+        let is_near = leader != 0 && (stat.session == leader || stat.group == leader);
         (is_near && pid != leader && !self.is_recycled)
-            || (!self.tree.mark.is_empty() && self.is_marked(pid))
+            || (!self.tree.mark.is_empty() && self.is_marked(pid, stat))
     }
 
-    fn is_marked(&self, pid: u32) -> bool {
-        linux::environment(pid).is_some_and(|variables| {
-            variables
-                .iter()
-                .any(|(name, value)| name == MARK && value.as_bytes() == self.tree.mark.as_bytes())
-        })
+    fn is_marked(&mut self, pid: u32, stat: Stat) -> bool {
+        let variables = linux::environment(pid).unwrap_or_default();
+        if variables.is_empty() && !stat.has_ended() && linux::is_becoming_another(pid) {
+            self.is_in_doubt = true;
+        }
+        variables
+            .iter()
+            .any(|(name, value)| name == MARK && value.as_bytes() == self.tree.mark.as_bytes())
     }
 
     fn signal_group(&self, signal: Signal) {
@@ -200,6 +233,12 @@ impl<'a> Hunt<'a> {
         if let (true, Some(group)) = (self.tree.leader_is_ours, group) {
             // No such group: everyone has ended already, which is what we want.
             let _: Result<(), _> = kill_process_group(group, signal);
+            return;
+        }
+        // Held by a descriptor the group cannot become another one either. One by one they would
+        // miss whoever was born since the last look.
+        let leader = self.open(self.tree.leader, self.tree.start_time);
+        if leader.is_some_and(|leader| leader.signal_group(signal)) {
             return;
         }
         for (pid, stat) in &self.alive {

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
 
 use crate::signal::timespec;
 
@@ -52,19 +53,29 @@ impl Wake {
 
 /// Waits until one of the flags is up and says which; `None` if all are still down after `limit`.
 pub fn wait_for_any(flags: &[&Wake], limit: Duration) -> Option<usize> {
-    let deadline = Instant::now() + limit;
+    let descriptors: Vec<BorrowedFd<'_>> = flags.iter().map(AsFd::as_fd).collect();
+    // Fails for want of memory only: callers look again.
+    first_readable(&descriptors, Some(limit)).unwrap_or(None)
+}
+
+/// Waits until one of the descriptors has something to read or has come to its end, and says which,
+/// the first if there are several; `None` if nothing happened within `limit`.
+pub fn first_readable(
+    descriptors: &[BorrowedFd<'_>],
+    limit: Option<Duration>,
+) -> io::Result<Option<usize>> {
+    let deadline = limit.map(|limit| Instant::now() + limit);
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let mut watched: Vec<PollFd<'_>> = flags
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let mut watched: Vec<PollFd<'_>> = descriptors
             .iter()
-            .map(|flag| PollFd::new(&flag.descriptor, PollFlags::IN))
+            .map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN))
             .collect();
-        let ready = poll(&mut watched, Some(&timespec(left))).unwrap_or(0);
-        if ready > 0 {
-            return watched.iter().position(|flag| !flag.revents().is_empty());
-        }
-        if left.is_zero() {
-            return None;
+        match poll(&mut watched, left.map(timespec).as_ref()) {
+            Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(None),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(watched.iter().position(|one| !one.revents().is_empty())),
+            Err(errno) => return Err(errno.into()),
         }
     }
 }

@@ -38,22 +38,25 @@ impl Redactor {
     pub fn new<V: Into<SecretString>>(values: impl IntoIterator<Item = V>) -> Self {
         let mut known: Vec<SecretString> = Vec::new();
         for value in values {
-            let value = value.into();
-            let value = value.expose().trim();
-            if value.chars().count() < SHORTEST_KNOWN_VALUE {
-                continue;
-            }
-            for form in [value.to_owned(), in_json(value), in_url(value)] {
-                let form = SecretString::from(form);
-                if !known.contains(&form) {
-                    known.push(form);
-                }
-            }
+            add_forms(&value.into(), &mut known);
         }
         Self {
             known,
             automaton: OnceLock::new(),
             enabled: true,
+        }
+    }
+
+    /// A redactor that masks this value as well, for a secret that came up later and is soon
+    /// forgotten again.
+    #[must_use]
+    pub fn that_knows(&self, value: &SecretString) -> Self {
+        let mut known = self.known.clone();
+        add_forms(value, &mut known);
+        Self {
+            known,
+            automaton: OnceLock::new(),
+            enabled: self.enabled,
         }
     }
 
@@ -132,6 +135,20 @@ impl fmt::Debug for Redactor {
             .field("enabled", &self.enabled)
             .field("known", &self.known.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// Adds a value as it looks in plain text, in JSON and in a URL.
+fn add_forms(value: &SecretString, known: &mut Vec<SecretString>) {
+    let value = value.expose().trim();
+    if value.chars().count() < SHORTEST_KNOWN_VALUE {
+        return;
+    }
+    for form in [value.to_owned(), in_json(value), in_url(value)] {
+        let form = SecretString::from(form);
+        if !known.contains(&form) {
+            known.push(form);
+        }
     }
 }
 

@@ -264,6 +264,17 @@ fn known_values_go_wherever_they_stand() {
 }
 
 #[test]
+fn a_secret_that_came_up_later_goes_as_well() {
+    let first = Redactor::new(["known-from-the-start"]);
+    let second = first.that_knows(&"known-since-now".into());
+    let text = "known-from-the-start known-since-now";
+    assert_eq!(first.redact(text), "*** known-since-now");
+    assert_eq!(second.redact(text), "*** ***");
+    let off = Redactor::disabled().that_knows(&"known-since-now".into());
+    assert_eq!(off.redact(text), text);
+}
+
+#[test]
 fn known_values_that_contain_or_overlap_each_other() {
     let redactor = Redactor::new(["abcdefgh", "abcdefghijkl", "ghijklmnop"]);
     assert_eq!(redactor.redact("1abcdefghijkl2"), "1***2");

@@ -1,7 +1,10 @@
-//! A string that does not print itself. It never implements `Display` or `Serialize`: whoever
-//! needs the text says so with [`SecretString::expose`], and a reviewer can search for that.
+//! A string that does not print itself and does not stay behind. It never implements `Display` or
+//! `Serialize`: whoever needs the text says so with [`SecretString::expose`], and a reviewer can
+//! search for that. Its memory is overwritten before it is given back.
 
 use std::fmt;
+
+use zeroize::Zeroize;
 
 /// A secret value. `Debug` prints `[redacted]`.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -33,6 +36,12 @@ impl From<String> for SecretString {
 impl From<&str> for SecretString {
     fn from(value: &str) -> Self {
         Self(value.to_owned())
+    }
+}
+
+impl Drop for SecretString {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

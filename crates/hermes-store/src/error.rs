@@ -126,6 +126,19 @@ impl Error {
         matches!(self, Self::Busy { .. })
     }
 
+    /// Whether the disk is full, or what the user may use of it.
+    pub fn is_storage_full(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.sqlite_error_code() == Some(ErrorCode::DiskFull),
+            Self::File(error) => error.is_storage_full(),
+            Self::Corrupt { .. }
+            | Self::Busy { .. }
+            | Self::NotADatabase { .. }
+            | Self::NewerSchema { .. }
+            | Self::Statement { .. } => false,
+        }
+    }
+
     /// What the user can do next, where we know.
     pub fn hint(&self) -> Option<String> {
         match self {

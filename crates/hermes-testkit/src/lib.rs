@@ -8,18 +8,28 @@
     reason = "a test kit fails by panicking, and looks at files and processes from outside"
 )]
 
+mod at_terminal;
+mod engine_image;
+mod fake_engine;
 mod home;
 mod kill;
 mod outcome;
+mod real_engine;
 mod run;
 mod running;
+mod ssh_server;
 mod tree;
 mod unprivileged;
 
+pub use at_terminal::AtTerminal;
+pub use engine_image::{EngineImage, RemoveContainers, engine, engine_of};
+pub use fake_engine::{EngineCall, FakeEngine};
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};
 pub use outcome::Outcome;
+pub use real_engine::{OwnContainers, RealEngine};
 pub use run::Run;
 pub use running::Running;
+pub use ssh_server::SshServer;
 pub use tree::{Content, Entry, Tree};
 pub use unprivileged::ran_as_nobody;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::home::NOBODY;
-use crate::{Outcome, Running, TestHome};
+use crate::{AtTerminal, Outcome, Running, TestHome};
 
 /// Variables that a child needs to find other programs and to report coverage, nothing else.
 const KEPT: &[&str] = &["PATH", "LLVM_PROFILE_FILE"];
@@ -120,8 +120,15 @@ impl Run {
     pub fn as_nobody(mut self) -> Self {
         if rustix::process::geteuid().is_root() {
             self.nobody = true;
-            self.program = reachable(&self.program, self.scratch.parent().unwrap());
+            self = self.reachable_by_all();
         }
+        self
+    }
+
+    /// Runs the program from where every user can start it.
+    #[must_use]
+    pub fn reachable_by_all(mut self) -> Self {
+        self.program = reachable(&self.program, self.scratch.parent().unwrap());
         self
     }
 
@@ -144,6 +151,17 @@ impl Run {
             &["unshare", "--mount", "--map-root-user"]
         };
         let words = unshare.iter().copied().chain(["sh", "-c", script.as_str()]);
+        self.wrapped(words)
+    }
+
+    /// Runs the program where it sees its own processes only, numbered from the start. It is the
+    /// first of them.
+    #[must_use]
+    pub fn in_own_process_table(self) -> Self {
+        let mut words = vec!["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
+        if !rustix::process::geteuid().is_root() {
+            words.push("--map-root-user");
+        }
         self.wrapped(words)
     }
 
@@ -232,6 +250,14 @@ impl Run {
         }
     }
 
+    /// Starts the program at a terminal of its own, where somebody can be asked.
+    pub fn start_at_terminal(mut self) -> AtTerminal {
+        // In front, so that whatever else wraps the program is at the terminal, too.
+        let session = ["setsid", "--ctty"].map(OsString::from);
+        self.wrapper.splice(0..0, session);
+        AtTerminal::new(self.command(), self.shown())
+    }
+
     /// Starts the program and does not wait for it.
     pub fn start(self) -> Running {
         let stdin = self.stdin.clone();
@@ -245,8 +271,11 @@ fn reachable(program: &Path, directory: &Path) -> PathBuf {
     let copy = directory.join("bin").join(program.file_name().unwrap());
     if !copy.exists() {
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        if std::fs::hard_link(program, &copy).is_err() {
-            std::fs::copy(program, &copy).unwrap();
+        match std::fs::hard_link(program, &copy) {
+            Ok(()) => {}
+            // Another thread was faster; a copy would go through its link into the program itself.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(_) => drop(std::fs::copy(program, &copy).unwrap()),
         }
         std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
     }

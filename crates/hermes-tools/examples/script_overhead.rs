@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
-    CallContext, CodeSettings, CrossProfile, ExecuteCodeTool, FileLedger, FixedSession,
-    Interpreters, Registry, RpcEnv, SandboxEnv, UnattendedScripts, WriteGuard,
+    CallContext, CodeSettings, CrossProfile, ExecuteCodeTool, FileLedger, Filesystem, FixedSession,
+    HostFiles, Interpreters, Registry, RpcEnv, SandboxEnv, UnattendedScripts, WriteGuard,
 };
 use serde_json::json;
 
@@ -53,8 +53,11 @@ fn main() {
             variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
         }),
         child_home: std::env::temp_dir(),
-        hermes_homes: Vec::new(),
-        write_guard: Arc::new(Nowhere),
+        filesystem: Filesystem::on_this_machine(HostFiles {
+            home: std::env::temp_dir(),
+            hermes_homes: Vec::new(),
+            write_guard: Arc::new(Nowhere),
+        }),
         redactor: Arc::new(Redactor::default()),
         files: Arc::new(FileLedger::default()),
         enabled_tools: Vec::new(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hermes_secret::Redactor;
 
-use crate::files::FileLedger;
+use crate::files::{FileLedger, Filesystem};
 use crate::registry::Registry;
 use hermes_proc::Wake;
 
@@ -63,12 +63,10 @@ pub struct CallContext {
     pub session_key: String,
     /// Its terminal.
     pub session: Arc<dyn Session>,
-    /// `HOME` of its commands, for `~`.
+    /// `HOME` of children on this machine.
     pub child_home: PathBuf,
-    /// Homes whose credential files are not read: that of the profile and the root one.
-    pub hermes_homes: Vec<PathBuf>,
-    /// Where may be written.
-    pub write_guard: Arc<dyn WriteGuard>,
+    /// Where its files are.
+    pub filesystem: Filesystem,
     /// Masks secrets in every result.
     pub redactor: Arc<Redactor>,
     /// What the session has read and written.
@@ -91,20 +89,30 @@ impl CallContext {
         if raw.contains('\0') {
             return Err("The path contains a NUL character.".to_owned());
         }
-        let path = match raw.strip_prefix('~') {
-            Some("") => self.child_home.clone(),
-            Some(rest) => match rest.strip_prefix('/') {
-                Some(below) => self.child_home.join(below.trim_start_matches('/')),
-                // `~name` is another user's home to a shell; to us it is a file name.
-                None => PathBuf::from(raw),
-            },
-            None => PathBuf::from(raw),
-        };
+        let path = self.below_home(Path::new(raw))?;
         if path.is_absolute() {
-            Ok(path)
-        } else {
-            Ok(self.session.cwd().join(path))
+            return Ok(path);
         }
+        Ok(self.working_directory()?.join(path))
+    }
+
+    /// Where the session works. Elsewhere it begins in `~`, before anything has said where that is.
+    pub(crate) fn working_directory(&self) -> Result<PathBuf, String> {
+        self.below_home(&self.session.cwd())
+    }
+
+    /// The path with `~` replaced. `~name` is another user's home to a shell; to us it is a file.
+    fn below_home(&self, path: &Path) -> Result<PathBuf, String> {
+        let Ok(below) = path.strip_prefix("~") else {
+            return Ok(path.to_owned());
+        };
+        let home = self.filesystem.operations().home(self)?;
+        // Joined with nothing, a path gets a slash at its end.
+        Ok(if below.as_os_str().is_empty() {
+            home
+        } else {
+            home.join(below)
+        })
     }
 }
 

@@ -6,11 +6,14 @@ mod argument;
 mod context;
 mod execute_code;
 mod files;
+mod place;
+mod random;
 mod registry;
 mod result_cap;
 mod symptom_hint;
 mod terminal_tool;
 mod tool;
+mod toolset_names;
 
 pub use argument::{Argument, Kind, checked, schema_of};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
@@ -18,8 +21,13 @@ pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,
 };
-pub use files::{FileLedger, PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
+pub use files::{
+    FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
+    WriteFileTool, WriteRules,
+};
+pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
 pub use tool::{Tool, error, is_failure};
+pub use toolset_names::TOOLSET_NAMES;

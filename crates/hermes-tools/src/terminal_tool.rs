@@ -9,7 +9,8 @@ use hermes_proc::env::{Fate, Rule};
 use hermes_terminal::background::process;
 use hermes_terminal::environment::{Circumstances, LiveEnvironment};
 use hermes_terminal::local::{
-    CommandGuard, CommandKind, GuardOutcome, NoticeSupport, Terminal, ToolContext, terminal,
+    CommandGuard, CommandKind, GuardOutcome, NoticeSupport, SudoSupport, Terminal, ToolContext,
+    terminal,
 };
 use hermes_terminal::session::SessionKey;
 use serde_json::{Value, json};
@@ -67,6 +68,8 @@ pub struct TerminalParts {
     pub environment: Arc<LiveEnvironment>,
     /// What may run.
     pub guard: Arc<dyn CommandGuard>,
+    /// Passwords for sudo.
+    pub sudo: Option<Arc<dyn SudoSupport>>,
 }
 
 impl TerminalParts {
@@ -88,7 +91,7 @@ impl TerminalParts {
                 interrupt: &context.interrupt,
                 on_progress: None,
                 transform_output: None,
-                sudo: None,
+                sudo: self.sudo.as_deref(),
                 notices: NoticeSupport::Unsupported(
                     "this call has no conversation that could hear of it later".to_owned(),
                 ),
@@ -228,7 +231,9 @@ impl TerminalTool {
     /// Why a command failed, if the reason is one of our own rules.
     fn hint(&self, result: &Value) -> Option<String> {
         let exit_code = i32::try_from(result.get("exit_code")?.as_i64()?).ok()?;
-        if exit_code == 0 || result.get("status").is_some() {
+        // Elsewhere, what our rules keep from shells of this machine explains nothing.
+        let is_elsewhere = self.0.terminal.remote().is_some();
+        if exit_code == 0 || result.get("status").is_some() || is_elsewhere {
             return None;
         }
         let builder = self.0.environment.current();
@@ -292,6 +297,14 @@ impl Session for TerminalSession {
     fn variable(&self, name: &str) -> Option<OsString> {
         let start = &self.terminal.settings().start_directory;
         let state = self.terminal.sessions().get(&self.key, start).snapshot();
+        if self.terminal.remote().is_some() {
+            // What shells there begin with is known there; we know what has changed since.
+            let overlay = &state.overlay;
+            let changed = overlay.session.get(OsStr::new(name));
+            return changed
+                .or_else(|| overlay.login.get(OsStr::new(name)))?
+                .clone();
+        }
         // A look only: what shells need on disk is made when one starts.
         let plan = self.environment.current().plan(
             SpawnClass::ToolShell,

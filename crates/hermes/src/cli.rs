@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Config(commands::config::Args),
     /// Manage profiles: agents with a home of their own
     Profile(commands::profile::Args),
+    /// File, watch and finish the cards of the task board
+    Kanban(Box<commands::kanban::Args>),
     /// Show what is configured and what runs
     Status(commands::status::Args),
     /// Check the installation and say how to mend it
@@ -53,6 +55,8 @@ pub(crate) enum Command {
     Import(commands::import::Args),
     /// Run a command as an agent's terminal would
     Exec(commands::exec::Args),
+    /// Manage the containers in which agents work
+    Sandbox(commands::sandbox::Args),
     /// List and call the tools of agents
     Tools(commands::tools::Args),
     /// Print a completion script for a shell

@@ -201,6 +201,8 @@ impl Context {
         let names = names.chain(config_secret_names(config));
         let values = names.filter_map(|name| config.secret(&name));
         let values = values.map(|value| value.expose().to_owned());
+        let sudo = config.text("terminal.sudo_password").to_owned();
+        let values = values.chain(std::iter::once(sudo));
         // Of a name that is set in both places only one value counts; both are secret.
         let in_file = dotenv.names().filter_map(|name| dotenv.get(name));
         let exported = self.env.iter().filter_map(|(name, value)| {

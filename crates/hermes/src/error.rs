@@ -80,6 +80,18 @@ impl CommandError {
         Self::user(String::new())
     }
 
+    /// The same, as the board says it.
+    #[must_use]
+    pub(crate) fn by_the_board(mut self) -> Self {
+        self.prefix = "kanban: ";
+        self
+    }
+
+    /// Whether nobody reads our output any more: there is no point in going on.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        self.kind == Kind::BrokenPipe
+    }
+
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -90,6 +102,11 @@ impl CommandError {
     fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hints.extend(hint);
         self
+    }
+
+    /// What happened and what to do next.
+    pub(crate) fn words(&self) -> (&str, &[String]) {
+        (&self.message, &self.hints)
     }
 
     /// Prints the error and gives the exit code.
@@ -228,6 +245,43 @@ impl From<hermes_home::Error> for CommandError {
         };
         let hint = error.hint();
         Self::new(kind, error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_board::Error> for CommandError {
+    fn from(error: hermes_board::Error) -> Self {
+        let kind = if error.is_usage() {
+            Kind::Usage
+        } else {
+            kind_of(error.is_storage_full())
+        };
+        let hint = error.hint();
+        Self::new(kind, error.to_string())
+            .maybe_hint(hint)
+            .by_the_board()
+    }
+}
+
+impl From<hermes_terminal::docker::DockerError> for CommandError {
+    fn from(error: hermes_terminal::docker::DockerError) -> Self {
+        let kind = if error.is_missing_part() {
+            Kind::Environment
+        } else {
+            Kind::User
+        };
+        let hint = error.hint();
+        Self::new(kind, error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_terminal::remote::TransportError> for CommandError {
+    fn from(error: hermes_terminal::remote::TransportError) -> Self {
+        let kind = if error.is_missing_part {
+            Kind::Environment
+        } else {
+            Kind::User
+        };
+        Self::new(kind, error.message).maybe_hint(error.hint)
     }
 }
 

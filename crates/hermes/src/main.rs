@@ -4,6 +4,7 @@
 //! the arguments), argument parsing, the command. No async runtime, no file touched that the
 //! command does not need.
 
+mod backend;
 mod cli;
 mod commands;
 mod context;

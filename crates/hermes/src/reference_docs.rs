@@ -157,10 +157,6 @@ fn type_name(kind: Kind) -> String {
             let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
             format!("true, false, {}", words.join(", "))
         }
-        Kind::IntOr(words) => {
-            let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
-            format!("a whole number, {}", words.join(", "))
-        }
         other => other.expected(),
     }
 }

@@ -21,7 +21,7 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// `true`, `false`, or one of these words.
     BoolOr(&'static [&'static str]),
-    /// A whole number, or one of these words.
+    /// A whole number, quoted or not, or one of these words.
     IntOr(&'static [&'static str]),
     /// A list.
     List,
@@ -206,7 +206,7 @@ impl Kind {
     pub fn expected(self) -> String {
         match self {
             Self::Bool => "true or false".to_owned(),
-            Self::Int => "a whole number".to_owned(),
+            Self::Int | Self::IntOr([]) => "a whole number".to_owned(),
             Self::Positive => "a whole number above zero".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Text => "a text".to_owned(),
@@ -235,10 +235,10 @@ impl Kind {
             (Self::Positive, Value::Number(number)) => number
                 .as_f64()
                 .is_some_and(|float| float.fract() == 0.0 && float >= 1.0),
-            (
-                Self::Choice(words) | Self::BoolOr(words) | Self::IntOr(words),
-                Value::String(word),
-            ) => words.contains(&word.as_str()),
+            (Self::Choice(words) | Self::BoolOr(words), Value::String(word)) => {
+                words.contains(&word.as_str())
+            }
+            (Self::IntOr(_), Value::String(text)) => return self.from_text(text),
             // `mode: off` without quotes is a boolean to YAML and a word to the user.
             (Self::Choice(words), Value::Bool(yes)) => {
                 let spelled = if *yes {
@@ -284,6 +284,13 @@ impl Kind {
                     .filter(|n| n.is_finite())
                     .map(Value::from),
             },
+            Self::IntOr(words) => {
+                let word = words.iter().find(|word| raw.eq_ignore_ascii_case(word));
+                match word {
+                    Some(word) => Some(json!(word)),
+                    None => raw.parse::<i64>().ok().map(Value::from),
+                }
+            }
             Self::Text | Self::TextOrMap => Some(json!(raw)),
             Self::Choice(words) => words.contains(&raw).then(|| json!(raw)),
             Self::BoolOr(words) => {
@@ -291,13 +298,6 @@ impl Kind {
                     Some(json!(raw))
                 } else {
                     as_bool()
-                }
-            }
-            Self::IntOr(words) => {
-                if words.contains(&raw) {
-                    Some(json!(raw))
-                } else {
-                    raw.parse::<i64>().ok().map(Value::from)
                 }
             }
             Self::List | Self::Map | Self::ListOrMap => serde_json::from_str::<Value>(raw)

@@ -104,7 +104,10 @@ impl Config {
         }
         let mut merged = schema::defaults();
         let lookup = |name: &str| sources.env.lookup(name).or_else(|| dotenv.get(name));
-        overlay_variables(&mut merged, &mut problems, &|name| dotenv.get(name));
+        let filled = |value: &&str| !value.trim().is_empty();
+        overlay_variables(&mut merged, &mut problems, &|name| {
+            dotenv.get(name).filter(filled)
+        });
         FileOverlay {
             file: &user,
             lookup: &lookup,
@@ -112,10 +115,7 @@ impl Config {
         }
         .apply(&mut merged);
         overlay_variables(&mut merged, &mut problems, &|name| {
-            sources
-                .env
-                .lookup(name)
-                .filter(|value| !value.trim().is_empty())
+            sources.env.lookup(name).filter(filled)
         });
         if let Some(file) = &managed {
             FileOverlay {
@@ -285,7 +285,8 @@ impl Config {
         }
         found.extend(file_candidate(Layer::File, &self.user, &path));
         if let Some((name, kind)) = variable {
-            let value = self.dotenv.get(name).and_then(|text| kind.from_text(text));
+            let text = self.dotenv.get(name).filter(|text| !text.trim().is_empty());
+            let value = text.and_then(|text| kind.from_text(text));
             found.extend(value.map(|value| Candidate {
                 layer: Layer::DotEnv,
                 value,
@@ -328,7 +329,7 @@ fn overlay_variables<'v>(
 
 /// The text of a bad variable for a message: a mistyped number or word is, a list or a mapping may
 /// hold anything.
-fn showable(key: &schema::Key, text: &str) -> Option<String> {
+pub(super) fn showable(key: &schema::Key, text: &str) -> Option<String> {
     let scalar = matches!(
         key.kind,
         Kind::Bool

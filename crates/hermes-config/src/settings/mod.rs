@@ -11,6 +11,7 @@ mod overlay;
 mod problem;
 mod value_text;
 mod write;
+mod wrong_value;
 
 pub use config::{Config, Sources};
 pub use file::{BrokenFile, FileState, SettingsFile};
@@ -22,3 +23,4 @@ pub use write::{
     ConfigError, SetOutcome, SetRequest, Target, append_to_list, edit_text_file, remove_root_key,
     set, unset,
 };
+pub use wrong_value::WrongValue;

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_fs::{Error, FileLock, LockOptions, Staging, Verdict};
+use hermes_fs::{Error, FileLock, LockOptions, SharedLock, Staging, Verdict};
 use pretty_assertions::assert_eq;
 
 fn mode(path: &Path) -> u32 {
@@ -129,6 +129,57 @@ fn a_lock_times_out_with_a_name_and_is_freed_on_drop() {
     drop(held);
     FileLock::acquire(&path, &options).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode);
+}
+
+#[test]
+fn only_the_last_of_many_holders_gets_the_lock_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("users.lock");
+    let options = LockOptions {
+        timeout: Duration::from_millis(20),
+        ..LockOptions::new("the connection")
+    };
+    let first = SharedLock::acquire(&path, &options).unwrap();
+    let second = SharedLock::acquire(&path, &options).unwrap();
+    assert!(FileLock::acquire(&path, &options).is_err());
+
+    assert!(first.release().unwrap().is_none());
+    let alone = second.release().unwrap().unwrap();
+    assert_eq!(alone.path(), path);
+    // Newcomers wait until what the lock stands for is put away.
+    assert!(matches!(
+        SharedLock::acquire(&path, &options),
+        Err(Error::LockTimeout { .. })
+    ));
+    drop(alone);
+    SharedLock::acquire(&path, &options).unwrap();
+}
+
+#[test]
+fn exactly_one_of_many_that_leave_at_once_is_the_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("users.lock");
+    for _ in 0..50 {
+        let options = LockOptions::new("the connection");
+        let held: Vec<_> = (0..4)
+            .map(|_| SharedLock::acquire(&path, &options).unwrap())
+            .collect();
+        let together = std::sync::Barrier::new(held.len());
+        let last: Vec<FileLock> = std::thread::scope(|scope| {
+            let leaving: Vec<_> = held
+                .into_iter()
+                .map(|lock| {
+                    scope.spawn(|| {
+                        together.wait();
+                        lock.release().unwrap()
+                    })
+                })
+                .collect();
+            let results = leaving.into_iter().map(|thread| thread.join().unwrap());
+            results.flatten().collect()
+        });
+        assert_eq!(last.len(), 1);
+    }
 }
 
 #[test]

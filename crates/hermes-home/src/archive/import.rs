@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use flate2::read::MultiGzDecoder;
-use hermes_fs::{Staging, fault};
+use hermes_fs::{Staging, TarExtensions, TarKind, TarMember, fault};
 
 use super::links::Links;
-use super::member::{Extensions, Kind, Member};
 use super::{Error, Result};
 use crate::backup::pending_output::sweep;
 
@@ -158,7 +157,7 @@ struct Unpacker<'a> {
 impl Unpacker<'_> {
     fn unpack<R: Read>(&mut self, source: R) -> Result<()> {
         let mut archive = tar::Archive::new(source);
-        let mut extensions = Extensions::default();
+        let mut extensions = TarExtensions::default();
         for entry in archive.entries().map_err(self.broken())?.raw(true) {
             let mut entry = entry.map_err(self.broken())?;
             if extensions.absorb(&mut entry).map_err(self.broken())? {
@@ -185,7 +184,7 @@ impl Unpacker<'_> {
     }
 
     /// Checks a member and puts it where it belongs; links only into the list.
-    fn place(&mut self, member: &Member, content: &mut impl Read) -> Result<()> {
+    fn place(&mut self, member: &TarMember, content: &mut impl Read) -> Result<()> {
         self.members += 1;
         if self.members > self.limits.members {
             return Err(Error::TooManyMembers {
@@ -193,14 +192,14 @@ impl Unpacker<'_> {
             });
         }
         let shown = || shown(&member.raw_name);
-        if let Kind::Unsupported(kind) = member.kind {
+        if let TarKind::Unsupported(kind) = member.kind {
             return Err(Error::UnsupportedType {
                 member: shown(),
                 kind: kind.to_owned(),
             });
         }
         // `tar -c ./profile` may put its starting point in first.
-        if member.kind == Kind::Dir && matches!(member.raw_name.to_str(), Some("." | "./")) {
+        if member.kind == TarKind::Dir && matches!(member.raw_name.to_str(), Some("." | "./")) {
             return Ok(());
         }
         let clean = hermes_fs::confined_relative_os(&member.raw_name)
@@ -212,26 +211,26 @@ impl Unpacker<'_> {
         let target = self.root.join(&below);
         let duplicate = || Error::Duplicate { member: shown() };
         match &member.kind {
-            Kind::Dir => make_dirs(&target, duplicate),
-            Kind::Symlink(to) => {
+            TarKind::Dir => make_dirs(&target, duplicate),
+            TarKind::Symlink(to) => {
                 if self.links.insert(below, to.clone()) {
                     Ok(())
                 } else {
                     Err(duplicate())
                 }
             }
-            Kind::File => {
+            TarKind::File => {
                 if let Some(parent) = target.parent() {
                     make_dirs(parent, duplicate)?;
                 }
                 self.write(member, &target, content)
             }
-            Kind::Unsupported(_) => Ok(()),
+            TarKind::Unsupported(_) => Ok(()),
         }
     }
 
     /// The path below the one top-level directory; empty for that directory itself.
-    fn below_top(&mut self, clean: &Path, member: &Member) -> Result<PathBuf> {
+    fn below_top(&mut self, clean: &Path, member: &TarMember) -> Result<PathBuf> {
         let mut components = clean.components();
         let first = components
             .next()
@@ -243,7 +242,7 @@ impl Unpacker<'_> {
                 found: format!("{} and {}", shown(top), shown(first)),
             });
         }
-        if below.as_os_str().is_empty() && member.kind != Kind::Dir {
+        if below.as_os_str().is_empty() && member.kind != TarKind::Dir {
             return Err(Error::NotOneRoot {
                 found: format!("{}, which is not a directory", shown(first)),
             });
@@ -251,7 +250,7 @@ impl Unpacker<'_> {
         Ok(below)
     }
 
-    fn write(&mut self, member: &Member, target: &Path, content: &mut impl Read) -> Result<()> {
+    fn write(&mut self, member: &TarMember, target: &Path, content: &mut impl Read) -> Result<()> {
         let mut file = match hermes_fs::create_new(target, 0o600) {
             Ok(file) => file,
             Err(hermes_fs::Error::AlreadyExists { .. }) => {

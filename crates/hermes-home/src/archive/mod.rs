@@ -12,7 +12,6 @@ mod exclude;
 mod export;
 mod import;
 mod links;
-mod member;
 
 pub use error::{Error, Result};
 pub use export::{ExportReport, ExportRequest, LeftOut, export_profile};

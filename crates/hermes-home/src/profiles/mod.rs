@@ -26,7 +26,7 @@ pub use install::{InstallPlan, InstallTools, apply_install, plan_install};
 pub use meta::{ProfileMeta, describe, load_meta};
 pub use rename::{RenameReport, rename};
 pub use stop::{StoppedProcess, stop_gateway};
-pub use summary::{ProfileList, ProfileSummary, list, show};
+pub use summary::{ProfileList, ProfileSummary, list, names, show};
 pub use sweep::sweep;
 pub use update::{ConfigChoice, UpdateReport, update};
 

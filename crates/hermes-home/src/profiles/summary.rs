@@ -122,7 +122,8 @@ pub fn show(
     Ok(summarise(location, name.clone(), current, &aliases))
 }
 
-fn names(location: &Location) -> Result<Vec<ProfileName>> {
+/// Names of all profiles, the default one first.
+pub fn names(location: &Location) -> Result<Vec<ProfileName>> {
     let entries = match hermes_fs::read_dir(&location.profiles_dir()) {
         Ok(entries) => entries,
         Err(error) if error.is_not_found() => Vec::new(),

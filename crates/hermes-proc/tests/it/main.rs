@@ -6,12 +6,14 @@
 )]
 
 mod captured;
+mod end_signals;
 mod env_on_every_path;
 mod lookup;
 mod marks;
 mod piped;
 mod session;
 mod signals;
+mod streamed;
 mod tailed;
 
 use std::path::{Path, PathBuf};

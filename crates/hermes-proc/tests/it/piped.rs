@@ -1,7 +1,7 @@
 //! Children whose pipes the caller reads.
 
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -92,4 +92,21 @@ fn debug_shows_names_only() {
         shown.contains("HERMES_EXEC_ID") && !shown.contains("hunter2"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_child_with_input_outlives_its_thread_and_ends_with_its_input() {
+    let mut child = std::thread::spawn(|| {
+        PipedChild::spawn_with_input(&script("read line; echo \"$line\"; cat", "f")).unwrap()
+    })
+    .join()
+    .unwrap();
+    let input = child.take_stdin().unwrap();
+    std::fs::File::from(input).write_all(b"one\ntwo\n").unwrap();
+    let mut text = String::new();
+    std::fs::File::from(child.take_stdout().unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
+    assert_eq!(text, "one\ntwo\n");
+    assert!(child.wait().unwrap().success());
 }

@@ -14,12 +14,18 @@ use pretty_assertions::assert_eq;
 
 use super::{eventually, read_pid};
 
-const MARK: &str = "0123456789abcdef";
+/// Of this test alone: what carries the mark of a tree is killed with it, whoever started it.
+fn mark() -> String {
+    let thread = format!("{:?}", std::thread::current().id());
+    let process = std::process::id();
+    let digits: String = thread.chars().filter(char::is_ascii_digit).collect();
+    format!("{process:0>10}{digits:0>6}")
+}
 
 fn start(script: &str, cwd: &Path, streams: StandardStreams) -> SessionChild {
     let variables: Vec<(OsString, OsString)> = vec![
         ("PATH".into(), "/usr/bin:/bin".into()),
-        ("HERMES_EXEC_ID".into(), MARK.into()),
+        ("HERMES_EXEC_ID".into(), mark().into()),
     ];
     SessionSpec {
         program: Path::new("/bin/sh"),
@@ -46,7 +52,7 @@ fn tree(child: &SessionChild, leader_is_ours: bool) -> ProcessTree {
     ProcessTree {
         leader: child.pid(),
         start_time: child.start_time(),
-        mark: MARK.into(),
+        mark: mark(),
         leader_is_ours,
     }
 }
@@ -158,7 +164,7 @@ fn a_recycled_number_is_nobody_of_ours() {
     let child = start("sleep 60 & wait", Path::new("/"), quiet());
     let mut stranger = tree(&child, false);
     stranger.start_time -= 1;
-    stranger.mark = "fedcba9876543210".into();
+    stranger.mark = "ffffffffffffffff".into();
     eventually("it runs", || tree(&child, true).members().len() == 2);
     assert_eq!(stranger.members(), Vec::<u32>::new());
     assert_eq!(
@@ -191,4 +197,95 @@ fn a_terminal_has_its_size_and_becomes_the_controlling_one() {
     assert!(text.contains("30 120"), "{text}");
     assert!(text.contains("got word"), "{text}");
     assert_eq!(child.reap().unwrap(), Ended::Exited(0));
+}
+
+#[test]
+fn what_cannot_be_started_says_why_and_leaves_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("script");
+    std::fs::write(&script, "echo no").unwrap();
+    let attempt = |program: &Path, cwd: &Path, value: &str| {
+        let variables: Vec<(OsString, OsString)> = vec![("NAME".into(), value.into())];
+        SessionSpec {
+            program,
+            args: Vec::new(),
+            cwd,
+            variables: &variables,
+            streams: quiet(),
+            inherited: Vec::new(),
+            ends_with_us: true,
+        }
+        .start()
+    };
+    let missing = dir.path().join("missing");
+    for (program, cwd, value, kind) in [
+        (
+            missing.as_path(),
+            Path::new("/"),
+            "",
+            std::io::ErrorKind::NotFound,
+        ),
+        (
+            &script,
+            Path::new("/"),
+            "",
+            std::io::ErrorKind::PermissionDenied,
+        ),
+        (
+            Path::new("/bin/true"),
+            &missing,
+            "",
+            std::io::ErrorKind::NotFound,
+        ),
+        (
+            Path::new("/bin/true"),
+            Path::new("/"),
+            "a\0b",
+            std::io::ErrorKind::InvalidInput,
+        ),
+    ] {
+        let error = attempt(program, cwd, value).unwrap_err();
+        let hermes_proc::Error::Start { source, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(source.kind(), kind, "{}", program.display());
+    }
+    let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
+    assert_eq!(children.trim(), "", "somebody is left");
+}
+
+#[test]
+fn a_child_starts_without_our_handlers_and_with_every_signal_open() {
+    let _listening = hermes_proc::EndSignals::listen().unwrap();
+    let mask = |status: &str, name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        u64::from_str_radix(line.unwrap().trim(), 16).unwrap()
+    };
+    let ours = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    assert_ne!(mask(&ours, "SigCgt:"), 0);
+    let dir = tempfile::tempdir().unwrap();
+    let child = start("exec cat /proc/self/status > seen", dir.path(), quiet());
+    assert_eq!(child.reap().unwrap(), Ended::Exited(0));
+    let seen = std::fs::read_to_string(dir.path().join("seen")).unwrap();
+    assert_eq!(mask(&seen, "SigBlk:"), 0);
+    assert_eq!(mask(&seen, "SigCgt:"), 0);
+    // Rust programs are deaf to SIGPIPE, number 13; others are not.
+    assert_eq!(mask(&seen, "SigIgn:"), mask(&ours, "SigIgn:") & !(1 << 12));
+}
+
+#[test]
+fn many_threads_start_children_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let dir = dir.path();
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let code = (thread * 50 + round) % 200;
+                    let child = start(&format!("exit {code}"), dir, quiet());
+                    assert_eq!(child.reap().unwrap(), Ended::Exited(code));
+                }
+            });
+        }
+    });
 }

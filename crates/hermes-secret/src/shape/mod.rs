@@ -6,6 +6,7 @@
 //! ends at a character boundary because they stop at ASCII bytes only.
 
 mod bytes;
+mod lanes;
 mod named;
 mod token;
 mod url;
@@ -13,7 +14,10 @@ mod vendor;
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::dfa::DFA;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
+
+use lanes::Hit;
 
 use vendor::VENDORS;
 
@@ -67,76 +71,129 @@ enum Scanner {
     BotToken,
 }
 
+/// Texts longer than this are worth the time it takes to build the faster automaton.
+const LONG: usize = 64 * 1024;
+
+/// What is looked for, by whom.
+static TRIGGERS: LazyLock<Triggers> = LazyLock::new(Triggers::all);
+
+/// For lines of a log: quickly built. The patterns are constants; a test proves that they compile.
+static FOR_LINES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .build(&TRIGGERS.patterns)
+        .ok()
+});
+
+/// For outputs of commands: quickly run.
+static FOR_LONG_TEXTS: LazyLock<Option<DFA>> = LazyLock::new(|| {
+    DFA::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::Standard)
+        .start_kind(StartKind::Unanchored)
+        .build(&TRIGGERS.patterns)
+        .ok()
+});
+
 struct Triggers {
-    automaton: AhoCorasick,
+    patterns: Vec<String>,
     scanners: Vec<Scanner>,
 }
 
-static TRIGGERS: LazyLock<Option<Triggers>> = LazyLock::new(|| {
-    let words: &[(&str, Scanner)] = &[
-        ("key", Scanner::Name),
-        ("token", Scanner::Name),
-        ("secret", Scanner::Name),
-        ("pass", Scanner::Name),
-        ("pwd", Scanner::Name),
-        ("cred", Scanner::Name),
-        ("auth", Scanner::Name),
-        ("cookie", Scanner::Name),
-        ("key=", Scanner::Parameter),
-        ("sig=", Scanner::Parameter),
-        ("signature=", Scanner::Parameter),
-        ("code=", Scanner::Parameter),
-        ("jwt=", Scanner::Parameter),
-        ("bearer ", Scanner::Bearer),
-        ("://", Scanner::Url),
-        ("eyj", Scanner::Jwt),
-        ("private key", Scanner::PrivateKey),
-    ];
-    let digits = (b'0'..=b'9').map(char::from);
-    let phones = digits
-        .clone()
-        .skip(1)
-        .map(|d| (format!("+{d}"), Scanner::Phone));
-    let bots = digits.map(|d| (format!("{d}:"), Scanner::BotToken));
-    let vendors = VENDORS
-        .iter()
-        .map(|vendor| (vendor.prefix.to_owned(), Scanner::Vendor(vendor)));
-    let (patterns, scanners): (Vec<String>, Vec<Scanner>) = words
-        .iter()
-        .map(|&(word, scanner)| (word.to_owned(), scanner))
-        .chain(phones)
-        .chain(bots)
-        .chain(vendors)
-        .unzip();
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        // A DFA is faster per byte but takes longer to build than most commands log.
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
-        .build(patterns)
-        // The patterns are constants; a test proves that they compile.
-        .ok()?;
-    Some(Triggers {
-        automaton,
-        scanners,
-    })
-});
+impl Triggers {
+    fn all() -> Self {
+        let words: &[(&str, Scanner)] = &[
+            ("key", Scanner::Name),
+            ("token", Scanner::Name),
+            ("secret", Scanner::Name),
+            ("pass", Scanner::Name),
+            ("pwd", Scanner::Name),
+            ("cred", Scanner::Name),
+            ("auth", Scanner::Name),
+            ("cookie", Scanner::Name),
+            ("key=", Scanner::Parameter),
+            ("sig=", Scanner::Parameter),
+            ("signature=", Scanner::Parameter),
+            ("code=", Scanner::Parameter),
+            ("jwt=", Scanner::Parameter),
+            ("bearer ", Scanner::Bearer),
+            ("://", Scanner::Url),
+            ("eyj", Scanner::Jwt),
+            ("private key", Scanner::PrivateKey),
+        ];
+        let digits = (b'0'..=b'9').map(char::from);
+        let phones = digits
+            .clone()
+            .skip(1)
+            .map(|d| (format!("+{d}"), Scanner::Phone));
+        let bots = digits.map(|d| (format!("{d}:"), Scanner::BotToken));
+        let vendors = VENDORS
+            .iter()
+            .map(|vendor| (vendor.prefix.to_owned(), Scanner::Vendor(vendor)));
+        let (patterns, scanners): (Vec<String>, Vec<Scanner>) = words
+            .iter()
+            .map(|&(word, scanner)| (word.to_owned(), scanner))
+            .chain(phones)
+            .chain(bots)
+            .chain(vendors)
+            .unzip();
+        Self { patterns, scanners }
+    }
+}
 
 /// Adds the places of all secret shapes in `text`, in no particular order.
 pub(crate) fn find(text: &str, spans: &mut Vec<Span>) {
-    let Some(triggers) = TRIGGERS.as_ref() else {
-        return;
+    let mut examiner = Examiner {
+        text,
+        spans,
+        names_seen_until: [0; Hit::LANES],
     };
-    let bytes = text.as_bytes();
-    // Names are examined whole; further triggers inside one already seen are skipped.
-    let mut names_seen_until = 0;
-    for hit in triggers.automaton.find_overlapping_iter(bytes) {
-        let (start, end) = (hit.start(), hit.end());
-        match triggers.scanners.get(hit.pattern().as_usize()) {
+    if text.len() > LONG {
+        if let Some(automaton) = FOR_LONG_TEXTS.as_ref() {
+            lanes::find(automaton, text.as_bytes(), &mut |hit| examiner.look_at(hit));
+        }
+    } else if let Some(automaton) = FOR_LINES.as_ref() {
+        for hit in automaton.find_overlapping_iter(text) {
+            examiner.look_at(Hit {
+                start: hit.start(),
+                end: hit.end(),
+                pattern: hit.pattern().as_usize(),
+                lane: 0,
+            });
+        }
+    }
+}
+
+/// Looks closer where a trigger stands.
+struct Examiner<'a> {
+    text: &'a str,
+    spans: &'a mut Vec<Span>,
+    /// Names are examined whole; further triggers inside one already seen are skipped.
+    names_seen_until: [usize; Hit::LANES],
+}
+
+impl Examiner<'_> {
+    fn look_at(&mut self, hit: Hit) {
+        let Self { text, spans, .. } = self;
+        let bytes = text.as_bytes();
+        let Hit {
+            start,
+            end,
+            pattern,
+            lane,
+        } = hit;
+        match TRIGGERS.scanners.get(pattern) {
             Some(Scanner::Vendor(vendor)) => spans.extend(vendor::token(bytes, start, vendor)),
-            Some(Scanner::Name) if start < names_seen_until => {}
             Some(Scanner::Name) => {
-                names_seen_until = named::value_of_name(text, start, end, spans).max(end);
+                if let Some(seen) = self
+                    .names_seen_until
+                    .get_mut(lane)
+                    .filter(|seen| start >= **seen)
+                {
+                    *seen = named::value_of_name(text, start, end, spans).max(end);
+                }
             }
             Some(Scanner::Parameter) => spans.extend(named::parameter(text, start, end)),
             Some(Scanner::Bearer) => spans.extend(token::bearer(bytes, start, end)),
@@ -152,10 +209,38 @@ pub(crate) fn find(text: &str, spans: &mut Vec<Span>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn the_triggers_compile() {
-        assert!(TRIGGERS.is_some());
+        assert!(FOR_LINES.is_some() && FOR_LONG_TEXTS.is_some());
+    }
+
+    #[test]
+    fn long_texts_are_read_like_short_ones() {
+        let short = "curl https://user:hunter2@host -H 'Authorization: Bearer abc.def-0123456789'\n\
+                     GH=ghp_Ab3dEfGh1jKlMnOpQrSt +15551234567 password=hunter2\n";
+        let mut expected = Vec::new();
+        find(short, &mut expected);
+        assert!(expected.len() > 3, "{expected:?}");
+        let long = "plain words\n".repeat(LONG / 8) + short;
+        let offset = long.len() - short.len();
+        let mut found = Vec::new();
+        find(&long, &mut found);
+        let moved = found.iter().map(|span| Span {
+            start: span.start - offset,
+            end: span.end - offset,
+            ..*span
+        });
+        assert_eq!(moved.collect::<Vec<_>>(), expected);
+        // The same everywhere: also across the places where the reading is divided.
+        let many = short.repeat(LONG / short.len() + 3);
+        let mut found = Vec::new();
+        find(&many, &mut found);
+        let places = |spans: &[Span]| spans.iter().map(|span| span.start).collect::<BTreeSet<_>>();
+        let copies = many.len() / short.len();
+        assert_eq!(places(&found).len(), places(&expected).len() * copies);
     }
 }

@@ -6,7 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use hermes_proc::{ProcessHandle, ProcessIdentity, identity_of, start_time_of};
+use hermes_proc::{
+    KillTiming, ProcessHandle, ProcessIdentity, identity_of, kill_tree, start_time_of,
+};
 use serde_json::Value;
 
 use super::link::Link;
@@ -83,12 +85,18 @@ impl Shared {
                 true
             }
             _ => {
-                let code = exit_code(&files.exit);
-                if let Ok(bytes) = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64) {
-                    process.output.push(&bytes, &mut |_| {});
+                let end = ExitRecord::read(&files.exit);
+                let mut log = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64)
+                    .unwrap_or_default();
+                let unheard = end.as_ref().map_or(0, |end| end.unheard);
+                let news = log.split_off(log.len().saturating_sub(unheard));
+                process.output.push(&log, &mut |_| {});
+                if is_host && end.is_none() {
+                    kill_lost(&process);
                 }
                 state.insert(process);
-                state.finish(&id, code, &self.redactor);
+                state.output(&id, &news, Instant::now(), &self.redactor);
+                state.finish(&id, end.map(|end| end.code), &self.redactor);
                 if !is_host {
                     state.processes.remove(&id);
                 }
@@ -154,11 +162,39 @@ pub(super) fn connect(directory: &Path, id: &str) -> io::Result<Link> {
 }
 
 /// What a supervisor wrote down about the end of its process.
-pub(super) fn exit_code(path: &Path) -> Option<i32> {
-    let bytes = hermes_fs::read_capped(path, 4096).ok()?;
-    let record: Value = serde_json::from_slice(&bytes).ok()?;
-    let code = record.get("exit_code")?.as_i64()?;
-    i32::try_from(code).ok()
+pub(super) struct ExitRecord {
+    pub(super) code: i32,
+    /// How many of the last bytes in the log nobody has been told.
+    unheard: usize,
+}
+
+impl ExitRecord {
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let bytes = hermes_fs::read_capped(path, 4096).ok()?;
+        let record: Value = serde_json::from_slice(&bytes).ok()?;
+        let code = record.get("exit_code")?.as_i64()?;
+        let unheard = record.get("unheard_bytes").and_then(Value::as_u64);
+        Some(Self {
+            code: i32::try_from(code).ok()?,
+            unheard: usize::try_from(unheard.unwrap_or(0)).unwrap_or(0),
+        })
+    }
+}
+
+/// Ends what is left of a process whose supervisor is gone without a last word: nobody would hear of
+/// it again. From a thread, because it may take seconds.
+pub(super) fn kill_lost(process: &Process) {
+    // Entries of other programs have no mark; what became of those is not ours to decide.
+    if process.tree.mark.is_empty() {
+        return;
+    }
+    let tree = process.tree.clone();
+    let started = std::thread::Builder::new()
+        .name("lost-process".to_owned())
+        .spawn(move || kill_tree(&tree, KillTiming::default()));
+    if let Err(error) = started {
+        tracing::warn!(%error, process = process.id, "a lost process may still run");
+    }
 }
 
 impl Registry {

@@ -7,15 +7,15 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
 
-use hermes_proc::{KillTiming, ProcessTree, SessionChild, SessionSpec, StandardStreams, kill_tree};
+use hermes_proc::{KillTiming, ProcessTree, SessionChild, kill_tree};
 
 use super::frame::Frame;
 use super::link::Link;
 use super::registry::lock;
+use super::second_self;
 use crate::local::memory::empty_memory_file;
 use crate::local::shell_start::out_of_the_way;
 
@@ -38,29 +38,11 @@ pub(crate) struct Guard {
 impl Guard {
     /// Starts the guard.
     pub(crate) fn start(supervisor: &[OsString]) -> io::Result<Self> {
-        let Some((program, args)) = supervisor.split_first() else {
-            return Err(io::Error::other("no supervisor is configured"));
-        };
         let table = empty_memory_file(SLOTS * SLOT)?;
         let shared = out_of_the_way(table.as_fd())?;
         let number = shared.as_raw_fd().unsigned_abs();
-        let (ours, theirs) = UnixStream::pair()?;
-        let process = SessionSpec {
-            program: Path::new(program),
-            args: args.to_vec(),
-            cwd: Path::new("/"),
-            variables: &[],
-            streams: StandardStreams {
-                input: Some(theirs.into()),
-                output: None,
-                is_terminal: false,
-            },
-            inherited: vec![shared],
-            ends_with_us: false,
-        }
-        .start()
-        .map_err(io::Error::other)?;
-        let mut link = Link::new(ours);
+        let started = second_self::start(supervisor, vec![shared]);
+        let (process, mut link) = started.map_err(io::Error::other)?;
         link.send_now(&Frame::Guard(number))?;
         Ok(Self {
             table,
@@ -70,16 +52,23 @@ impl Guard {
         })
     }
 
-    /// Looks after a tree for as long as the answer lives.
-    pub(crate) fn look_after(&self, tree: &ProcessTree) -> Option<Guarded<'_>> {
+    /// Looks after everything that carries a mark, for as long as the answer lives. Asked for before
+    /// anything is started: afterwards we may be killed before we get to it.
+    pub(crate) fn look_after(&self, mark: &str) -> Option<Guarded<'_>> {
         let slot = {
             let mut is_taken = lock(&self.is_taken);
             let slot = is_taken.iter().position(|taken| !taken)?;
             *is_taken.get_mut(slot)? = true;
             slot
         };
-        self.write(slot, &encode(tree));
-        Some(Guarded { guard: self, slot })
+        let guarded = Guarded { guard: self, slot };
+        guarded.has_started(&ProcessTree {
+            leader: 0,
+            start_time: 0,
+            mark: mark.to_owned(),
+            leader_is_ours: false,
+        });
+        Some(guarded)
     }
 
     fn write(&self, slot: usize, bytes: &[u8; SLOT]) {
@@ -88,11 +77,18 @@ impl Guard {
     }
 }
 
-/// A tree in the table.
+/// Processes that end with us. Dropped, they may go on.
 #[derive(Debug)]
-pub(crate) struct Guarded<'a> {
+pub struct Guarded<'a> {
     guard: &'a Guard,
     slot: usize,
+}
+
+impl Guarded<'_> {
+    /// The leader is known now: whoever lost the mark is found by it.
+    pub(crate) fn has_started(&self, tree: &ProcessTree) {
+        self.guard.write(self.slot, &encode(tree));
+    }
 }
 
 impl Drop for Guarded<'_> {
@@ -138,8 +134,8 @@ fn decode(slot: &[u8]) -> Option<ProcessTree> {
     let (leader, rest) = rest.split_first_chunk()?;
     let leader = u32::from_le_bytes(*leader);
     let mark = rest.get(..MARK)?;
-    // A slot that is free, or was being written.
-    if leader == 0 || !mark.iter().all(u8::is_ascii_hexdigit) {
+    // A slot that is free.
+    if !mark.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
     Some(ProcessTree {
@@ -164,7 +160,13 @@ mod tests {
             leader_is_ours: false,
         };
         let bytes = encode(&tree);
-        assert_eq!(decode(&bytes), Some(tree));
+        assert_eq!(decode(&bytes), Some(tree.clone()));
+        let unknown = ProcessTree {
+            leader: 0,
+            start_time: 0,
+            ..tree
+        };
+        assert_eq!(decode(&encode(&unknown)), Some(unknown));
         assert_eq!(decode(&[0; SLOT]), None);
         let mut half = bytes;
         half[20..].fill(0);

@@ -1,11 +1,14 @@
 //! Ending background processes.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{KillTiming, kill_tree};
+use hermes_proc::{KillOutcome, KillTiming, ProcessTree, kill_tree};
 
 use super::notice::Ending;
+use super::process::{Connection, Process};
 use super::registry::Registry;
+use crate::remote::{RemoteKill, RemoteTerminal};
 use crate::session::SessionKey;
 
 /// How long the supervisor may take to report an end that has happened.
@@ -20,14 +23,69 @@ pub enum Killed {
     AlreadyExited(Ending),
     /// Some of it is left.
     Survived(Vec<u32>),
+    /// Nobody can tell what is left, for this reason.
+    Unknown(String),
     /// There is no such process.
     NotFound,
+}
+
+/// What is to be killed.
+enum Target {
+    Here(ProcessTree),
+    Elsewhere(Arc<RemoteTerminal>, String),
+}
+
+impl Target {
+    fn of(process: &Process) -> Self {
+        match &process.connection {
+            Connection::Elsewhere(remote) => {
+                Self::Elsewhere(Arc::clone(remote.place()), remote.seeds().to_owned())
+            }
+            Connection::Supervisor(_) | Connection::Seen(_) | Connection::None => {
+                Self::Here(process.tree.clone())
+            }
+        }
+    }
+
+    /// Without grace nothing is forced.
+    fn kill(&self, grace: Duration) -> Result<KillOutcome, String> {
+        let force = !grace.is_zero();
+        let grace = if force { grace } else { Duration::from_secs(1) };
+        match self {
+            Self::Here(tree) => Ok(kill_tree(
+                tree,
+                KillTiming {
+                    grace,
+                    force,
+                    ..KillTiming::default()
+                },
+            )),
+            Self::Elsewhere(place, seeds) => match place.kill_background(seeds, grace, force) {
+                RemoteKill::Gone { forced } => Ok(KillOutcome {
+                    survivors: Vec::new(),
+                    forced,
+                }),
+                RemoteKill::Survived(survivors) => Ok(KillOutcome {
+                    survivors,
+                    forced: force,
+                }),
+                RemoteKill::Unknown(reason) => Err(reason),
+            },
+        }
+    }
+
+    /// Whether someone reports the end by himself.
+    fn is_reported(&self) -> bool {
+        matches!(self, Self::Here(_))
+    }
 }
 
 impl Registry {
     /// Kills a process and everything it started. `source` says who wants it, for the record.
     pub fn kill(&self, id: &str, source: &str, grace: Duration) -> Killed {
-        let tree = {
+        // It may have ended meanwhile, elsewhere.
+        self.refresh(id);
+        let target = {
             let mut state = self.shared.lock();
             let Some(process) = state.processes.get_mut(id) else {
                 return Killed::NotFound;
@@ -38,21 +96,17 @@ impl Registry {
             process.kill_source = Some(source.to_owned());
             // The end is part of this answer.
             process.waiters += 1;
-            process.tree.clone()
+            Target::of(process)
         };
-        let outcome = kill_tree(
-            &tree,
-            KillTiming {
-                grace: if grace.is_zero() {
-                    Duration::from_secs(1)
-                } else {
-                    grace
-                },
-                force: !grace.is_zero(),
-                ..KillTiming::default()
-            },
-        );
-        let ending = if outcome.survivors.is_empty() {
+        let outcome = match target.kill(grace) {
+            Ok(outcome) => outcome,
+            Err(reason) => return self.kill_failed(id, reason),
+        };
+        if !target.is_reported() {
+            // What it printed before its end.
+            self.refresh(id);
+        }
+        let ending = if outcome.survivors.is_empty() && target.is_reported() {
             self.wait_for_end(id, REPORT_LIMIT)
         } else {
             None
@@ -79,13 +133,42 @@ impl Registry {
         })
     }
 
+    /// A kill of which nobody knows what it did: the process counts as running.
+    fn kill_failed(&self, id: &str, reason: String) -> Killed {
+        self.shared.update(|state| {
+            if let Some(process) = state.processes.get_mut(id) {
+                process.waiters = process.waiters.saturating_sub(1);
+                process.kill_source = None;
+            }
+        });
+        Killed::Unknown(reason)
+    }
+
     /// Kills the processes of a session, or all; says how many were ended.
     pub fn kill_all(&self, session: Option<&SessionKey>, source: &str, grace: Duration) -> usize {
+        self.kill_those(source, grace, |process| {
+            session.is_none_or(|session| process.session == *session)
+        })
+    }
+
+    /// Kills the processes that this registry started on this machine, and leaves those it found;
+    /// says how many were ended. Those in another place go on: the place outlives us, or ends them.
+    pub fn kill_started(&self, source: &str, grace: Duration) -> usize {
+        self.kill_those(source, grace, |process| {
+            !process.detached && !process.connection.is_elsewhere()
+        })
+    }
+
+    fn kill_those(
+        &self,
+        source: &str,
+        grace: Duration,
+        wanted: impl Fn(&Process) -> bool,
+    ) -> usize {
         let ids: Vec<String> = {
             let state = self.shared.lock();
-            let wanted = state.processes.values().filter(|process| {
-                process.is_running() && session.is_none_or(|session| process.session == *session)
-            });
+            let running = state.processes.values().filter(|one| one.is_running());
+            let wanted = running.filter(|process| wanted(process));
             wanted.map(|process| process.id.clone()).collect()
         };
         std::thread::scope(|scope| {

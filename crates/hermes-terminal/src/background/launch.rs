@@ -1,13 +1,17 @@
 //! The background half of the `terminal` tool.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::start::NewProcess;
+use super::elsewhere::NewElsewhere;
+use super::start::{NewProcess, StartError};
 use crate::local::arguments::Fields;
 use crate::local::random_id::random_hex;
 use crate::local::script::Script;
 use crate::local::tool::{redact, refusal};
 use crate::local::{NoticeSupport, SpawnRequest, Terminal, ToolContext};
+use crate::remote::RemoteTerminal;
 
 /// A background command as the `terminal` tool hands it over.
 pub(crate) struct StartRequest<'a> {
@@ -19,26 +23,35 @@ pub(crate) struct StartRequest<'a> {
     pub(crate) approval: Option<String>,
 }
 
+/// A process that runs, for the result.
+struct Running {
+    id: String,
+    pid: u32,
+    cwd_note: Option<String>,
+    pty_note: Option<&'static str>,
+}
+
 /// Starts a background process and says so.
 pub(crate) fn start_from_tool(request: StartRequest<'_>, context: &ToolContext<'_>) -> Value {
+    let started = match &context.terminal.remote {
+        Some(place) => start_elsewhere(&request, place, context),
+        None => start_here(&request, context),
+    };
+    match started {
+        Ok(running) => request.result(running, context),
+        Err(refused) => refused,
+    }
+}
+
+fn start_here(request: &StartRequest<'_>, context: &ToolContext<'_>) -> Result<Running, Value> {
     let terminal = context.terminal;
     let session = terminal
         .sessions
         .get(context.session, &terminal.settings.start_directory);
     terminal.ensure_login(&session, context);
-    let place = match terminal.place(&session, request.workdir, context) {
-        Ok(place) => place,
-        Err(refused) => return refusal(refused.exit_code, "error", &refused.output),
-    };
-    let can_hear = !matches!(context.notices, NoticeSupport::Unsupported(_));
-    let notify = request.notify_on_complete && can_hear;
-    // Both would tell the same end twice.
-    let ignored = request.notify_on_complete && !request.watch_patterns.is_empty();
-    let watch_patterns = if ignored || !can_hear {
-        &[]
-    } else {
-        request.watch_patterns.as_slice()
-    };
+    let place = terminal
+        .place(&session, request.workdir, context)
+        .map_err(|refused| refusal(refused.exit_code, "error", &refused.output))?;
     let takes_token =
         request.command.contains("gh auth login") && request.command.contains("--with-token");
     let wants_pty = request.pty && !takes_token;
@@ -67,8 +80,8 @@ pub(crate) fn start_from_tool(request: StartRequest<'_>, context: &ToolContext<'
         command: &redact(context, request.command),
         cwd: &place.path,
         pty: wants_pty,
-        notify,
-        watch_patterns,
+        notify: request.notifies(context),
+        watch_patterns: request.watched(context),
         watcher: &context.watcher,
         shell: &shell,
         script: script.text(shell.kind, None),
@@ -76,49 +89,113 @@ pub(crate) fn start_from_tool(request: StartRequest<'_>, context: &ToolContext<'
         mark,
         supervisor: &terminal.settings.supervisor,
     });
-    let started = match started {
-        Ok(started) => started,
-        Err(error) => return refusal(-1, "error", &redact(context, &error.to_string())),
+    let started = started.map_err(|error| failure(&error, context))?;
+    Ok(Running {
+        id: started.id,
+        pid: started.pid,
+        cwd_note: place.note,
+        pty_note: match (request.pty, started.pty) {
+            (true, false) if takes_token => {
+                Some("The command reads a token until the end of its input, so it got no terminal.")
+            }
+            (true, false) => Some("No pseudo-terminal could be opened; the process runs on pipes."),
+            _ => None,
+        },
+    })
+}
+
+fn start_elsewhere(
+    request: &StartRequest<'_>,
+    place: &Arc<RemoteTerminal>,
+    context: &ToolContext<'_>,
+) -> Result<Running, Value> {
+    let terminal = context.terminal;
+    let new = NewElsewhere {
+        place,
+        session: terminal.sessions.root_of(context.session),
+        command: request.command,
+        shown_command: &redact(context, request.command),
+        workdir: request.workdir,
+        notify: request.notifies(context),
+        watch_patterns: request.watched(context),
     };
-    let pty_note = match (request.pty, started.pty) {
-        (true, false) if takes_token => {
-            Some("The command reads a token until the end of its input, so it got no terminal.")
+    let started = terminal
+        .background
+        .start_elsewhere(&new, context)
+        .map_err(|error| failure(&error, context))?;
+    Ok(Running {
+        id: started.id,
+        pid: started.pid,
+        cwd_note: started.cwd_note,
+        pty_note: request.pty.then_some(
+            "pty works with the local backend only; the process runs without a terminal.",
+        ),
+    })
+}
+
+fn failure(error: &StartError, context: &ToolContext<'_>) -> Value {
+    let exit_code = match error {
+        StartError::Directory(_) => 126,
+        _ => -1,
+    };
+    refusal(exit_code, "error", &redact(context, &error.to_string()))
+}
+
+impl StartRequest<'_> {
+    fn notifies(&self, context: &ToolContext<'_>) -> bool {
+        self.notify_on_complete && can_hear(context)
+    }
+
+    /// Both would tell the same end twice.
+    fn has_too_many_wishes(&self) -> bool {
+        self.notify_on_complete && !self.watch_patterns.is_empty()
+    }
+
+    fn watched(&self, context: &ToolContext<'_>) -> &[String] {
+        if self.has_too_many_wishes() || !can_hear(context) {
+            &[]
+        } else {
+            &self.watch_patterns
         }
-        (true, false) => Some("No pseudo-terminal could be opened; the process runs on pipes."),
-        _ => None,
-    };
-    let hint = (!request.notify_on_complete && request.watch_patterns.is_empty()).then_some(
-        "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\"), or start with \
-         notify_on_complete=true.",
-    );
-    let mut fields = Fields::default()
-        .with("output", "Background process started")
-        .with("session_id", started.id)
-        .with("pid", started.pid)
-        .with("exit_code", 0)
-        .with("error", Value::Null)
-        .with_some(
-            "approval",
-            request.approval.map(|text| redact(context, &text)),
-        )
-        .with_some("cwd_note", place.note.map(|text| redact(context, &text)))
-        .with_some("pty_note", pty_note)
-        .with_some("hint", hint);
-    if let (NoticeSupport::Unsupported(reason), true) = (&context.notices, hint.is_none()) {
-        fields = fields
-            .with("notify_on_complete", false)
-            .with("notify_unsupported", redact(context, reason));
-    } else if notify {
-        fields = fields.with("notify_on_complete", true);
     }
-    if !watch_patterns.is_empty() {
-        fields = fields.with("watch_patterns", watch_patterns.to_vec());
-    }
-    if ignored {
-        fields = fields.with(
-            "watch_patterns_ignored",
-            "watch_patterns and notify_on_complete exclude each other; only the latter is used.",
+
+    fn result(&self, running: Running, context: &ToolContext<'_>) -> Value {
+        let shown = |text: &String| redact(context, text);
+        let watch_patterns = self.watched(context);
+        let hint = (!self.notify_on_complete && self.watch_patterns.is_empty()).then_some(
+            "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\"), or start \
+             with notify_on_complete=true.",
         );
+        let mut fields = Fields::default()
+            .with("output", "Background process started")
+            .with("session_id", running.id)
+            .with("pid", running.pid)
+            .with("exit_code", 0)
+            .with("error", Value::Null)
+            .with_some("approval", self.approval.as_ref().map(shown))
+            .with_some("cwd_note", running.cwd_note.as_ref().map(shown))
+            .with_some("pty_note", running.pty_note)
+            .with_some("hint", hint);
+        if let (NoticeSupport::Unsupported(reason), true) = (&context.notices, hint.is_none()) {
+            fields = fields
+                .with("notify_on_complete", false)
+                .with("notify_unsupported", redact(context, reason));
+        } else if self.notifies(context) {
+            fields = fields.with("notify_on_complete", true);
+        }
+        if !watch_patterns.is_empty() {
+            fields = fields.with("watch_patterns", watch_patterns.to_vec());
+        }
+        if self.has_too_many_wishes() {
+            fields = fields.with(
+                "watch_patterns_ignored",
+                "watch_patterns and notify_on_complete exclude each other; only the latter is used.",
+            );
+        }
+        fields.into_value()
     }
-    fields.into_value()
+}
+
+fn can_hear(context: &ToolContext<'_>) -> bool {
+    !matches!(context.notices, NoticeSupport::Unsupported(_))
 }

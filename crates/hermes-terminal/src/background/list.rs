@@ -17,6 +17,7 @@ pub(super) fn list(context: &ToolContext<'_>) -> Value {
     let terminal = context.terminal;
     let session = terminal.sessions.root_of(context.session);
     let registry = &terminal.background;
+    registry.refresh_all();
     let mut state = registry.shared.lock();
     for id in state.forget_old(Instant::now()) {
         remove_files(&registry.shared.directory, &id);

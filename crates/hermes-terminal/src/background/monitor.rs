@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rustix::event::epoll;
 
-use super::attach::connect;
+use super::attach::{ExitRecord, connect, kill_lost};
 use super::frame::Frame;
 use super::notice::EndReason;
 use super::process::Connection;
@@ -76,7 +76,7 @@ impl Shared {
             let id = process.id.clone();
             let mut frames = Vec::new();
             let is_open = match &mut process.connection {
-                Connection::None => return,
+                Connection::Elsewhere(_) | Connection::None => return,
                 Connection::Seen(_) => {
                     state.finish(&id, None, &self.redactor);
                     return self.save_best_effort(state);
@@ -92,7 +92,9 @@ impl Shared {
             let mut has_ended = false;
             for frame in frames {
                 match frame {
-                    Frame::Output(bytes) => state.output(&id, &bytes, &self.redactor),
+                    Frame::Output(bytes) => {
+                        state.output(&id, &bytes, Instant::now(), &self.redactor);
+                    }
                     Frame::History(bytes) => state.history(&id, &bytes),
                     Frame::Exited(code) => {
                         state.finish(&id, Some(code), &self.redactor);
@@ -120,7 +122,7 @@ impl Shared {
     /// The supervisor hung up without a last word; says whether the process counts as ended.
     fn lost_supervisor(&self, state: &mut super::registry::State, id: &str) -> bool {
         let files = Files::of(&self.directory, id);
-        if let Some(code) = super::attach::exit_code(&files.exit) {
+        if let Some(ExitRecord { code, .. }) = ExitRecord::read(&files.exit) {
             // What did not reach us any more is in the log.
             if let Ok(bytes) = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64) {
                 state.history(id, &bytes);
@@ -136,6 +138,9 @@ impl Shared {
             if self.listen(process).is_ok() {
                 return false;
             }
+        }
+        if let Some(process) = state.processes.get(id) {
+            kill_lost(process);
         }
         state.finish_as(id, Some(-1), EndReason::Lost, &self.redactor);
         true

@@ -10,6 +10,7 @@ use super::notice::Ending;
 use super::record::Record;
 use super::tail::OutputTail;
 use super::watch::Watch;
+use crate::remote::RemoteProcess;
 use crate::session::SessionKey;
 
 /// How a process is heard of.
@@ -19,8 +20,17 @@ pub(super) enum Connection {
     Supervisor(Link),
     /// It has none we can reach; its end is seen, its output is not.
     Seen(ProcessHandle),
+    /// It runs in another place, which is asked now and then.
+    Elsewhere(RemoteProcess),
     /// It has ended.
     None,
+}
+
+impl Connection {
+    /// Whether the process runs in another place.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::Elsewhere(_))
+    }
 }
 
 /// Running, or how it ended and when.

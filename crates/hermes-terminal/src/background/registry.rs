@@ -14,6 +14,7 @@ use hermes_proc::{SessionChild, Wake};
 use hermes_secret::Redactor;
 use rustix::event::epoll;
 
+use super::elsewhere::Poller;
 use super::notice::{EndReason, Ending, Notice, NoticeKind, NoticeQueues};
 use super::process::{Connection, Process, REMEMBERED, Status};
 use super::record::ProcessFile;
@@ -64,6 +65,8 @@ pub(super) struct State {
     news: Vec<SessionKey>,
     /// Supervisors about to end.
     done: Vec<SessionChild>,
+    /// Threads that ask other places for news.
+    pub(super) pollers: Vec<Poller>,
 }
 
 impl Registry {
@@ -116,8 +119,11 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // The listening thread sees that nobody needs it and ends.
+        // The listening threads see that nobody needs them and end.
         self.shared.wake.raise();
+        for poller in &self.shared.lock().pollers {
+            poller.wake.raise();
+        }
     }
 }
 
@@ -131,13 +137,17 @@ impl Shared {
         let mut state = self.lock();
         let answer = change(&mut state);
         let news = std::mem::take(&mut state.news);
-        let done = std::mem::take(&mut state.done);
+        // A supervisor that has said its last word may take its time to end; the next change buries
+        // it.
+        let done: Vec<SessionChild> = state
+            .done
+            .extract_if(.., |supervisor| supervisor.has_ended())
+            .collect();
         for waiter in &state.waiters {
             waiter.raise();
         }
         drop(state);
         for supervisor in done {
-            // It has said its last word and ends by itself.
             drop(supervisor.reap());
         }
         if !news.is_empty()
@@ -186,7 +196,7 @@ impl Shared {
         let descriptor = match &process.connection {
             Connection::Supervisor(link) => link.as_fd(),
             Connection::Seen(handle) => handle.as_fd(),
-            Connection::None => return Ok(()),
+            Connection::Elsewhere(_) | Connection::None => return Ok(()),
         };
         epoll::add(
             &*self.epoll,
@@ -223,8 +233,7 @@ impl State {
     }
 
     /// Output of a process: kept, and compared with its patterns.
-    pub(super) fn output(&mut self, id: &str, bytes: &[u8], redactor: &Redactor) {
-        let now = Instant::now();
+    pub(super) fn output(&mut self, id: &str, bytes: &[u8], now: Instant, redactor: &Redactor) {
         self.release_breaker(now);
         let Some(process) = self.processes.get_mut(id) else {
             return;
@@ -410,4 +419,44 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// How long the listening thread may sleep.
 pub(super) fn until(deadline: Option<Instant>) -> Option<Duration> {
     deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::background::record::Record;
+
+    #[test]
+    fn a_flood_of_matches_ends_in_one_word_and_one_completion() {
+        // check 24
+        let mut record = Record::default();
+        record.set("session_id", "proc_0123456789ab");
+        record.set("session_key", "main");
+        record.set("pid", 4711);
+        record.set("watch_patterns", vec!["READY"]);
+        let mut state = State::default();
+        state.insert(Process::from_record(record).unwrap());
+        let start = Instant::now();
+        let redactor = Redactor::default();
+        for second in 0..60 {
+            let now = start + Duration::from_secs(second);
+            state.output("proc_0123456789ab", b"READY again\n", now, &redactor);
+        }
+        state.finish("proc_0123456789ab", Some(0), &redactor);
+        state.finish("proc_0123456789ab", Some(0), &redactor);
+        let notices = state.notices.drain(&SessionKey::new("main"));
+        let events: Vec<&str> = notices.iter().map(Notice::event).collect();
+        assert_eq!(
+            events,
+            [
+                "watch_match",
+                "watch_match",
+                "watch_match",
+                "watch_disabled",
+                "completion"
+            ]
+        );
+    }
 }

@@ -6,18 +6,16 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hermes_proc::{SessionChild, SessionSpec, StandardStreams};
 use serde_json::Value;
 
-use super::frame::{Frame, StartSpec, Started};
-use super::link::Link;
+use super::frame::{Frame, StartSpec};
 use super::process::{Connection, Process};
 use super::record::Record;
 use super::registry::{MOST, Registry, remove_files};
+use super::second_self;
 use crate::local::Shell;
 use crate::local::WatcherFields;
 use crate::local::random_id::random_hex;
@@ -70,6 +68,12 @@ pub enum StartError {
     /// The connection to the supervisor failed.
     #[error("lost the supervisor of the process: {0}")]
     Connection(#[from] io::Error),
+    /// Its directory is missing, elsewhere.
+    #[error("{0}")]
+    Directory(String),
+    /// It was not started elsewhere.
+    #[error("{0}")]
+    Elsewhere(String),
     /// It could not be written down, so it was not run.
     #[error("the process was not started because it could not be recorded: {0}")]
     Record(#[from] hermes_fs::Error),
@@ -78,6 +82,14 @@ pub enum StartError {
 impl Registry {
     pub(super) fn start(&self, new: NewProcess<'_>) -> Result<NewlyStarted, StartError> {
         self.ensure_monitor()?;
+        self.counted(|| self.start_counted(new))
+    }
+
+    /// Starts one more process, if there may be one.
+    pub(super) fn counted<T>(
+        &self,
+        start: impl FnOnce() -> Result<T, StartError>,
+    ) -> Result<T, StartError> {
         let gone = {
             let mut state = self.shared.lock();
             if state.running() >= MOST {
@@ -89,7 +101,7 @@ impl Registry {
         for id in gone {
             remove_files(&self.shared.directory, &id);
         }
-        let started = self.start_counted(new);
+        let started = start();
         self.shared.lock().starting -= 1;
         started
     }
@@ -107,7 +119,7 @@ impl Registry {
             script: new.script.clone(),
             variables: new.variables.clone(),
         };
-        let (supervisor, mut link) = start_supervisor(new.supervisor)?;
+        let (supervisor, mut link) = second_self::start(new.supervisor, Vec::new())?;
         link.set_read_timeout(START_LIMIT)?;
         link.send_now(&Frame::Start(spec.encode()))?;
         let started = match link.wait_for_frame()? {
@@ -121,7 +133,22 @@ impl Registry {
                 return Err(StartError::Shell("its supervisor ended".to_owned()));
             }
         };
-        let record = new_record(&id, &new, started);
+        let record = NewRecord {
+            id: &id,
+            command: new.command,
+            pid: started.pid,
+            start_time: started.start_time,
+            is_host: true,
+            cwd: new.cwd,
+            task_id: new.task_id,
+            session: &new.session,
+            watcher: new.watcher,
+            notify: new.notify,
+            watch_patterns: new.watch_patterns,
+            mark: &new.mark,
+            pty: started.pty,
+        }
+        .record();
         let Some(mut process) = Process::from_record(record) else {
             return Err(StartError::Shell("its supervisor made no sense".to_owned()));
         };
@@ -153,59 +180,59 @@ impl Registry {
     }
 }
 
-fn start_supervisor(command: &[OsString]) -> Result<(SessionChild, Link), StartError> {
-    let (program, args) = command.split_first().ok_or(StartError::NoSupervisor)?;
-    let (ours, theirs) = UnixStream::pair()?;
-    let spec = SessionSpec {
-        program: Path::new(program),
-        args: args.to_vec(),
-        cwd: Path::new("/"),
-        // It needs no variable; what the process gets is in the first frame.
-        variables: &[],
-        streams: StandardStreams {
-            input: Some(theirs.into()),
-            output: None,
-            is_terminal: false,
-        },
-        inherited: Vec::new(),
-        ends_with_us: false,
-    };
-    Ok((spec.start()?, Link::new(ours)))
+/// What is written down about a process that was started.
+pub(super) struct NewRecord<'a> {
+    pub(super) id: &'a str,
+    pub(super) command: &'a str,
+    pub(super) pid: u32,
+    pub(super) start_time: u64,
+    /// Whether the pid is one of this machine.
+    pub(super) is_host: bool,
+    pub(super) cwd: &'a Path,
+    pub(super) task_id: &'a str,
+    pub(super) session: &'a SessionKey,
+    pub(super) watcher: &'a WatcherFields,
+    pub(super) notify: bool,
+    pub(super) watch_patterns: &'a [String],
+    pub(super) mark: &'a str,
+    pub(super) pty: bool,
 }
 
-fn new_record(id: &str, new: &NewProcess<'_>, started: Started) -> Record {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs_f64();
-    let mut record = Record::default();
-    record.set("session_id", id);
-    record.set("command", new.command);
-    record.set("pid", started.pid);
-    record.set("pid_scope", "host");
-    record.set("host_start_time", started.start_time);
-    record.set("cwd", new.cwd.display().to_string());
-    record.set("started_at", now);
-    record.set("task_id", new.task_id);
-    record.set("session_key", new.session.as_str());
-    for name in WATCHER_TEXTS {
-        record.set(&format!("watcher_{name}"), "");
+impl NewRecord<'_> {
+    pub(super) fn record(&self) -> Record {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs_f64();
+        let mut record = Record::default();
+        record.set("session_id", self.id);
+        record.set("command", self.command);
+        record.set("pid", self.pid);
+        record.set("pid_scope", if self.is_host { "host" } else { "sandbox" });
+        record.set("host_start_time", self.start_time);
+        record.set("cwd", self.cwd.display().to_string());
+        record.set("started_at", now);
+        record.set("task_id", self.task_id);
+        record.set("session_key", self.session.as_str());
+        for name in WATCHER_TEXTS {
+            record.set(&format!("watcher_{name}"), "");
+        }
+        record.set("watcher_interval", 0);
+        for (name, value) in self.watcher {
+            record.set(name, value.clone());
+        }
+        record.set("notify_on_complete", self.notify);
+        let patterns: Vec<Value> = self
+            .watch_patterns
+            .iter()
+            .cloned()
+            .map(Value::from)
+            .collect();
+        record.set("watch_patterns", patterns);
+        record.set("exec_id", self.mark);
+        record.set("pty", self.pty);
+        record
     }
-    record.set("watcher_interval", 0);
-    for (name, value) in new.watcher {
-        record.set(name, value.clone());
-    }
-    record.set("notify_on_complete", new.notify);
-    let patterns: Vec<Value> = new
-        .watch_patterns
-        .iter()
-        .cloned()
-        .map(Value::from)
-        .collect();
-    record.set("watch_patterns", patterns);
-    record.set("exec_id", new.mark.as_str());
-    record.set("pty", started.pty);
-    record
 }
 
 const WATCHER_TEXTS: &[&str] = &[

@@ -79,6 +79,8 @@ struct Supervisor {
     output: Option<OwnedFd>,
     typed: Vec<u8>,
     clients: Vec<Link>,
+    /// How many of the last bytes nobody was told.
+    unheard: usize,
     mark: String,
 }
 
@@ -112,7 +114,8 @@ impl Supervisor {
             variables: &spec.variables,
             streams,
             inherited: vec![script, gate_reader],
-            ends_with_us: false,
+            // Without us nobody reads what it prints, and nobody learns of its end.
+            ends_with_us: true,
         }
         .start()?;
         let started = Started {
@@ -129,6 +132,7 @@ impl Supervisor {
             output: Some(output),
             typed: Vec::new(),
             clients: Vec::new(),
+            unheard: 0,
             mark: spec.mark.clone(),
         };
         Ok((supervisor, gate))
@@ -237,6 +241,9 @@ impl Supervisor {
                 // A full disk must not stop the job; those who listen hear it all the same.
                 drop(self.log.append(&chunk));
                 self.tell(&Frame::Output(chunk));
+                if self.clients.is_empty() {
+                    self.unheard += count;
+                }
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
             // A terminal says EIO when the last program on it has gone.
@@ -258,7 +265,7 @@ impl Supervisor {
         }
     }
 
-    /// A Hermes that came back gets the history first.
+    /// A Hermes that came back gets the history first; what nobody has heard yet is news.
     fn accept(&mut self) {
         let Some(listener) = &self.listener else {
             return;
@@ -270,8 +277,14 @@ impl Supervisor {
         if client.set_nonblocking().is_err() {
             return;
         }
-        let history = Frame::History(self.log.read()).encode();
-        if client.send(&Frame::Started(self.started).encode()) && client.send(&history) {
+        let mut history = self.log.read();
+        let news = history.split_off(history.len().saturating_sub(self.unheard));
+        let mut frames = vec![Frame::Started(self.started), Frame::History(history)];
+        if !news.is_empty() {
+            frames.push(Frame::Output(news));
+        }
+        if frames.iter().all(|frame| client.send(&frame.encode())) {
+            self.unheard = 0;
             self.clients.push(client);
         }
     }
@@ -316,17 +329,20 @@ impl Supervisor {
         let record = serde_json::json!({
             "exit_code": ended.code(),
             "finished_at": finished_at,
+            "unheard_bytes": self.unheard,
         });
-        drop(hermes_fs::write_atomic_exact(
-            &files.exit,
-            record.to_string().as_bytes(),
-            0o600,
-        ));
+        // Said before it is written down: whoever hears it needs no file, and a busy disk takes
+        // seconds.
         let last = Frame::Exited(ended.code()).encode();
         for client in &mut self.clients {
             client.send(&last);
             client.flush(Duration::from_secs(2));
         }
+        drop(hermes_fs::write_atomic_exact(
+            &files.exit,
+            record.to_string().as_bytes(),
+            0o600,
+        ));
         drop(self.listener);
         drop(hermes_fs::remove_file_if_present(&files.socket));
         Ok(())

@@ -124,6 +124,7 @@ impl Call<'_> {
     }
 
     fn poll(&self) -> Value {
+        self.context.terminal.background.refresh(self.id);
         let consumes = self.context.notices == NoticeSupport::DeliveredUnlessShown;
         let answer = self.with_state(|state, id| {
             if consumes {
@@ -142,6 +143,7 @@ impl Call<'_> {
     }
 
     fn log(&self) -> Result<Value, String> {
+        self.context.terminal.background.refresh(self.id);
         let offset = self.arguments.whole("offset")?;
         let limit = match self.arguments.whole("limit")? {
             None => LOG_LINES,
@@ -198,6 +200,7 @@ impl Call<'_> {
             .add_waiter()
             .map_err(|error| error.to_string())?;
         self.with(|process| process.waiters += 1);
+        registry.hurry(self.id);
         let deadline = Instant::now() + limit;
         let status = loop {
             waiter.clear();
@@ -243,6 +246,7 @@ impl Call<'_> {
             Killed::NotFound => return self.not_found(),
             Killed::Gone(ending) => ("killed", Some(ending), None),
             Killed::AlreadyExited(ending) => ("already_exited", Some(ending), None),
+            Killed::Unknown(reason) => ("error", None, Some(redact(self.context, &reason))),
             Killed::Survived(pids) => {
                 let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
                 let problem = format!("still running after the kill: {}", pids.join(", "));
@@ -298,6 +302,10 @@ impl Call<'_> {
         let sent = self.with(|process| {
             if !process.is_running() {
                 return Err(refused("already_exited", "the process has ended"));
+            }
+            if matches!(process.connection, Connection::Elsewhere(_)) {
+                let message = "writing to a process works with the local backend only";
+                return Err(refused("error", message));
             }
             if !process.pty {
                 let message =

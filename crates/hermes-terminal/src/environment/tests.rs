@@ -199,6 +199,7 @@ fn what_is_wrong_is_told_and_the_default_holds() {
     ] {
         assert!(told.contains(part), "{part} in {told}");
     }
+    assert!(!told.contains("DOCKER"), "no backend reads it: {told}");
     assert!(
         told.contains("terminal.sudo_password") && !told.contains("pw"),
         "{told}"

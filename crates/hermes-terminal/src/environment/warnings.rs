@@ -16,6 +16,16 @@ const OWN_KEYS: &[&str] = &[
     "terminal.profile_home_keychain",
 ];
 
+/// Settings of one backend each. Only the backend that is chosen reads them, and says what is wrong.
+const BACKEND_PREFIXES: &[&str] = &[
+    "terminal.docker_",
+    "terminal.container_",
+    "terminal.ssh_",
+    "terminal.singularity_",
+    "terminal.modal_",
+    "terminal.daytona_",
+];
+
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// What the operator should know about these settings.
@@ -43,7 +53,10 @@ pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
 fn relevant(problem: &Problem) -> Option<String> {
     let key = problem.key()?;
     let matters = match problem {
-        Problem::BadVariable { variable, .. } => variable.starts_with("TERMINAL_"),
+        Problem::BadVariable { variable, .. } => {
+            let of_backend = |prefix: &&str| key.starts_with(*prefix);
+            variable.starts_with("TERMINAL_") && !BACKEND_PREFIXES.iter().any(of_backend)
+        }
         Problem::WrongType { .. } => OWN_KEYS.contains(&key) || key == "terminal.home_mode",
         _ => false,
     };
@@ -51,7 +64,7 @@ fn relevant(problem: &Problem) -> Option<String> {
 }
 
 /// Logs what this process has not said before.
-pub(super) fn tell_once(warnings: &[String]) {
+pub(crate) fn tell_once(warnings: &[String]) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     for warning in warnings {
         if told.insert(warning.clone()) {

@@ -8,6 +8,7 @@ use super::allowlist::allows;
 use super::ask::{Answer, ApprovalObserver, ApprovalRequest, Approver, Judge, Judgement};
 use super::deny::denied_by;
 use super::detect::{Surroundings, detect};
+use super::foreground::foreground_refusal;
 use super::hardline::hardline;
 use super::keys;
 use super::memory::{PermanentApprovals, SessionApprovals};
@@ -95,20 +96,31 @@ impl Guard {
 
     /// Decides about a command line.
     pub fn check(&self, request: &CheckRequest<'_>) -> Verdict {
+        self.decide(request, &Analysis::of(request.text))
+    }
+
+    /// Decides about a command line that somebody waits for. An error says why it belongs in the
+    /// background: it would leave something behind or never return.
+    pub fn check_foreground(&self, request: &CheckRequest<'_>) -> Result<Verdict, String> {
         let analysis = Analysis::of(request.text);
+        let refusal = foreground_refusal(&analysis).filter(|_| self.settings.foreground_guard);
+        refusal.map_or_else(|| Ok(self.decide(request, &analysis)), Err)
+    }
+
+    fn decide(&self, request: &CheckRequest<'_>, analysis: &Analysis<'_>) -> Verdict {
         let folding = &self.surroundings.folding;
         if !request.isolated {
-            if let Some(what) = hardline(&analysis, folding) {
+            if let Some(what) = hardline(analysis, folding) {
                 return Verdict::hardline(&what);
             }
-            if !request.sudo_password_set && writes_password(&analysis) {
+            if !request.sudo_password_set && writes_password(analysis) {
                 return Verdict::blocked(
                     "sudo with a password on standard input",
                     "BLOCKED: 'sudo -S' takes a password from the command, and none was given to Hermes. Do not guess or ask for passwords in commands; the user can set SUDO_PASSWORD in .env.",
                 );
             }
         }
-        if let Some(pattern) = denied_by(&analysis, &self.settings.deny, folding) {
+        if let Some(pattern) = denied_by(analysis, &self.settings.deny, folding) {
             return Verdict::blocked(
                 "denied by a rule of the user",
                 format!(
@@ -122,7 +134,7 @@ impl Guard {
         if allows(&self.settings.allowlist, request.text) {
             return Verdict::approved();
         }
-        let keys: Vec<String> = detect(&analysis, &self.surroundings)
+        let keys: Vec<String> = detect(analysis, &self.surroundings)
             .into_iter()
             .map(|finding| finding.key)
             .collect();

@@ -363,6 +363,7 @@ fn without_anybody_the_settings_decide() {
 
 #[test]
 fn scheduled_jobs_need_the_very_command() {
+    // check 33
     let session = SessionApprovals::default();
     let text = "rm -rf ./x";
     let mut guard = guard();

@@ -33,13 +33,20 @@ pub use settings::{ApprovalMode, GuardSettings, Unattended};
 pub use sudo::{SudoRewrite, SudoUse, sudo_uses, with_password_from_stdin};
 pub use syntax::MAX_COMMAND_CHARS;
 pub use verdict::{Status, Verdict};
-pub use write_guard::{WriteContext, WriteRefusal, check_write, parse_safe_roots};
+pub use write_guard::{
+    WriteContext, WriteRefusal, check_write, check_write_by_text, parse_safe_roots,
+};
 
 use syntax::Analysis;
 
 /// Every fixed key under which an approval can be stored in `command_allowlist`.
 pub fn pattern_keys() -> impl Iterator<Item = &'static str> {
     keys::ALL.iter().map(|key| key.text)
+}
+
+/// The program whose exit code a command gives back, where that is plain to see; for hints.
+pub(crate) fn last_program(command: &str) -> Option<&str> {
+    syntax::last_program(command)
 }
 
 /// Why a command should run in the background instead, if so.

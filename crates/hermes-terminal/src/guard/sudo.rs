@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::syntax::{Analysis, Command};
+use super::syntax::{Analysis, Command, Script};
 
 /// A `sudo` in the command line itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct SudoUse {
     pub word: Range<usize>,
     /// It already reads a password from standard input.
     pub reads_stdin: bool,
+    /// Its standard input is a pipe, a file or a text of the command line, not that of the shell.
+    pub has_own_input: bool,
 }
 
 /// A command line made to take passwords from standard input.
@@ -39,6 +41,7 @@ fn uses(analysis: &Analysis<'_>) -> Vec<SudoUse> {
             Some(SudoUse {
                 word: command.words.first()?.span.clone()?,
                 reads_stdin: reads_stdin(command),
+                has_own_input: has_own_input(&analysis.script, command),
             })
         })
         .collect();
@@ -47,10 +50,17 @@ fn uses(analysis: &Analysis<'_>) -> Vec<SudoUse> {
     found
 }
 
-/// The command with `-S -p ''` behind each `sudo`; `None` if there is none.
+/// The command with `-S -p ''` behind each `sudo` that reads what the shell reads; `None` if there is
+/// none. In `cat list | sudo tee file` a password from standard input would be the first line of the
+/// list.
 pub fn with_password_from_stdin(command: &str) -> Option<SudoRewrite> {
+    // Most commands have nothing to do with it and need not be taken apart for that.
+    if !command.contains("sudo") {
+        return None;
+    }
     let analysis = Analysis::of(command);
-    let uses = uses(&analysis);
+    let mut uses = uses(&analysis);
+    uses.retain(|found| !found.has_own_input);
     if uses.is_empty() {
         return None;
     }
@@ -67,6 +77,12 @@ pub fn with_password_from_stdin(command: &str) -> Option<SudoRewrite> {
         command: out,
         password_lines: uses.len(),
     })
+}
+
+fn has_own_input(script: &Script, command: &Command) -> bool {
+    command.stdin.is_some()
+        || command.redirects.iter().any(|redirect| !redirect.writes)
+        || script.is_fed_by_a_pipe(command)
 }
 
 /// Whether the text itself feeds `sudo` from standard input, anywhere.
@@ -164,6 +180,11 @@ mod tests {
                 1,
             ),
             ("time sudo -n id", "time sudo -S -p '' -n id", 1),
+            (
+                "sudo cat list | sudo tee file > copy",
+                "sudo -S -p '' cat list | sudo tee file > copy",
+                1,
+            ),
         ] {
             let rewrite = with_password_from_stdin(command).unwrap();
             assert_eq!(rewrite.command, expected);
@@ -180,6 +201,12 @@ mod tests {
             "apt install sudo",
             "bash -c 'sudo id'",
             "cat <<E\nsudo x\nE",
+            // These read something else than the shell does.
+            "cat list | sudo tee file",
+            "cat list | { true; sudo tee file; }",
+            "sudo tee file < list",
+            "sudo tee file <<E\nx\nE",
+            "sudo tee file <<< x",
         ] {
             assert_eq!(with_password_from_stdin(command), None, "{command}");
         }

@@ -143,129 +143,167 @@ pub fn parse_safe_roots(value: &str) -> Vec<PathBuf> {
 /// Whether a file tool may write here; gives the path with all links followed.
 pub fn check_write(context: &WriteContext, path: &Path) -> Result<PathBuf, WriteRefusal> {
     let joined = context.cwd.join(path);
-    let written = lexical(&joined);
     // Not of the tidied path: behind a link, `..` leads elsewhere.
     let resolved = resolve(&joined)?;
-    for candidate in [&written, &resolved] {
-        let refusal = |what| WriteRefusal::Protected {
-            path: candidate.clone(),
-            what,
-        };
-        if let Some(what) = protected(context, candidate)? {
-            return Err(refusal(what));
-        }
-    }
-    if !context.safe_roots.is_empty() {
-        let mut inside = false;
-        for root in &context.safe_roots {
-            inside |= is_inside(&resolved, &resolve(&context.cwd.join(root))?);
-        }
-        if !inside {
-            let roots: Vec<String> = context
-                .safe_roots
-                .iter()
-                .map(|root| root.display().to_string())
-                .collect();
-            return Err(WriteRefusal::OutsideSafeRoot {
-                path: resolved,
-                roots: roots.join(":"),
-            });
-        }
-    }
-    if !context.cross_profile {
-        for candidate in [&written, &resolved] {
-            if let Some(profile) = other_profile(context, candidate)? {
-                return Err(WriteRefusal::OtherProfile {
-                    path: candidate.clone(),
-                    profile,
-                });
-            }
-        }
-    }
+    let judge = Judge {
+        context,
+        follow: resolve,
+    };
+    judge.check(&lexical(&joined), &resolved)?;
     Ok(resolved)
 }
 
-fn protected(context: &WriteContext, path: &Path) -> Result<Option<&'static str>, WriteRefusal> {
-    if path.file_name().is_some_and(|name| name == "docker.sock") {
-        return Ok(Some("it is the socket of a container engine"));
-    }
-    let inside = |roots: &[&str]| roots.iter().any(|root| is_inside(path, Path::new(root)));
-    if inside(SYSTEM_DIRECTORIES) && !inside(TEMPORARY) {
-        return Ok(Some("it is part of the system's settings"));
-    }
-    for home in both(&[&context.real_home, &context.child_home])? {
-        if contains(&home, HOME_DIRECTORIES, path)? || contains(&home, HOME_FILES, path)? {
-            return Ok(Some("it holds keys or credentials"));
-        }
-    }
-    for home in both(&[&context.real_home])? {
-        let working_there =
-            is_inside(path, &context.cwd) || is_inside(path, &resolve(&context.cwd)?);
-        if !working_there && contains(&home, SHELL_FILES, path)? {
-            return Ok(Some("it is a start-up file of the user's shell"));
-        }
-    }
-    let mut hermes = both(&[&context.hermes_home, &context.hermes_root])?;
-    for profiles in both(&[&context.hermes_root.join("profiles")])? {
-        hermes.extend(below(path, &profiles).map(|name| profiles.join(name)));
-    }
-    for home in hermes {
-        if contains(&home, HERMES_ENTRIES, path)? {
-            return Ok(Some("only Hermes itself and the user write it"));
-        }
-    }
-    Ok(None)
+/// Whether a file tool may write to a file of another machine: `written` is the path as the call means
+/// it, `real` the same with all links followed, as that machine says. The paths of `context` are of
+/// that machine too; nothing of this one is looked at.
+pub fn check_write_by_text(
+    context: &WriteContext,
+    written: &Path,
+    real: &Path,
+) -> Result<(), WriteRefusal> {
+    let judge = Judge {
+        context,
+        follow: |path| Ok(lexical(path)),
+    };
+    judge.check(&lexical(written), &lexical(real))
 }
 
-/// The profile a path belongs to, if it is one of the guarded directories of another profile.
-fn other_profile(context: &WriteContext, path: &Path) -> Result<Option<String>, WriteRefusal> {
-    for own in both(&[&context.hermes_home])? {
-        let profiles = own.join("profiles");
-        if is_inside(path, &own) && !is_inside(path, &profiles) {
-            return Ok(None);
-        }
-    }
-    for root in both(&[&context.hermes_root])? {
-        let profiles = root.join("profiles");
-        if let Some(name) = below(path, &profiles) {
-            let home = profiles.join(&name);
-            if contains(&home, PROFILE_DIRECTORIES, path)? {
-                return Ok(Some(name.to_string_lossy().into_owned()));
-            }
-        } else if contains(&root, PROFILE_DIRECTORIES, path)? {
-            return Ok(Some("default".to_owned()));
-        }
-    }
-    Ok(None)
+/// The rules, and how links of the machine they are for are followed.
+struct Judge<'a> {
+    context: &'a WriteContext,
+    follow: fn(&Path) -> Result<PathBuf, WriteRefusal>,
 }
 
-/// Each directory as written and with its links followed.
-fn both(paths: &[&PathBuf]) -> Result<Vec<PathBuf>, WriteRefusal> {
-    let mut found = Vec::new();
-    for path in paths {
-        for form in [lexical(path), resolve(path)?] {
-            // An empty home would make every relative path one of its own.
-            if form.is_absolute() && form != Path::new("/") && !found.contains(&form) {
-                found.push(form);
+impl Judge<'_> {
+    fn check(&self, written: &Path, resolved: &Path) -> Result<(), WriteRefusal> {
+        let context = self.context;
+        for candidate in [written, resolved] {
+            if let Some(what) = self.protected(candidate)? {
+                return Err(WriteRefusal::Protected {
+                    path: candidate.to_owned(),
+                    what,
+                });
             }
         }
+        if !context.safe_roots.is_empty() {
+            let mut inside = false;
+            for root in &context.safe_roots {
+                inside |= is_inside(resolved, &(self.follow)(&context.cwd.join(root))?);
+            }
+            if !inside {
+                let roots: Vec<String> = context
+                    .safe_roots
+                    .iter()
+                    .map(|root| root.display().to_string())
+                    .collect();
+                return Err(WriteRefusal::OutsideSafeRoot {
+                    path: resolved.to_owned(),
+                    roots: roots.join(":"),
+                });
+            }
+        }
+        if !context.cross_profile {
+            for candidate in [written, resolved] {
+                if let Some(profile) = self.other_profile(candidate)? {
+                    return Err(WriteRefusal::OtherProfile {
+                        path: candidate.to_owned(),
+                        profile,
+                    });
+                }
+            }
+        }
+        Ok(())
     }
-    Ok(found)
-}
 
-/// Whether a path is one of these entries of a directory or below one, be the entry a link.
-fn contains(directory: &Path, entries: &[&str], path: &Path) -> Result<bool, WriteRefusal> {
-    for entry in entries {
-        let entry = directory.join(entry);
-        if is_inside(path, &entry) {
-            return Ok(true);
+    fn protected(&self, path: &Path) -> Result<Option<&'static str>, WriteRefusal> {
+        if path.file_name().is_some_and(|name| name == "docker.sock") {
+            return Ok(Some("it is the socket of a container engine"));
         }
-        let target = resolve(&entry)?;
-        if target != entry && is_inside(path, &target) {
-            return Ok(true);
+        let inside = |roots: &[&str]| roots.iter().any(|root| is_inside(path, Path::new(root)));
+        if inside(SYSTEM_DIRECTORIES) && !inside(TEMPORARY) {
+            return Ok(Some("it is part of the system's settings"));
         }
+        for home in self.both(&[&self.context.real_home, &self.context.child_home])? {
+            if self.contains(&home, HOME_DIRECTORIES, path)?
+                || self.contains(&home, HOME_FILES, path)?
+            {
+                return Ok(Some("it holds keys or credentials"));
+            }
+        }
+        for home in self.both(&[&self.context.real_home])? {
+            let working_there = is_inside(path, &self.context.cwd)
+                || is_inside(path, &(self.follow)(&self.context.cwd)?);
+            if !working_there && self.contains(&home, SHELL_FILES, path)? {
+                return Ok(Some("it is a start-up file of the user's shell"));
+            }
+        }
+        let mut hermes = self.both(&[&self.context.hermes_home, &self.context.hermes_root])?;
+        for profiles in self.both(&[&self.context.hermes_root.join("profiles")])? {
+            hermes.extend(below(path, &profiles).map(|name| profiles.join(name)));
+        }
+        for home in hermes {
+            if self.contains(&home, HERMES_ENTRIES, path)? {
+                return Ok(Some("only Hermes itself and the user write it"));
+            }
+        }
+        Ok(None)
     }
-    Ok(false)
+
+    /// The profile a path belongs to, if it is one of the guarded directories of another profile.
+    fn other_profile(&self, path: &Path) -> Result<Option<String>, WriteRefusal> {
+        for own in self.both(&[&self.context.hermes_home])? {
+            let profiles = own.join("profiles");
+            if is_inside(path, &own) && !is_inside(path, &profiles) {
+                return Ok(None);
+            }
+        }
+        for root in self.both(&[&self.context.hermes_root])? {
+            let profiles = root.join("profiles");
+            if let Some(name) = below(path, &profiles) {
+                let home = profiles.join(&name);
+                if self.contains(&home, PROFILE_DIRECTORIES, path)? {
+                    return Ok(Some(name.to_string_lossy().into_owned()));
+                }
+            } else if self.contains(&root, PROFILE_DIRECTORIES, path)? {
+                return Ok(Some("default".to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Each directory as written and with its links followed.
+    fn both(&self, paths: &[&PathBuf]) -> Result<Vec<PathBuf>, WriteRefusal> {
+        let mut found = Vec::new();
+        for path in paths {
+            for form in [lexical(path), (self.follow)(path)?] {
+                // An empty home would make every relative path one of its own.
+                if form.is_absolute() && form != Path::new("/") && !found.contains(&form) {
+                    found.push(form);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a path is one of these entries of a directory or below one, be the entry a link.
+    fn contains(
+        &self,
+        directory: &Path,
+        entries: &[&str],
+        path: &Path,
+    ) -> Result<bool, WriteRefusal> {
+        for entry in entries {
+            let entry = directory.join(entry);
+            if is_inside(path, &entry) {
+                return Ok(true);
+            }
+            let target = (self.follow)(&entry)?;
+            if target != entry && is_inside(path, &target) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// Whether a path is a directory or inside it, by whole components.

@@ -89,6 +89,8 @@ pub struct SudoInput {
     pub command: String,
     /// One line per sudo.
     pub input: SecretString,
+    /// What is in every line, and must not be in the output.
+    pub password: SecretString,
 }
 
 /// Where results may be heard later.

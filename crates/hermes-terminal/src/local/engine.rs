@@ -34,6 +34,8 @@ const PROGRESS: Duration = Duration::from_secs(10);
 /// Room in the output pipe: fewer wake-ups for commands that print a lot.
 const PIPE_SIZE: usize = 256 * 1024;
 const CHUNK: usize = 64 * 1024;
+/// Most commands print less than this.
+const FIRST_CHUNK: usize = 4 * 1024;
 
 /// One shell to run.
 pub(crate) struct ShellRun<'a> {
@@ -79,6 +81,7 @@ impl ShellRun<'_> {
     /// Starts the shell and passes its output on until it has ended. An error means that nothing
     /// was run.
     pub(crate) fn run(&self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+        let guarded = self.guard.and_then(|guard| guard.look_after(self.mark));
         let (child, pipes) = self.start()?;
         let tree = ProcessTree {
             leader: child.pid(),
@@ -86,7 +89,9 @@ impl ShellRun<'_> {
             mark: self.mark.to_owned(),
             leader_is_ours: true,
         };
-        let _guarded = self.guard.and_then(|guard| guard.look_after(&tree));
+        if let Some(guarded) = &guarded {
+            guarded.has_started(&tree);
+        }
         let watch = Watch {
             run: self,
             child,
@@ -94,7 +99,7 @@ impl ShellRun<'_> {
             pipes,
             started: Instant::now(),
             written: 0,
-            chunk: vec![0; CHUNK],
+            chunk: vec![0; FIRST_CHUNK],
         };
         watch.until_end(sink)
     }
@@ -303,8 +308,15 @@ impl Watch<'_> {
     }
 
     fn read_output(&mut self, sink: &mut dyn FnMut(&[u8])) {
-        if let Some(bytes) = read_into(&mut self.chunk, &mut self.pipes.output) {
-            sink(bytes);
+        let is_full = match read_into(&mut self.chunk, &mut self.pipes.output) {
+            None => false,
+            Some(bytes) => {
+                sink(bytes);
+                bytes.len() == FIRST_CHUNK
+            }
+        };
+        if is_full {
+            self.chunk.resize(CHUNK, 0);
         }
     }
 

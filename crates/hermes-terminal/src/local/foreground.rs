@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use hermes_secret::Redactor;
 
 use super::Terminal;
 use super::context::{SpawnRequest, ToolContext};
@@ -26,6 +29,8 @@ pub struct Foreground<'a> {
     pub limit: Duration,
     /// What it reads.
     pub input: &'a [u8],
+    /// Masks its output where the backend's own redactor knows too little.
+    pub redactor: Option<&'a Arc<Redactor>>,
 }
 
 /// What became of it.
@@ -43,6 +48,8 @@ pub struct ForegroundResult {
     pub full_output: Option<PathBuf>,
     /// Whether it was interrupted.
     pub interrupted: bool,
+    /// Something about the shell it ran in.
+    pub shell_note: Option<String>,
 }
 
 /// The place a command runs in.
@@ -58,6 +65,9 @@ impl Terminal {
         foreground: Foreground<'_>,
         context: &ToolContext<'_>,
     ) -> ForegroundResult {
+        if let Some(remote) = &self.remote {
+            return remote.run_foreground(foreground, context);
+        }
         let _counted = self.count_in();
         let session = self
             .sessions
@@ -65,7 +75,7 @@ impl Terminal {
         self.ensure_login(&session, context);
         let place = match self.place(&session, foreground.workdir, context) {
             Ok(place) => place,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         let state = session.snapshot();
         let mark = random_hex(16);
@@ -95,18 +105,27 @@ impl Terminal {
         let mut collector = Collector::new(CollectorOptions {
             most: self.settings.shown_output,
             full_output: Some(self.output_directory().join(format!("{mark}.log"))),
-            redactor: self.redactor.clone(),
+            redactor: foreground.redactor.unwrap_or(&self.redactor).clone(),
         });
         let outcome = match self.attempt(&attempt, context, &mut collector) {
             Ok(outcome) => outcome,
             Err(error) => return not_started(&error, place.note),
         };
         if let Some(report) = Report::parse(&outcome.report, &nonce) {
-            let delta = state_delta(report, &state, &variables, &place.path);
+            // The shell reports without links, and was perhaps started through one.
+            let real_start =
+                hermes_fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
+            let delta = state_delta(report, &state, &variables, &real_start);
             session.update(|state| state.apply(delta));
         }
         let collected = collector.finish(context.transform_output);
-        result(&outcome, foreground.limit, collected, place.note)
+        let ending = Ending {
+            finish: outcome.finish,
+            limit: foreground.limit,
+            survivors: &outcome.survivors,
+            remark: "",
+        };
+        ending.result(collected, place.note)
     }
 
     /// Where a command runs; the session moves along if its directory is gone.
@@ -115,7 +134,7 @@ impl Terminal {
         session: &Session,
         workdir: Option<&str>,
         context: &ToolContext<'_>,
-    ) -> Result<Place, ForegroundResult> {
+    ) -> Result<Place, Box<ForegroundResult>> {
         let cwd = session.snapshot().cwd;
         if let Some(workdir) = workdir {
             let home = context.environment.child_home();
@@ -123,25 +142,14 @@ impl Terminal {
             if is_enterable(&path) {
                 return Ok(Place { path, note: None });
             }
-            return Err(ForegroundResult {
-                output: format!("{}: no such directory", path.display()),
-                exit_code: 126,
-                error: None,
-                cwd_note: None,
-                full_output: None,
-                interrupted: false,
-            });
+            return Err(Box::new(missing_directory(&path)));
         }
         let path = nearest_enterable(&cwd, &self.settings.temp_directory);
         if path == cwd {
             return Ok(Place { path, note: None });
         }
         session.update(|state| state.cwd.clone_from(&path));
-        let note = format!(
-            "{} is gone or cannot be entered; the command ran in {}, which is now the working directory.",
-            cwd.display(),
-            path.display()
-        );
+        let note = moved_note(&cwd, &path);
         Ok(Place {
             path,
             note: Some(note),
@@ -187,6 +195,28 @@ impl Terminal {
     }
 }
 
+/// The result of a command whose directory is missing.
+pub(crate) fn missing_directory(path: &Path) -> ForegroundResult {
+    ForegroundResult {
+        output: format!("{}: no such directory", path.display()),
+        exit_code: 126,
+        error: None,
+        cwd_note: None,
+        full_output: None,
+        interrupted: false,
+        shell_note: None,
+    }
+}
+
+/// That a command ran somewhere else than it should.
+pub(crate) fn moved_note(from: &Path, to: &Path) -> String {
+    format!(
+        "{} is gone or cannot be entered; the command ran in {}, which is now the working directory.",
+        from.display(),
+        to.display()
+    )
+}
+
 struct Attempt<'a> {
     script: &'a Script<'a>,
     cwd: &'a Path,
@@ -218,19 +248,19 @@ fn not_started(error: &hermes_proc::Error, cwd_note: Option<String>) -> Foregrou
         cwd_note,
         full_output: None,
         interrupted: false,
+        shell_note: None,
     }
 }
 
-fn state_delta(
+/// What a command changed, started in a directory given without links.
+pub(crate) fn state_delta(
     report: Report,
     before: &ShellState,
     variables: &[(OsString, OsString)],
     started_in: &Path,
 ) -> StateDelta {
-    // The shell reports without links, and was perhaps started through one.
-    let real_start = hermes_fs::canonicalize(started_in).unwrap_or_else(|_| started_in.to_owned());
     StateDelta {
-        cwd: report.cwd.filter(|cwd| *cwd != real_start),
+        cwd: report.cwd.filter(|cwd| cwd != started_in),
         variables: difference(variables, &report.exports),
         functions: report
             .functions
@@ -240,35 +270,50 @@ fn state_delta(
     }
 }
 
-fn result(
-    outcome: &Outcome,
-    limit: Duration,
-    collected: crate::output::Collected,
-    cwd_note: Option<String>,
-) -> ForegroundResult {
-    let (exit_code, marker) = match outcome.finish {
-        Finish::Ended(ended) => (ended.code(), None),
-        Finish::TimedOut => {
-            let marker = format!("[Command timed out after {}s]", limit.as_secs());
-            (124, Some(marker))
+/// How a command ended, for its result.
+pub(crate) struct Ending<'a> {
+    pub(crate) finish: Finish,
+    pub(crate) limit: Duration,
+    /// Processes that could not be killed.
+    pub(crate) survivors: &'a [u32],
+    /// Added to the words about a kill.
+    pub(crate) remark: &'a str,
+}
+
+impl Ending<'_> {
+    /// The result with this output.
+    pub(crate) fn result(
+        &self,
+        collected: crate::output::Collected,
+        cwd_note: Option<String>,
+    ) -> ForegroundResult {
+        let remark = self.remark;
+        let (exit_code, marker) = match self.finish {
+            Finish::Ended(ended) => (ended.code(), None),
+            Finish::TimedOut => {
+                let seconds = self.limit.as_secs();
+                let marker = format!("[Command timed out after {seconds}s{remark}]");
+                (124, Some(marker))
+            }
+            Finish::Interrupted => (130, Some(format!("[Command interrupted{remark}]"))),
+        };
+        let output = match (collected.text, marker) {
+            (text, None) => text,
+            (text, Some(marker)) if text.is_empty() => marker,
+            (text, Some(marker)) => format!("{text}\n{marker}"),
+        };
+        let error = (!self.survivors.is_empty()).then(|| {
+            let pids: Vec<String> = self.survivors.iter().map(u32::to_string).collect();
+            format!("could not be killed and still run: {}", pids.join(", "))
+        });
+        ForegroundResult {
+            output,
+            exit_code,
+            error,
+            cwd_note,
+            full_output: collected.full_output,
+            interrupted: self.finish == Finish::Interrupted,
+            shell_note: None,
         }
-        Finish::Interrupted => (130, Some("[Command interrupted]".to_owned())),
-    };
-    let output = match (collected.text, marker) {
-        (text, None) => text,
-        (text, Some(marker)) if text.is_empty() => marker,
-        (text, Some(marker)) => format!("{text}\n{marker}"),
-    };
-    let error = (!outcome.survivors.is_empty()).then(|| {
-        let pids: Vec<String> = outcome.survivors.iter().map(u32::to_string).collect();
-        format!("could not be killed and still run: {}", pids.join(", "))
-    });
-    ForegroundResult {
-        output,
-        exit_code,
-        error,
-        cwd_note,
-        full_output: collected.full_output,
-        interrupted: outcome.finish == Finish::Interrupted,
     }
 }

@@ -5,9 +5,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-
-const CHUNK: usize = 32 * 1024;
+use rustix::fs::{MemfdFlags, SealFlags, SeekFrom, fcntl_add_seals, ftruncate, memfd_create};
 
 /// A file with this text, to be read from its beginning.
 pub(crate) fn memory_file_of(text: &[u8]) -> io::Result<OwnedFd> {
@@ -30,27 +28,31 @@ pub(crate) fn empty_memory_file(size: usize) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// What was written to such a file: everything up to a stretch of zeros.
+/// What was written to such a file, perhaps with some zeros behind it: everything up to where no
+/// memory was needed.
 pub(crate) fn written(file: &OwnedFd, size: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while bytes.len() < size {
-        let start = bytes.len();
-        bytes.resize(start + CHUNK, 0);
-        let room = bytes.get_mut(start..).unwrap_or_default();
+    let hole = rustix::fs::seek(file, SeekFrom::Hole(0)).ok();
+    let size = hole
+        .and_then(|hole| usize::try_from(hole).ok())
+        .map_or(size, |hole| hole.min(size));
+    let mut bytes = vec![0; size];
+    let mut end = 0;
+    while let Some(room) = bytes.get_mut(end..).filter(|room| !room.is_empty()) {
         // A report that cannot be read is no report.
-        let count = rustix::io::pread(file, &mut *room, start as u64).unwrap_or(0);
-        if count == 0 || room.iter().all(|byte| *byte == 0) {
-            bytes.truncate(start);
-            break;
+        match rustix::io::pread(file, room, end as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => end += count,
         }
-        bytes.truncate(start + count);
     }
+    bytes.truncate(end);
     bytes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CHUNK: usize = 32 * 1024;
 
     #[test]
     fn what_is_written_is_read_and_the_bound_holds() {

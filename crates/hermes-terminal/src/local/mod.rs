@@ -3,14 +3,14 @@
 pub(crate) mod arguments;
 mod context;
 mod directory;
-mod engine;
+pub(crate) mod engine;
 pub(crate) mod foreground;
 mod login;
 pub(crate) mod memory;
 pub(crate) mod polling;
-mod quoting;
+pub(crate) mod quoting;
 pub(crate) mod random_id;
-mod report;
+pub(crate) mod report;
 pub(crate) mod script;
 mod settings;
 mod shell;

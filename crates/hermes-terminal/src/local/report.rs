@@ -59,7 +59,7 @@ impl Report {
     }
 }
 
-fn parse_exports(text: &[u8]) -> BTreeMap<OsString, OsString> {
+pub(crate) fn parse_exports(text: &[u8]) -> BTreeMap<OsString, OsString> {
     let mut exports = BTreeMap::new();
     for words in Declarations::new(text) {
         let mut words = words.into_iter();

@@ -39,7 +39,7 @@ impl Script<'_> {
         match kind {
             ShellKind::Bash => {
                 if let Some(report) = report {
-                    out.extend_from_slice(bash_trap(report, self.nonce).as_bytes());
+                    out.extend_from_slice(bash_trap(&format!(">&{report}"), self.nonce).as_bytes());
                 }
                 aliases(&mut out, &self.state.aliases);
                 out.push(0);
@@ -53,7 +53,9 @@ impl Script<'_> {
             }
             ShellKind::Posix => {
                 if let Some(report) = report {
-                    out.extend_from_slice(posix_trap(report, self.nonce).as_bytes());
+                    out.extend_from_slice(
+                        posix_trap(&format!("1<>/dev/fd/{report}"), self.nonce).as_bytes(),
+                    );
                 }
                 out.extend_from_slice(b"eval ");
                 out.extend_from_slice(&quote(self.command));
@@ -112,30 +114,30 @@ pub(crate) fn prologue(kind: ShellKind, channels: Channels) -> String {
     line
 }
 
-/// Reports at the end of the shell. Without forking, and deaf to options and traps of the command.
-fn bash_trap(report: RawFd, nonce: &str) -> String {
+/// Reports at the end of the shell, to where the redirection `report` leads. Without forking, and deaf to options and traps of the command.
+pub(crate) fn bash_trap(report: &str, nonce: &str) -> String {
     let sections = [
         "\\builtin declare -px",
         "\\builtin declare -F",
         "\\builtin declare -f",
         "\\builtin alias -p",
-        "\\builtin pwd -P",
+        "\\builtin pwd -P || \\builtin printf %s \"$PWD\"",
     ];
     format!(
         "builtin trap '{{ \\builtin trap - DEBUG ERR RETURN; \\builtin printf \"{nonce}\\0\"; {}; \
-         \\builtin printf \"\\0{nonce}\\0\"; }} >&{report} 2>/dev/null' EXIT\n",
+         \\builtin printf \"\\0{nonce}\\0\"; }} {report} 2>/dev/null' EXIT\n",
         sections.join(" || :; \\builtin printf \"\\0\"; ")
     )
 }
 
-fn posix_trap(report: RawFd, nonce: &str) -> String {
+pub(crate) fn posix_trap(report: &str, nonce: &str) -> String {
     format!(
-        "trap '{{ printf \"{nonce}\\0\"; export -p; printf \"\\0\\0\\0\\0\"; pwd -P; \
-         printf \"\\0{nonce}\\0\"; }} 1<>/dev/fd/{report} 2>/dev/null' EXIT\n"
+        "trap '{{ printf \"{nonce}\\0\"; export -p; printf \"\\0\\0\\0\\0\"; pwd -P || printf %s \"$PWD\"; \
+         printf \"\\0{nonce}\\0\"; }} {report} 2>/dev/null' EXIT\n"
     )
 }
 
-fn aliases(out: &mut Vec<u8>, aliases: &Definitions) {
+pub(crate) fn aliases(out: &mut Vec<u8>, aliases: &Definitions) {
     for (name, value) in aliases {
         out.extend_from_slice(b"builtin alias -- ");
         out.extend_from_slice(&quote(&[name.as_slice(), b"=", value].concat()));

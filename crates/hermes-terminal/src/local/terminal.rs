@@ -1,4 +1,4 @@
-//! The local backend as a whole: settings, sessions, and what ends with the process.
+//! The terminal as a whole: settings, sessions, and what ends with the process.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,11 +11,12 @@ use hermes_secret::Redactor;
 use super::context::{SpawnRequest, ToolContext};
 use super::settings::TerminalSettings;
 use super::shell::ShellFinder;
-use crate::background::{Guard, Registry};
+use crate::background::{Guard, Guarded, Registry};
 use crate::output::remove_old_outputs;
+use crate::remote::RemoteTerminal;
 use crate::session::{Sessions, remove_leftover_snapshots};
 
-/// Runs commands on this machine. One per process; shared by all sessions.
+/// Runs commands on this machine, or elsewhere if told so. One per process; shared by all sessions.
 pub struct Terminal {
     pub(crate) settings: TerminalSettings,
     pub(crate) shells: ShellFinder,
@@ -24,6 +25,8 @@ pub struct Terminal {
     pub(crate) background: Registry,
     /// Raised once, when the process is about to end.
     pub(crate) shutdown: Wake,
+    /// Where commands run if not here.
+    pub(crate) remote: Option<Arc<RemoteTerminal>>,
     guard: OnceLock<Option<Guard>>,
     running: Running,
 }
@@ -50,9 +53,23 @@ impl Terminal {
             redactor,
             sessions: Sessions::default(),
             shutdown: Wake::new()?,
+            remote: None,
             guard: OnceLock::new(),
             running: Running::default(),
         })
+    }
+
+    /// Runs all commands in another place, and none here. Sessions start where the place says.
+    #[must_use]
+    pub fn with_remote(mut self, remote: Arc<RemoteTerminal>) -> Self {
+        self.settings.start_directory = remote.start_directory();
+        self.remote = Some(remote);
+        self
+    }
+
+    /// The place where commands run if not here.
+    pub fn remote(&self) -> Option<&Arc<RemoteTerminal>> {
+        self.remote.as_ref()
     }
 
     /// The settings.
@@ -102,6 +119,12 @@ impl Terminal {
     pub(crate) fn count_in(&self) -> Counted<'_> {
         self.running.change(|count| count.saturating_add(1));
         Counted(&self.running)
+    }
+
+    /// Ends everything that carries this value of `HERMES_EXEC_ID` (16 hexadecimal digits) should we be
+    /// killed, for as long as the answer lives. For programs that are not started as commands.
+    pub fn look_after(&self, mark: &str) -> Option<Guarded<'_>> {
+        self.guard()?.look_after(mark)
     }
 
     /// The process that ends our commands should we be killed. Without one they run all the same.

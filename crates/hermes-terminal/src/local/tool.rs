@@ -3,6 +3,7 @@
 //! It answers every input with an object and never with a panic or a trace. Text fields have been
 //! redacted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -56,13 +57,15 @@ pub fn terminal(args: &Value, context: &ToolContext<'_>) -> Value {
     let workdir = match arguments.get("workdir") {
         None => None,
         Some(Value::String(text)) if text.is_empty() => None,
-        Some(Value::String(text)) => match forbidden_in_directory(text) {
-            None => Some(text.as_str()),
-            Some(name) => {
-                let error = format!("workdir must not contain a {name}");
-                return refusal(-1, "blocked", &error);
+        Some(Value::String(text)) => {
+            match forbidden_in_directory(text, context.terminal.remote.is_some()) {
+                None => Some(text.as_str()),
+                Some(name) => {
+                    let error = format!("workdir must not contain a {name}");
+                    return refusal(-1, "blocked", &error);
+                }
             }
-        },
+        }
         Some(other) => {
             let found = type_name(Some(other));
             return refusal(
@@ -100,6 +103,9 @@ fn run(
     let prepared = context
         .sudo
         .and_then(|sudo| sudo.prepare(command, context.session));
+    let redactor = prepared
+        .as_ref()
+        .map(|prepared| Arc::new(context.terminal.redactor.that_knows(&prepared.password)));
     let foreground = Foreground {
         command: prepared
             .as_ref()
@@ -109,6 +115,7 @@ fn run(
         input: prepared
             .as_ref()
             .map_or(b"", |prepared| prepared.input.expose().as_bytes()),
+        redactor: redactor.as_ref(),
     };
     let mut result = context.terminal.run_foreground(foreground, context);
     let rejected = prepared.is_some() && password_was_rejected(&result.output);
@@ -151,6 +158,7 @@ fn foreground_fields(command: &str, result: ForegroundResult, context: &ToolCont
             "cwd_note",
             result.cwd_note.map(|text| redact(context, &text)),
         )
+        .with_some("shell_note", result.shell_note)
         .with_some(
             "full_output_path",
             result.full_output.map(|path| path.display().to_string()),
@@ -201,11 +209,13 @@ fn too_long(limit: Duration, longest: Duration) -> String {
     )
 }
 
-/// The local backend hands the directory to the kernel: only what no path can hold is refused.
-fn forbidden_in_directory(text: &str) -> Option<&'static str> {
+/// On this machine the directory is handed to the kernel: only what no path can hold is refused.
+/// Elsewhere it is quoted for a shell, which may take other control characters for something else.
+fn forbidden_in_directory(text: &str, is_elsewhere: bool) -> Option<&'static str> {
     text.chars().find_map(|character| match character {
         '\0' => Some("NUL character"),
         '\n' => Some("newline"),
+        other if is_elsewhere && other.is_control() => Some("control character"),
         _ => None,
     })
 }

@@ -14,6 +14,8 @@ pub(super) struct BoundedText {
     tail_length: usize,
     tail_bound: usize,
     total: usize,
+    /// Room for the next piece.
+    spare: String,
 }
 
 /// What was kept.
@@ -35,6 +37,7 @@ impl BoundedText {
             tail_length: 0,
             tail_bound: bound / 2,
             total: 0,
+            spare: String::new(),
         }
     }
 
@@ -44,7 +47,12 @@ impl BoundedText {
     }
 
     pub(super) fn push(&mut self, text: &str) {
-        let length = text.chars().count();
+        // Most output is ASCII, where a character is a byte.
+        let length = if text.is_ascii() {
+            text.len()
+        } else {
+            text.chars().count()
+        };
         self.total += length;
         if length <= self.head_room {
             self.head.push_str(text);
@@ -67,14 +75,22 @@ impl BoundedText {
                 piece.push_str(text);
                 *count += length;
             }
-            _ => self.tail.push_back((text.to_owned(), length)),
+            _ => {
+                let mut piece = std::mem::take(&mut self.spare);
+                piece.push_str(text);
+                self.tail.push_back((piece, length));
+            }
         }
         self.tail_length += length;
         while let Some((_, count)) = self.tail.front()
             && self.tail_length - count >= self.tail_bound
         {
             self.tail_length -= count;
-            self.tail.pop_front();
+            if let Some((mut piece, _)) = self.tail.pop_front() {
+                // Its memory is there already; asking for more, piece after piece, takes time.
+                piece.clear();
+                self.spare = piece;
+            }
         }
     }
 
@@ -99,6 +115,9 @@ impl BoundedText {
 pub(super) fn split_after(text: &str, characters: usize) -> (&str, &str) {
     if characters == 0 {
         return ("", text);
+    }
+    if text.is_ascii() {
+        return text.split_at(characters.min(text.len()));
     }
     let place = text
         .char_indices()

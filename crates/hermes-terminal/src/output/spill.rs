@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
@@ -43,6 +43,8 @@ enum Writer {
     /// A thread, because the command would have to wait for us.
     Thread {
         blocks: Sender<String>,
+        /// Blocks that were written, to be filled again.
+        empty: Receiver<String>,
         thread: JoinHandle<io::Result<()>>,
     },
 }
@@ -74,8 +76,10 @@ impl Spill {
             return Ok(());
         }
         let end = safe_cut(&self.waiting);
-        let rest = self.waiting.split_off(end);
-        let block = std::mem::replace(&mut self.waiting, rest);
+        let mut next = self.empty_block();
+        next.push_str(self.waiting.get(end..).unwrap_or_default());
+        let mut block = std::mem::replace(&mut self.waiting, next);
+        block.truncate(end);
         self.write(block)
     }
 
@@ -84,7 +88,7 @@ impl Spill {
         let rest = std::mem::take(&mut self.waiting);
         match self.writer {
             Writer::Here(mut file) => file.write(&self.redactor.redact(&rest))?,
-            Writer::Thread { blocks, thread } => {
+            Writer::Thread { blocks, thread, .. } => {
                 // Refused only by a thread that has failed, which it says below.
                 drop(blocks.send(rest));
                 drop(blocks);
@@ -96,19 +100,37 @@ impl Spill {
         Ok(self.path)
     }
 
+    /// Room for a block. What was used before needs no new memory.
+    fn empty_block(&self) -> String {
+        let used = match &self.writer {
+            Writer::Here(_) => None,
+            Writer::Thread { empty, .. } => empty.try_recv().ok(),
+        };
+        used.unwrap_or_else(|| String::with_capacity(BLOCK + HELD))
+    }
+
     fn write(&mut self, block: String) -> io::Result<()> {
         if let Writer::Here(file) = &mut self.writer {
             let mut file = file.try_clone()?;
             let redactor = Arc::clone(&self.redactor);
-            let (blocks, received) = std::sync::mpsc::channel::<String>();
+            let (blocks, received) = channel::<String>();
+            let (written, empty) = channel::<String>();
             let thread = std::thread::Builder::new()
                 .name("full-output".to_owned())
                 .spawn(move || {
-                    received
-                        .iter()
-                        .try_for_each(|block| file.write(&redactor.redact(&block)))
+                    received.iter().try_for_each(|mut block| {
+                        file.write(&redactor.redact(&block))?;
+                        block.clear();
+                        // Not wanted any more once the output has ended.
+                        drop(written.send(block));
+                        Ok(())
+                    })
                 })?;
-            self.writer = Writer::Thread { blocks, thread };
+            self.writer = Writer::Thread {
+                blocks,
+                empty,
+                thread,
+            };
         }
         match &self.writer {
             Writer::Thread { blocks, .. } => blocks
@@ -153,9 +175,13 @@ impl BlockFile {
 fn safe_cut(text: &str) -> usize {
     let limit = text.floor_char_boundary(text.len().saturating_sub(HELD));
     let early = text.get(..limit).unwrap_or_default();
+    // Older keys have been seen whole.
+    let recent = text.floor_char_boundary(limit.saturating_sub(HELD));
     let after_key = early
-        .rfind(KEY_BEGINS)
-        .filter(|begin| *begin > 0 && limit - begin < HELD);
+        .get(recent..)
+        .and_then(|recent| recent.rfind(KEY_BEGINS))
+        .map(|begin| recent + begin)
+        .filter(|begin| *begin > 0);
     let early = early.get(..after_key.unwrap_or(limit)).unwrap_or(early);
     let line = early.rfind('\n').map(|place| place + 1);
     line.or_else(|| early.rfind(' ').map(|place| place + 1))

@@ -38,7 +38,7 @@ fn is_carried(name: &OsStr) -> bool {
     !OF_ONE_SHELL.iter().any(|own| name == *own)
 }
 
-fn is_identifier(name: &OsStr) -> bool {
+pub(crate) fn is_identifier(name: &OsStr) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(|byte| !byte.is_ascii_digit())
         && bytes

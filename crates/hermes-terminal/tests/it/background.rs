@@ -172,6 +172,7 @@ fn a_log_is_read_from_either_end() {
 
 #[test]
 fn the_end_is_told_once_unless_it_was_shown() {
+    // check 25
     let world = World::new();
     let notify =
         |command: &str| world.start_with(json!({"command": command, "notify_on_complete": true}));
@@ -215,6 +216,7 @@ fn the_end_is_told_once_unless_it_was_shown() {
 
 #[test]
 fn sessions_that_cannot_hear_are_told_so() {
+    // check 25
     let mut world = World::new();
     world.notices = NoticeSupport::Unsupported("one answer only".into());
     let result =
@@ -231,6 +233,7 @@ fn sessions_that_cannot_hear_are_told_so() {
 
 #[test]
 fn the_first_line_is_watched_and_so_is_one_in_two_pieces() {
+    // check 24
     let world = World::new();
     let id = world.start_with(json!({"command": "echo READY one; sleep 0.2; echo other; sleep 30", "watch_patterns": ["READY"]}));
     eventually("the match", || {
@@ -356,6 +359,7 @@ fn waiting_is_bounded_and_can_be_interrupted() {
 
 #[test]
 fn a_session_sees_its_own_processes_and_those_of_its_sub_agents() {
+    // check 28
     let world = World::new();
     world.run("true");
     let key = SessionKey::new;
@@ -548,11 +552,15 @@ fn a_truncated_file_is_moved_aside_and_everything_goes_on() {
 }
 
 #[test]
-fn a_lost_supervisor_is_noticed() {
+fn a_lost_supervisor_is_noticed_and_takes_its_process_along() {
     let world = World::new();
-    let id = world.start_with(json!({"command": "echo $PPID > ppid; echo $$ > pid; exec sleep 60", "notify_on_complete": true}));
+    let command = "echo $PPID > ppid; setsid sh -c 'echo $$ > escaped; exec sleep 60' & echo $$ > pid; exec sleep 60";
+    let id = world.start_with(json!({"command": command, "notify_on_complete": true}));
     eventually("it runs", || {
-        std::fs::read_to_string(world.path("work/pid")).is_ok_and(|text| text.ends_with('\n'))
+        ["pid", "escaped"].iter().all(|name| {
+            let text = std::fs::read_to_string(world.path("work").join(name));
+            text.is_ok_and(|text| text.ends_with('\n'))
+        })
     });
     let supervisor = std::fs::read_to_string(world.path("work/ppid")).unwrap();
     world.output(&format!("kill -9 {supervisor}"));
@@ -563,7 +571,68 @@ fn a_lost_supervisor_is_noticed() {
         (&json!("lost"), &json!(-1))
     );
     assert_eq!(world.notices().len(), 1);
-    world.output("kill -9 $(cat pid)");
+    eventually("nothing of it is left", || {
+        ["work/pid", "work/escaped"]
+            .iter()
+            .all(|name| !is_alive(&world.path(name)))
+    });
+}
+
+/// A process with a watched word, one part of which is printed when a file appears.
+fn watched(world: &World, end: &str) -> String {
+    let command = format!(
+        "echo $PPID > ppid; echo READY first; until [ -e {0} ]; do sleep 0.05; done; echo READY second; {end}",
+        world.path("work/go").display()
+    );
+    let id = world.start_with(json!({"command": command, "watch_patterns": ["READY"]}));
+    eventually("the first match", || {
+        world.process(json!({"action": "list"}))["processes"][0]["watch_hit"] == true
+    });
+    assert_eq!(world.notices().len(), 1);
+    id
+}
+
+#[test]
+fn what_is_printed_while_nobody_listens_is_watched_all_the_same() {
+    for end in ["sleep 60", "true"] {
+        let world = World::new();
+        let id = watched(&world, end);
+        let World { dir, terminal, .. } = world;
+        let supervisor = std::fs::read_to_string(dir.path().join("work/ppid")).unwrap();
+        let connections = || {
+            let open = std::fs::read_dir(format!("/proc/{}/fd", supervisor.trim())).unwrap();
+            let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+            let sockets = links.filter(|link| {
+                link.to_str()
+                    .is_some_and(|name| name.starts_with("socket:"))
+            });
+            sockets.count()
+        };
+        let before = connections();
+        drop(terminal);
+        eventually("the supervisor is alone", || connections() < before);
+        std::fs::write(dir.path().join("work/go"), "").unwrap();
+        let directory = dir.path().join("home/cache/proc");
+        let printed = |name: &str| {
+            let text = std::fs::read_to_string(directory.join(format!("{id}.{name}")));
+            text.unwrap_or_default()
+        };
+        eventually("it has printed", || printed("log").contains("second"));
+        if end == "true" {
+            eventually("it has ended", || !printed("exit").is_empty());
+        }
+        let world = World::at(dir);
+        world.terminal.background().recover().unwrap();
+        let mut notices = Vec::new();
+        eventually("the second match", || {
+            notices.extend(world.notices());
+            !notices.is_empty()
+        });
+        assert_eq!(notices.len(), 1, "{end}: {notices:?}");
+        assert_eq!(notices[0].event(), "watch_match");
+        assert_eq!(notices[0].output, "READY second", "{end}");
+        world.process(json!({"action": "kill", "session_id": id}));
+    }
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn program_that_is_killed() {
 
 #[test]
 fn foreground_dies_with_hermes_and_background_does_not() {
+    // check 17, 25
     let dir = tempfile::tempdir().unwrap();
     let mut hermes = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::program_that_is_killed"])

@@ -55,6 +55,7 @@ fn nobody_survives_a_timeout() {
 
 #[test]
 fn an_interrupt_ends_one_session_and_no_other() {
+    // check 17
     let world = Arc::new(World::new());
     let other = World::new();
     world.run("true");

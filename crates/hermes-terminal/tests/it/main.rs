@@ -1,4 +1,5 @@
-//! The local backend with real shells.
+//! Real shells, here and elsewhere.
+//! The backends with real shells and a real server.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -7,9 +8,24 @@
 
 mod background;
 mod crash;
+mod docker_create;
+mod docker_manage;
+mod docker_reaper;
+mod docker_reuse;
+mod docker_teardown;
+mod docker_world;
 mod foreground;
 mod killing;
 mod output;
+mod real_docker_drift;
+mod real_docker_life;
+mod real_docker_many;
+mod real_docker_podman;
+mod remote;
 mod sessions;
+mod ssh_bad_files;
+mod ssh_connection;
+mod ssh_files;
+mod ssh_world;
 mod surroundings;
 mod world;

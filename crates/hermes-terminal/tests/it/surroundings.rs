@@ -1,5 +1,6 @@
 //! What a call gets from outside: verdicts, passwords, settings, and many calls at once.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -70,6 +71,7 @@ impl SudoSupport for OnePassword {
         command.contains("sudo").then(|| SudoInput {
             command: command.replace("sudo ", "read -r line; echo got $line; : "),
             input: SecretString::from("correct-horse-battery-staple\nsecond\n".to_owned()),
+            password: "correct-horse-battery-staple".into(),
         })
     }
 
@@ -154,24 +156,26 @@ fn a_storm_leaves_nobody_and_every_result_is_true() {
     let world = World::new();
     world.run("true");
     let next = AtomicUsize::new(0);
+    let seed = RandomState::new();
     std::thread::scope(|scope| {
-        for _ in 0..10 {
+        for _ in 0..20 {
             scope.spawn(|| {
                 loop {
                     let n = next.fetch_add(1, Ordering::SeqCst);
-                    if n >= 60 {
+                    if n >= 200 {
                         return;
                     }
-                    let (command, code) = match n % 5 {
+                    let (command, code) = match seed.hash_one(n) % 6 {
                         0 => ("echo done; exit 0".to_owned(), 0),
-                        1 => ("setsid sleep 300 & wait".to_owned(), 124),
-                        2 => ("(setsid sh -c '(sleep 300 &)'); sleep 300".to_owned(), 124),
-                        3 => (format!("exit {n}"), i64::try_from(n).unwrap()),
+                        1 | 2 => (format!("exit {}", n % 100), i64::try_from(n % 100).unwrap()),
+                        3 => ("setsid sleep 300 & wait".to_owned(), 124),
+                        4 => ("(setsid sh -c '(sleep 300 &)'); sleep 300".to_owned(), 124),
                         _ => ("trap '' TERM; sleep 300 & sleep 301".to_owned(), 124),
                     };
+                    let limit = 1 + seed.hash_one((n, "limit")) % 2;
                     let result = world.call_in(
                         &format!("s{}", n % 3),
-                        json!({"command": format!("export STORM=1; {command}"), "timeout": 1}),
+                        json!({"command": format!("export STORM=1; {command}"), "timeout": limit}),
                     );
                     assert_eq!(result["exit_code"], code, "{n}: {command}: {result}");
                     assert_eq!(result["error"], json!(null));

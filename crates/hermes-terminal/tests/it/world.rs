@@ -11,6 +11,7 @@ use hermes_terminal::local::{
     CommandGuard, CommandKind, EnvSource, GuardOutcome, NoticeSupport, ShellFinder, SpawnRequest,
     Terminal, TerminalSettings, ToolContext, WatcherFields, terminal,
 };
+use hermes_terminal::remote::RemoteTerminal;
 use hermes_terminal::session::SessionKey;
 use serde_json::{Value, json};
 
@@ -90,13 +91,23 @@ impl World {
         for name in ["home", "work", "user", "tmp"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Self::build(Directory::Own(dir), change, shells)
+        Self::build(Directory::Own(dir), change, shells, None)
+    }
+
+    /// A Hermes whose commands run elsewhere.
+    pub(crate) fn elsewhere(remote: Arc<RemoteTerminal>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["home", "work", "user", "tmp"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        let shells = ShellFinder::among(vec!["/nowhere/bash".into()]);
+        Self::build(Directory::Own(dir), |_| {}, shells, Some(remote))
     }
 
     /// Another Hermes over the same directories.
     pub(crate) fn at(dir: Directory) -> Self {
         let shells = ShellFinder::new(Some("/usr/bin:/bin".as_ref()), None);
-        Self::build(dir, |_| {}, shells)
+        Self::build(dir, |_| {}, shells, None)
     }
 
     /// A Hermes over the directories of one that was killed.
@@ -108,6 +119,7 @@ impl World {
         dir: Directory,
         change: impl FnOnce(&mut TerminalSettings),
         shells: ShellFinder,
+        remote: Option<Arc<RemoteTerminal>>,
     ) -> Self {
         let root = dir.path().canonicalize().unwrap();
         let mut settings = TerminalSettings::new(root.join("home"), root.join("work"));
@@ -116,7 +128,10 @@ impl World {
         settings.supervisor = vec![env!("CARGO_BIN_EXE_hermes-proc-shim").into()];
         change(&mut settings);
         let redactor = Arc::new(Redactor::new(["correct-horse-battery-staple"]));
-        let terminal = Terminal::new(settings, shells, redactor).unwrap();
+        let mut terminal = Terminal::new(settings, shells, redactor).unwrap();
+        if let Some(remote) = remote {
+            terminal = terminal.with_remote(remote);
+        }
         let env = PlainEnv {
             base: [
                 ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),

@@ -36,14 +36,31 @@ pub(super) struct Shown {
 impl Capture {
     /// For a stream of which `shown` bytes will be shown.
     pub(super) fn new(shown: usize) -> Self {
-        let room = shown.saturating_mul(SLACK);
-        let head_room = room * 2 / 5;
+        let (head_room, tail_room) = Self::rooms(shown);
         Self {
             head: Vec::new(),
             tail: VecDeque::new(),
             head_room,
-            tail_room: room - head_room,
+            tail_room,
             total: 0,
+        }
+    }
+
+    /// Bytes to keep of the head and of the tail.
+    pub(super) fn rooms(shown: usize) -> (usize, usize) {
+        let room = shown.saturating_mul(SLACK);
+        let head = room / 5 * 2;
+        (head, room - head)
+    }
+
+    /// A stream of `total` bytes of which somebody else kept both ends.
+    pub(super) fn of_ends(head: &[u8], tail: &[u8], total: usize) -> Self {
+        Self {
+            head: head.to_vec(),
+            tail: tail.iter().copied().collect(),
+            head_room: head.len(),
+            tail_room: tail.len(),
+            total,
         }
     }
 

@@ -1,11 +1,15 @@
 //! `execute_code`: a Python script in a child process that can call some of our tools.
 //!
-//! The script sees a module `hermes_tools` next to it, a socket and a token; nothing of Hermes can be
-//! imported. What it may know of the environment is decided by the [`SandboxEnv`] it is given.
+//! The script sees a module `hermes_tools` next to it, a way to send requests and a token; nothing of
+//! Hermes can be imported. What it may know of the environment is decided by the [`SandboxEnv`] it is
+//! given. It runs where the files of the session are.
 
+mod calls;
 mod capture;
+mod elsewhere;
 mod interpreter;
 mod module;
+mod result;
 mod rpc;
 mod run;
 mod settings;

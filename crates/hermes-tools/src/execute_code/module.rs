@@ -3,11 +3,27 @@
 use crate::argument::Argument;
 use crate::registry::Registry;
 
-const FIXED_PART: &str = include_str!("hermes_tools.py");
+const HEAD: &str = include_str!("python/head.py");
+const BY_SOCKET: &str = include_str!("python/by_socket.py");
+const BY_FILES: &str = include_str!("python/by_files.py");
+const HELPERS: &str = include_str!("python/helpers.py");
+
+/// How requests of a script reach us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Requests {
+    /// Through a socket, on this machine.
+    BySocket,
+    /// As files that we come for, elsewhere.
+    ByFiles,
+}
 
 /// The module for these tools. Names and documentation come from the tables of the tools.
-pub(super) fn render(registry: &Registry, allowed: &[&str]) -> String {
-    let mut out = FIXED_PART.to_owned();
+pub(super) fn render(requests: Requests, registry: &Registry, allowed: &[&str]) -> String {
+    let client = match requests {
+        Requests::BySocket => BY_SOCKET,
+        Requests::ByFiles => BY_FILES,
+    };
+    let mut out = [HEAD, "\n\n", client, "\n\n", HELPERS].concat();
     for tool in allowed.iter().filter_map(|name| registry.get(name)) {
         out.push_str(&function(tool.name(), tool.arguments()));
     }

@@ -1,69 +1,35 @@
-//! The socket through which a script calls tools: JSON lines, one client at a time.
-//!
-//! A request is `{"tool", "args", "token"[, "id"]}`; the answer is the tool's JSON. Requests with an
-//! `id` get it back and run side by side, those without run one after the other. Nothing is called
-//! without the token, beyond the limit, or after the script has ended.
+//! The socket through which a script of this machine calls tools: JSON lines, one client at a time.
 
-use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use crate::context::CallContext;
+use super::calls::{Calls, MAX_REQUEST, Reply, too_long};
 use crate::tool::error;
 
-/// A longer request is not kept in memory.
-const MAX_REQUEST: usize = 8 * 1024 * 1024;
-/// Calls that run side by side.
-const MAX_PARALLEL: usize = 8;
-/// How long calls that were under way when the script ended may take to notice.
-const WIND_DOWN: Duration = Duration::from_secs(10);
 /// How long a second connection waits for the first to be let go.
 const LET_GO: Duration = Duration::from_millis(100);
-/// Arguments of `terminal` that would let a call outlive its script.
-const STRIPPED_OF_TERMINAL: &[&str] =
-    &["background", "pty", "notify_on_complete", "watch_patterns"];
-
-/// What the script may do.
-pub(super) struct RpcRules {
-    pub(super) token: String,
-    pub(super) allowed: Vec<&'static str>,
-    pub(super) max_calls: usize,
-    /// The context of the calls.
-    pub(super) context: CallContext,
-}
 
 /// Serves the calls of one script.
 pub(super) struct RpcServer {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    rules: RpcRules,
-    state: Mutex<State>,
-    changed: Condvar,
+    calls: Calls,
+    connection: Arc<Connection>,
 }
 
 #[derive(Default)]
-struct State {
-    client: Option<UnixStream>,
-    calls_made: usize,
-    under_way: usize,
-    ids: HashSet<String>,
-    closed: bool,
+struct Connection {
+    client: Mutex<Option<UnixStream>>,
+    changed: Condvar,
 }
 
 impl RpcServer {
-    pub(super) fn new(rules: RpcRules) -> Self {
+    pub(super) fn new(calls: Calls) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                rules,
-                state: Mutex::default(),
-                changed: Condvar::new(),
-            }),
+            calls,
+            connection: Arc::default(),
         }
     }
 
@@ -71,122 +37,63 @@ impl RpcServer {
     pub(super) fn take(&self, stream: UnixStream) -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
         // One that was closed a moment ago may not have been noticed yet.
-        let mut state = self
-            .shared
+        let mut client = self
+            .connection
             .changed
-            .wait_timeout_while(self.shared.lock(), LET_GO, |state| state.client.is_some())
+            .wait_timeout_while(self.connection.lock(), LET_GO, |client| client.is_some())
             .unwrap_or_else(PoisonError::into_inner)
             .0;
-        if state.client.is_some() || state.closed {
-            drop(state);
+        if client.is_some() {
+            drop(client);
             let refusal = error("Another connection of this script is open; it has one.");
             // Whoever sends first and reads later still finds the line.
             return answer(&Mutex::new(stream), &refusal);
         }
-        state.client = Some(stream.try_clone()?);
-        drop(state);
-        let shared = Arc::clone(&self.shared);
+        *client = Some(stream.try_clone()?);
+        drop(client);
+        let (calls, connection) = (self.calls.clone(), Arc::clone(&self.connection));
         std::thread::Builder::new()
             .name("script-calls".to_owned())
             .spawn(move || {
-                serve(&shared, stream);
-                shared.lock().client = None;
-                shared.changed.notify_all();
+                serve(&calls, stream);
+                *connection.lock() = None;
+                connection.changed.notify_all();
             })
             .map(drop)
     }
 
-    /// Ends the service: no further call, those under way are interrupted and waited for. Returns
-    /// the number of calls, and a remark if one did not end in time.
+    /// Ends the service, as [`Calls::close`] says.
     pub(super) fn close(&self) -> (usize, Option<String>) {
-        let mut state = self.shared.lock();
-        state.closed = true;
-        if let Some(client) = &state.client {
+        if let Some(client) = &*self.connection.lock() {
             // Wakes the reader; a client that has gone already is what we want.
             drop(client.shutdown(std::net::Shutdown::Both));
         }
-        let mut remark = None;
-        if state.under_way > 0 {
-            self.shared.rules.context.interrupt.raise();
-            let deadline = Instant::now() + WIND_DOWN;
-            while state.under_way > 0 {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    remark = Some(
-                        "A tool call of the script was still running when the script ended."
-                            .to_owned(),
-                    );
-                    break;
-                }
-                state = self
-                    .shared
-                    .changed
-                    .wait_timeout(state, left)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
-            }
-        }
-        (state.calls_made, remark)
+        self.calls.close()
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Counters and flags: each is whole after a panic of another thread.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts a call, if one more is allowed.
-    fn admit(&self, tool: &str) -> Result<(), Value> {
-        let rules = &self.rules;
-        if !rules.allowed.contains(&tool) {
-            let tool: String = tool.chars().take(60).collect();
-            return Err(error(format!(
-                "Tool '{tool}' is not available in scripts. Available: {}.",
-                rules.allowed.join(", ")
-            )));
-        }
-        let mut state = self.lock();
-        if state.closed {
-            return Err(error("The script has ended."));
-        }
-        if state.calls_made >= rules.max_calls {
-            return Err(error(format!(
-                "The limit of {} tool calls per script is reached; this call was not made.",
-                rules.max_calls
-            )));
-        }
-        state.calls_made += 1;
-        state.under_way += 1;
-        Ok(())
-    }
-
-    fn run(&self, tool: &str, args: &Value) -> Value {
-        let context = &self.rules.context;
-        let result = context.registry.call(tool, args, context);
-        self.lock().under_way -= 1;
-        self.changed.notify_all();
-        result
+impl Connection {
+    fn lock(&self) -> MutexGuard<'_, Option<UnixStream>> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn serve(shared: &Arc<Shared>, stream: UnixStream) {
+fn serve(calls: &Calls, stream: UnixStream) {
     let writer = match stream.try_clone() {
-        Ok(writer) => Arc::new(Mutex::new(writer)),
+        Ok(writer) => Mutex::new(writer),
         Err(error) => {
             tracing::warn!("a script's connection was lost: {error}");
             return;
         }
     };
+    let reply: Reply = Arc::new(move |result| answer(&writer, result));
     let mut reader = BufReader::with_capacity(64 * 1024, stream);
     loop {
         let sent = match next_request(&mut reader) {
             Ok(Line::End) => return,
-            Ok(Line::TooLong) => answer(
-                &writer,
-                &error(format!("The request is longer than {MAX_REQUEST} bytes.")),
-            ),
-            Ok(Line::Text(line)) => handle(shared, &writer, &line),
+            Ok(Line::TooLong) => reply(&too_long()),
+            Ok(Line::Text(line)) if line.iter().all(u8::is_ascii_whitespace) => Ok(()),
+            Ok(Line::Text(line)) => calls.handle(&line, &reply),
             Err(error) => Err(error),
         };
         if sent.is_err() {
@@ -196,114 +103,11 @@ fn serve(shared: &Arc<Shared>, stream: UnixStream) {
     }
 }
 
-/// Answers one request, now or from a thread of its own.
-fn handle(
-    shared: &Arc<Shared>,
-    writer: &Arc<Mutex<UnixStream>>,
-    line: &[u8],
-) -> std::io::Result<()> {
-    if line.iter().all(u8::is_ascii_whitespace) {
-        return Ok(());
-    }
-    let Ok(Value::Object(mut request)) = serde_json::from_slice(line) else {
-        return answer(
-            writer,
-            &error("The request is not a JSON object on one line."),
-        );
-    };
-    let id = request.remove("id").filter(|id| !id.is_null());
-    let reply = |result: Value| answer(writer, &with_id(result, id.as_ref()));
-    let token = request
-        .get("token")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    if !same(token.as_bytes(), shared.rules.token.as_bytes()) {
-        return reply(error("Unauthorized RPC request"));
-    }
-    let tool = request
-        .get("tool")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let mut args = request
-        .remove("args")
-        .unwrap_or_else(|| Value::Object(Map::new()));
-    if tool == "terminal"
-        && let Value::Object(args) = &mut args
-    {
-        args.retain(|name, _| !STRIPPED_OF_TERMINAL.contains(&name.as_str()));
-    }
-    if let Some(id) = &id {
-        let mut state = shared.lock();
-        while state.ids.len() >= MAX_PARALLEL && !state.closed {
-            state = shared
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        if !state.ids.insert(id.to_string()) {
-            drop(state);
-            return reply(error("A call with this id is still running."));
-        }
-    }
-    if let Err(refusal) = shared.admit(&tool) {
-        if let Some(id) = &id {
-            shared.lock().ids.remove(&id.to_string());
-        }
-        return reply(refusal);
-    }
-    let Some(id) = id else {
-        return answer(writer, &shared.run(&tool, &args));
-    };
-    let worker = {
-        let (shared, writer) = (Arc::clone(shared), Arc::clone(writer));
-        let job = (tool.clone(), args.clone(), id.clone());
-        move || finish(&shared, &writer, job)
-    };
-    let started = std::thread::Builder::new()
-        .name("script-call".to_owned())
-        .spawn(worker);
-    if started.is_err() {
-        // No thread to be had: then one after the other.
-        return finish(shared, writer, (tool, args, id));
-    }
-    Ok(())
-}
-
-fn finish(
-    shared: &Shared,
-    writer: &Mutex<UnixStream>,
-    (tool, args, id): (String, Value, Value),
-) -> std::io::Result<()> {
-    let result = shared.run(&tool, &args);
-    // Before the answer, so that whoever has it may use the id again.
-    shared.lock().ids.remove(&id.to_string());
-    shared.changed.notify_all();
-    answer(writer, &with_id(result, Some(&id)))
-}
-
-fn with_id(mut result: Value, id: Option<&Value>) -> Value {
-    let Some(id) = id else { return result };
-    match &mut result {
-        Value::Object(fields) => {
-            fields.insert("id".to_owned(), id.clone());
-            result
-        }
-        _ => json!({"id": id, "result": result}),
-    }
-}
-
 fn answer(writer: &Mutex<UnixStream>, result: &Value) -> std::io::Result<()> {
     let mut line = result.to_string();
     line.push('\n');
     let mut stream = writer.lock().unwrap_or_else(PoisonError::into_inner);
     stream.write_all(line.as_bytes())
-}
-
-/// Whether two texts are equal, in a time that depends on their lengths only.
-fn same(one: &[u8], other: &[u8]) -> bool {
-    let difference = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
-    one.len() == other.len() && std::hint::black_box(difference) == 0
 }
 
 enum Line {
@@ -341,19 +145,6 @@ fn next_request(reader: &mut impl BufRead) -> std::io::Result<Line> {
             } else {
                 Line::Text(line)
             });
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_are_compared_whole() {
-        assert!(same(b"abc", b"abc"));
-        for other in ["", "ab", "abd", "abcd", "Abc"] {
-            assert!(!same(b"abc", other.as_bytes()), "{other}");
         }
     }
 }

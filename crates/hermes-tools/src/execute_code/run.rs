@@ -3,6 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -31,7 +32,8 @@ pub(super) struct Watch<'a> {
 /// How a script ended.
 #[derive(Debug)]
 pub(super) enum Ending {
-    Exited(ExitStatus),
+    /// With this code, or that of the signal below zero.
+    Exited(i32),
     TimedOut,
     Interrupted,
 }
@@ -100,11 +102,11 @@ pub(super) fn wait(
         }
     }
     let ending = match stop {
-        None => Ending::Exited(child.wait()?),
+        None => Ending::Exited(exit_code(child.wait()?)),
         Some(ending) => {
             // First the calls: a command of the script must not outlive it.
             watch.server.close();
-            child.kill_tree(&watch.stage.rpc.mark(), TERM_GRACE)?;
+            child.kill_tree(&watch.stage.rpc.mark, TERM_GRACE)?;
             ending
         }
     };
@@ -115,6 +117,11 @@ pub(super) fn wait(
         stdout,
         stderr,
     })
+}
+
+fn exit_code(status: ExitStatus) -> i32 {
+    let by_signal = || -status.signal().unwrap_or(1);
+    status.code().unwrap_or_else(by_signal)
 }
 
 /// Reads what is still in the pipes, until both end or fall silent.

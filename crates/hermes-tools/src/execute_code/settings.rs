@@ -74,6 +74,8 @@ pub struct RpcEnv {
     pub socket: PathBuf,
     /// What proves that a request comes from the script, for `HERMES_RPC_TOKEN`.
     pub token: String,
+    /// What marks every process of the script, wherever it runs off to, for `HERMES_EXEC_ID`.
+    pub mark: String,
 }
 
 impl std::fmt::Debug for RpcEnv {
@@ -85,16 +87,10 @@ impl std::fmt::Debug for RpcEnv {
 }
 
 impl RpcEnv {
-    /// What marks every process of the script, wherever it runs off to.
-    pub fn mark(&self) -> String {
-        self.socket.display().to_string()
-    }
-
     /// The variables every script gets besides those of its environment plan.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        let mark = OsString::from(self.mark());
         [
-            ("HERMES_EXEC_ID", mark.as_os_str()),
+            ("HERMES_EXEC_ID", self.mark.as_ref()),
             ("HERMES_RPC_SOCKET", self.socket.as_os_str()),
             ("HERMES_RPC_TOKEN", self.token.as_ref()),
             ("PYTHONDONTWRITEBYTECODE", "1".as_ref()),
@@ -108,8 +104,20 @@ impl RpcEnv {
 
 /// Builds the environment of scripts.
 pub trait SandboxEnv: Send + Sync {
-    /// All variables of one script, those of [`RpcEnv::variables`] included.
+    /// All variables of one script of this machine, those of [`RpcEnv::variables`] included.
     fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)>;
+
+    /// Sees to it that nothing with this mark goes on running should this program be killed, for as
+    /// long as the answer lives.
+    fn look_after<'a>(&'a self, _mark: &str) -> Option<Box<dyn Send + 'a>> {
+        None
+    }
+
+    /// What a script in another place gets besides what programs there have and what the session
+    /// activated; never anything of this machine's environment.
+    fn variables_elsewhere(&self, _context: &CallContext) -> Vec<(OsString, OsString)> {
+        Vec::new()
+    }
 }
 
 /// Whether a whole script may run.

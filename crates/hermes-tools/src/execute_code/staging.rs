@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use hermes_fs::{Staging, set_mode};
 
 use super::settings::RpcEnv;
+use crate::random::random;
 
 /// Room in a socket address on the strictest system, the final NUL not counted.
 const MAX_SOCKET_PATH: usize = 103;
@@ -25,7 +26,12 @@ pub(super) struct ScriptStage {
 
 impl ScriptStage {
     /// Prepares everything a script needs; the error is a sentence.
-    pub(super) fn prepare(temp_dir: &Path, code: &str, module: &str) -> Result<Self, String> {
+    pub(super) fn prepare(
+        temp_dir: &Path,
+        code: &str,
+        module: &str,
+        token: &str,
+    ) -> Result<Self, String> {
         let directory = begin(temp_dir).map_err(|error| error.to_string())?;
         let script = directory.path().join("script.py");
         // Not synced: after a crash nobody looks at it again.
@@ -38,7 +44,9 @@ impl ScriptStage {
             file.write_all(text.as_bytes())
                 .map_err(|error| format!("could not write {}: {error}", path.display()))?;
         }
-        let secret = random(TOKEN_BYTES)?;
+        let number = random(8)?
+            .iter()
+            .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
         let socket = directory
             .path()
             .join(format!("{}.sock", base64url(&random(6)?)));
@@ -52,7 +60,8 @@ impl ScriptStage {
             listener,
             rpc: RpcEnv {
                 socket,
-                token: base64url(&secret),
+                token: token.to_owned(),
+                mark: format!("{number:016x}"),
             },
             directory,
         })
@@ -61,6 +70,11 @@ impl ScriptStage {
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }
+}
+
+/// What proves that a request comes from the script.
+pub(super) fn new_token() -> Result<String, String> {
+    Ok(base64url(&random(TOKEN_BYTES)?))
 }
 
 fn begin(temp_dir: &Path) -> hermes_fs::Result<Staging> {
@@ -77,19 +91,6 @@ pub(super) fn sweep(temp_dir: &Path) {
     hermes_telemetry::best_effort("remove left-over script directories", || {
         Staging::sweep(temp_dir, NAME)
     });
-}
-
-fn random(count: usize) -> Result<Vec<u8>, String> {
-    let mut bytes = vec![0; count];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty()) {
-            Ok(more) => filled += more,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(format!("the system gave no random bytes: {errno}")),
-        }
-    }
-    Ok(bytes)
 }
 
 /// Base64 with the alphabet of URLs, without padding (RFC 4648 §5).
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn tokens_differ_and_hold_32_bytes() {
-        let token = || base64url(&random(TOKEN_BYTES).unwrap());
+        let token = || new_token().unwrap();
         assert_ne!(token(), token());
         assert_eq!(token().len(), 43);
     }

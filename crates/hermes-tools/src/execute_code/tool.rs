@@ -1,6 +1,5 @@
 //! The tool: from a call to a prepared script, and from its end to a result.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +8,19 @@ use std::time::{Duration, Instant};
 use hermes_proc::PipedSpec;
 use serde_json::{Value, json};
 
+use super::calls::{CallRules, Calls};
+use super::elsewhere::{ScriptElsewhere, run_elsewhere};
 use super::interpreter::Interpreters;
-use super::module::render;
-use super::rpc::{RpcRules, RpcServer};
-use super::run::{Ending, Finished, StreamLimits, Watch, spawn_script, wait};
+use super::module::{Requests, render};
+use super::result::{MAX_STDERR, report};
+use super::rpc::RpcServer;
+use super::run::{Finished, StreamLimits, Watch, spawn_script, wait};
 use super::settings::{CodeSettings, Mode, SandboxEnv, ScriptGate, ScriptVerdict};
-use super::staging::{ScriptStage, sweep};
+use super::staging::{ScriptStage, new_token, sweep};
 use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
 use crate::files::FileLedger;
+use crate::place::Place;
 use crate::tool::{Tool, error};
 use hermes_proc::Wake;
 
@@ -31,8 +34,6 @@ const SCRIPT_TOOLS: [&str; 7] = [
     "patch",
     "terminal",
 ];
-/// Bytes of standard error that are shown.
-const MAX_STDERR: usize = 10_000;
 
 /// Runs Python scripts.
 pub struct ExecuteCodeTool {
@@ -87,6 +88,10 @@ impl Tool for ExecuteCodeTool {
     }
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {
+        if context.filesystem.operations().place().is_some() {
+            // Only the place knows, and asking it is for a call to do.
+            return None;
+        }
         let found = self.interpreters.find(&self.settings, context);
         found.err().map(|error| error.to_string())
     }
@@ -125,6 +130,42 @@ fn code_of(args: &Value) -> &str {
 impl ExecuteCodeTool {
     fn run(&self, code: &str, context: &CallContext) -> Result<Value, String> {
         let started = Instant::now();
+        let allowed = allowed_tools(context);
+        let token = new_token()?;
+        let calls = Calls::new(CallRules {
+            token: token.clone(),
+            allowed: allowed.clone(),
+            max_calls: self.settings.max_tool_calls,
+            context: context_of_script(context)?,
+        });
+        let script = Script {
+            code,
+            allowed,
+            token,
+            calls: calls.clone(),
+        };
+        let mut warnings = Vec::new();
+        let finished = match context.filesystem.operations().place() {
+            Some(place) => self.run_there(place, &script, context, &mut warnings),
+            None => self.run_here(&script, context, &mut warnings),
+        };
+        let (calls, remark) = calls.close();
+        warnings.extend(remark);
+        let mut result = report(&self.settings, finished?, context);
+        result["tool_calls_made"] = json!(calls);
+        result["duration_seconds"] = json!(two_decimals(started.elapsed()));
+        if !warnings.is_empty() {
+            result["warning"] = json!(warnings.join(" "));
+        }
+        Ok(result)
+    }
+
+    fn run_here(
+        &self,
+        script: &Script<'_>,
+        context: &CallContext,
+        warnings: &mut Vec<String>,
+    ) -> Result<Finished, String> {
         let interpreter = self
             .interpreters
             .find(&self.settings, context)
@@ -132,20 +173,15 @@ impl ExecuteCodeTool {
         if !self.swept.swap(true, Ordering::Relaxed) {
             sweep(&self.settings.temp_dir);
         }
-        let allowed = allowed_tools(context);
-        let module = render(&context.registry, &allowed);
-        let stage = ScriptStage::prepare(&self.settings.temp_dir, code, &module)?;
-        let server = RpcServer::new(RpcRules {
-            token: stage.rpc.token.clone(),
-            allowed,
-            max_calls: self.settings.max_tool_calls,
-            context: context_of_script(context)?,
-        });
-        let mut warnings = Vec::new();
+        let module = render(Requests::BySocket, &context.registry, &script.allowed);
+        let temp_dir = &self.settings.temp_dir;
+        let stage = ScriptStage::prepare(temp_dir, script.code, &module, &script.token)?;
+        let server = RpcServer::new(script.calls.clone());
+        let _looked_after = self.environment.look_after(&stage.rpc.mark);
         let child = spawn_script(&PipedSpec {
             program: interpreter,
             args: self.arguments_for(&stage),
-            cwd: self.directory_for(&stage, context, &mut warnings),
+            cwd: self.directory_for(&stage, context, warnings),
             variables: self.environment.variables(&stage.rpc, context),
         })
         .map_err(|error| error.to_string())?;
@@ -155,21 +191,39 @@ impl ExecuteCodeTool {
             interrupt: &context.interrupt,
             timeout: self.settings.timeout,
         };
-        let limits = StreamLimits {
+        let finished = wait(child, &watch, self.limits());
+        server.close();
+        finished.map_err(|error| error.to_string())
+    }
+
+    fn run_there(
+        &self,
+        place: Arc<dyn Place>,
+        script: &Script<'_>,
+        context: &CallContext,
+        warnings: &mut Vec<String>,
+    ) -> Result<Finished, String> {
+        let module = render(Requests::ByFiles, &context.registry, &script.allowed);
+        let job = ScriptElsewhere {
+            place,
+            code: script.code,
+            module: &module,
+            token: &script.token,
+            settings: &self.settings,
+            variables: self.environment.variables_elsewhere(context),
+            limits: self.limits(),
+            calls: script.calls.clone(),
+            context,
+            swept: &self.swept,
+        };
+        run_elsewhere(&job, warnings)
+    }
+
+    fn limits(&self) -> StreamLimits {
+        StreamLimits {
             stdout: self.settings.max_stdout,
             stderr: MAX_STDERR,
-        };
-        let finished = wait(child, &watch, limits);
-        let (calls, remark) = server.close();
-        warnings.extend(remark);
-        let finished = finished.map_err(|error| error.to_string())?;
-        let mut result = self.report(finished, context);
-        result["tool_calls_made"] = json!(calls);
-        result["duration_seconds"] = json!(two_decimals(started.elapsed()));
-        if !warnings.is_empty() {
-            result["warning"] = json!(warnings.join(" "));
         }
-        Ok(result)
     }
 
     fn arguments_for(&self, stage: &ScriptStage) -> Vec<std::ffi::OsString> {
@@ -201,58 +255,14 @@ impl ExecuteCodeTool {
         ));
         stage.path().to_owned()
     }
+}
 
-    fn report(&self, finished: Finished, context: &CallContext) -> Value {
-        let shown = finished
-            .stdout
-            .show(self.settings.max_stdout, &context.redactor);
-        let stderr = finished.stderr.show_head(MAX_STDERR, &context.redactor);
-        let mut output = shown.text.clone();
-        let (status, exit_code, failure) = match finished.ending {
-            Ending::Exited(status) if status.success() => ("success", 0, None),
-            Ending::Exited(status) => {
-                let code = status
-                    .code()
-                    .unwrap_or_else(|| -status.signal().unwrap_or(1));
-                let stderr = stderr.trim_end();
-                let failure = if stderr.is_empty() {
-                    format!("The script ended with exit code {code}.")
-                } else {
-                    output.push_str(&format!("\n--- stderr ---\n{stderr}"));
-                    stderr.to_owned()
-                };
-                ("error", code, Some(failure))
-            }
-            Ending::TimedOut => {
-                let note = format!(
-                    "[Script timed out after {}s and was stopped]",
-                    self.settings.timeout.as_secs()
-                );
-                output.push_str(&format!("\n{note}"));
-                ("timeout", 124, Some(note))
-            }
-            Ending::Interrupted => {
-                let note = "[Script interrupted]".to_owned();
-                output.push_str(&format!("\n{note}"));
-                ("interrupted", 130, Some(note))
-            }
-        };
-        let mut result = json!({
-            "status": status,
-            "output": output,
-            "exit_code": exit_code,
-            "tool_calls_made": 0,
-            "duration_seconds": 0.0,
-            "stdout_truncated": shown.truncated,
-            "stdout_bytes_captured": shown.kept,
-            "stdout_bytes_total": shown.total,
-            "stdout_bytes_omitted": shown.total.saturating_sub(shown.kept),
-        });
-        if let Some(failure) = failure {
-            result["error"] = json!(failure);
-        }
-        result
-    }
+/// A script that is about to run.
+struct Script<'a> {
+    code: &'a str,
+    allowed: Vec<&'static str>,
+    token: String,
+    calls: Calls,
 }
 
 /// What scripts may call: of the seven, those the session has, or all if it has none of them; and

@@ -6,8 +6,6 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::context::CallContext;
-
 /// Files of a home.
 const FILES: &[&str] = &[
     ".env",
@@ -23,26 +21,19 @@ const PROCESS_FILES: &[&str] = &[
     "environ", "mem", "auxv", "maps", "smaps", "pagemap", "kcore",
 ];
 
-/// The places of one call, links resolved once.
+/// The places of one call.
 pub(super) struct CredentialStores {
     homes: Vec<PathBuf>,
 }
 
 impl CredentialStores {
-    pub(super) fn of(context: &CallContext) -> Self {
-        let homes = context.hermes_homes.iter().map(|home| real(home));
-        Self {
-            homes: homes.collect(),
-        }
+    /// Those of these homes, whose paths are without links.
+    pub(super) fn new(homes: Vec<PathBuf>) -> Self {
+        Self { homes }
     }
 
-    /// Why a file is not shown, if so. `path` is absolute; links are followed here.
+    /// Why a file is not shown, if so. `path` is absolute and without links.
     pub(super) fn refusal(&self, path: &Path) -> Option<String> {
-        self.refusal_of_real(&real(path))
-    }
-
-    /// As [`Self::refusal`], for a path without links.
-    pub(super) fn refusal_of_real(&self, path: &Path) -> Option<String> {
         let shown = path.display();
         if self.holds(path) {
             return Some(format!(
@@ -70,7 +61,7 @@ impl CredentialStores {
     }
 }
 
-/// The path without links; what does not exist is judged by its name.
-fn real(path: &Path) -> PathBuf {
+/// The path without links on this machine; what does not exist is judged by its name.
+pub(super) fn real(path: &Path) -> PathBuf {
     hermes_fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

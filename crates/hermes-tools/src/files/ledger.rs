@@ -10,24 +10,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Entries before everything is forgotten: a bound, not a policy.
 const MOST_ENTRIES: usize = 4096;
 
-/// A state of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    modified: (i64, i64),
-    size: u64,
-    inode: u64,
-}
+/// A state of a file. Equal stamps mean that nothing wrote to it in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stamp(String);
 
 impl Stamp {
-    pub(super) fn of(meta: &Metadata) -> Self {
-        Self {
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            size: meta.size(),
-            inode: meta.ino(),
-        }
+    /// The stamp of a file elsewhere, in the words of the system there.
+    pub(super) fn reported(text: String) -> Self {
+        Self(text)
     }
 
-    /// The state of a file now; `None` if it cannot be looked at.
+    /// The stamp of a file of this machine.
+    pub(super) fn of(meta: &Metadata) -> Self {
+        Self(format!(
+            "{} {} {}.{}",
+            meta.size(),
+            meta.ino(),
+            meta.mtime(),
+            meta.mtime_nsec()
+        ))
+    }
+
+    /// The state of a file of this machine now; `None` if it cannot be looked at.
     pub(super) fn now(path: &Path) -> Option<Self> {
         hermes_fs::metadata(path).ok().map(|meta| Self::of(&meta))
     }
@@ -82,11 +86,11 @@ impl FileLedger {
     /// Notes a reading and says what it is.
     pub(super) fn note_reading(&self, page: Page, stamp: Stamp) -> Reading {
         let mut seen = self.lock();
-        seen.files.insert(page.path.clone(), stamp);
+        seen.files.insert(page.path.clone(), stamp.clone());
         if self.forgetful {
             return Reading::New;
         }
-        let entry = seen.pages.entry(page).or_insert((stamp, 0));
+        let entry = seen.pages.entry(page).or_insert_with(|| (stamp.clone(), 0));
         if entry.0 != stamp {
             *entry = (stamp, 0);
         }
@@ -98,9 +102,8 @@ impl FileLedger {
         }
     }
 
-    /// Notes that the session itself brought the file into its present state.
-    pub(super) fn note_written(&self, path: &Path) {
-        let stamp = Stamp::now(path);
+    /// Notes that the session itself brought the file into this state; `None` if it is gone.
+    pub(super) fn note_written(&self, path: &Path, stamp: Option<Stamp>) {
         let mut seen = self.lock();
         seen.pages.retain(|page, _| page.path != path);
         match stamp {
@@ -109,10 +112,10 @@ impl FileLedger {
         };
     }
 
-    /// A warning if the file changed since the session last read or wrote it.
-    pub(super) fn staleness(&self, path: &Path) -> Option<String> {
-        let known = self.lock().files.get(path).copied()?;
-        (Stamp::now(path) != Some(known)).then(|| {
+    /// A warning if the file, now in this state, changed since the session last read or wrote it.
+    pub(super) fn staleness(&self, path: &Path, now: Option<&Stamp>) -> Option<String> {
+        let known = self.lock().files.get(path).cloned()?;
+        (now != Some(&known)).then(|| {
             format!(
                 "{} was changed by something else since it was last read in this session; read it \
                  again to see what it was.",

@@ -1,14 +1,21 @@
 //! Reading, writing, editing and finding files.
 
 mod credential_stores;
+mod elsewhere;
+mod filesystem;
+mod host;
 mod ledger;
 mod lint;
+mod page;
 mod patch;
 mod read;
 mod search;
 mod text_file;
 mod write;
 
+pub use elsewhere::{PlaceFiles, WriteRules};
+pub use filesystem::Filesystem;
+pub use host::HostFiles;
 pub use ledger::FileLedger;
 pub use patch::PatchTool;
 pub use read::ReadFileTool;

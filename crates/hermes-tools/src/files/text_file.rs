@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Larger files are not edited in memory.
-const MAX_EDITED_BYTES: u64 = 64 * 1024 * 1024;
+pub(super) const MAX_EDITED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A file read for editing. Line ends are `\n` in `text` whatever they are on disk.
 #[derive(Debug, Clone)]
@@ -15,14 +15,8 @@ pub(super) struct TextFile {
 }
 
 impl TextFile {
-    /// Reads a file; the error is a sentence.
-    pub(super) fn load(path: &Path) -> Result<Self, String> {
-        let meta = hermes_fs::metadata(path).map_err(|error| error.to_string())?;
-        if !meta.is_file() {
-            return Err(format!("{} is not a regular file.", path.display()));
-        }
-        let bytes =
-            hermes_fs::read_capped(path, MAX_EDITED_BYTES).map_err(|error| error.to_string())?;
+    /// The text of a file's content; the error is a sentence.
+    pub(super) fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self, String> {
         let Ok(text) = std::str::from_utf8(&bytes) else {
             return Err(format!(
                 "{} is not UTF-8 text; editing it as text would damage it.",
@@ -64,25 +58,4 @@ impl TextFile {
         }
         out.into_bytes()
     }
-}
-
-/// The mode of a new file under the umask of this process.
-pub(super) fn new_file_mode() -> u32 {
-    0o666 & !umask()
-}
-
-/// The mode of a new directory under the umask of this process.
-pub(super) fn new_directory_mode() -> u32 {
-    0o777 & !umask()
-}
-
-/// Read from the kernel: the system call can only ask by changing it, for all threads.
-fn umask() -> u32 {
-    const USUAL: u32 = 0o022;
-    let status = hermes_fs::read_text_capped(Path::new("/proc/self/status"), 64 * 1024);
-    let line = status.ok().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("Umask:"))?;
-        u32::from_str_radix(line.trim(), 8).ok()
-    });
-    line.unwrap_or(USUAL)
 }

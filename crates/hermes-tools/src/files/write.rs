@@ -1,11 +1,9 @@
 //! `write_file`: the whole content of a file, all or nothing.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
+use super::filesystem::Writing;
 use super::lint::lint;
-use super::text_file::{new_directory_mode, new_file_mode};
 use crate::argument::{Argument, Kind};
 use crate::context::{CallContext, CrossProfile};
 use crate::tool::{Tool, error};
@@ -51,9 +49,14 @@ impl Tool for WriteFileTool {
 
     fn verdict(&self, args: &Value, context: &CallContext) -> Value {
         let raw = args["path"].as_str().unwrap_or_default();
-        let allowed = context
-            .resolve(raw)
-            .and_then(|path| context.write_guard.check(&path, cross_profile(args)));
+        let allowed = context.resolve(raw).and_then(|path| {
+            let files = context.filesystem.operations();
+            files.check_write(&Writing {
+                path: &path,
+                cross_profile: cross_profile(args),
+                context,
+            })
+        });
         verdict_of(allowed.map(drop))
     }
 }
@@ -84,46 +87,23 @@ fn write(args: &Value, context: &CallContext) -> Result<Value, String> {
     let raw = args["path"].as_str().unwrap_or_default();
     let content = args["content"].as_str().unwrap_or_default();
     let path = context.resolve(raw)?;
-    let target = context.write_guard.check(&path, cross_profile(args))?;
-    refuse_special(&target)?;
-    let warning = context.files.staleness(&target);
-    let dirs_created = make_parent(&target)?;
-    hermes_fs::write_atomic(&target, content.as_bytes(), new_file_mode())
-        .map_err(|error| error.to_string())?;
-    context.files.note_written(&target);
+    let files = context.filesystem.operations();
+    let target = files.check_write(&Writing {
+        path: &path,
+        cross_profile: cross_profile(args),
+        context,
+    })?;
+    let written = files.write(&target, content.as_bytes(), context)?;
+    let target = &written.target;
+    let warning = context.files.staleness(target, written.before.as_ref());
+    context.files.note_written(target, written.after);
     let mut result = json!({
         "bytes_written": content.len(),
-        "dirs_created": dirs_created,
-        "lint": lint(&target, content),
+        "dirs_created": written.dirs_created,
+        "lint": lint(target, content),
     });
     if let Some(warning) = warning {
         result["_warning"] = json!(warning);
     }
     Ok(result)
-}
-
-/// Only regular files are replaced: a rename over a socket or FIFO would take it from its owner.
-pub(super) fn refuse_special(target: &Path) -> Result<(), String> {
-    match hermes_fs::metadata(target) {
-        Ok(meta) if meta.is_dir() => Err(format!("{} is a directory.", target.display())),
-        Ok(meta) if !meta.is_file() => Err(format!(
-            "{} is not a regular file and is not replaced.",
-            target.display()
-        )),
-        Ok(_) => Ok(()),
-        Err(error) if error.is_not_found() => Ok(()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// Makes the directory of a file; says whether it had to.
-pub(super) fn make_parent(target: &Path) -> Result<bool, String> {
-    match target.parent() {
-        Some(parent) if !parent.is_dir() => {
-            hermes_fs::create_dir_all(parent, new_directory_mode())
-                .map_err(|error| error.to_string())?;
-            Ok(true)
-        }
-        _ => Ok(false),
-    }
 }

@@ -27,7 +27,7 @@ impl SandboxEnv for PlainEnv {
 }
 
 /// Stands for the terminal: says what it was given, and can take its time.
-struct FakeTerminal;
+pub(crate) struct FakeTerminal;
 
 impl Tool for FakeTerminal {
     fn name(&self) -> &'static str {

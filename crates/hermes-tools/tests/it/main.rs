@@ -6,9 +6,16 @@
     reason = "tests look at files directly"
 )]
 
+mod docker_place;
+mod elsewhere_edits;
+mod elsewhere_reads;
+mod elsewhere_scripts;
+mod elsewhere_search;
+mod elsewhere_stops;
 mod execute_code;
 mod interpreter;
 mod patch;
+mod places;
 mod read;
 mod registry;
 mod rpc;

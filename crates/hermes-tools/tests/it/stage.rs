@@ -6,10 +6,12 @@ use std::sync::Arc;
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
-    CallContext, CrossProfile, FileLedger, FixedSession, PatchTool, ReadFileTool, Registry,
-    SearchFilesTool, WriteFileTool, WriteGuard,
+    CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, PatchTool, Place,
+    PlaceFiles, ReadFileTool, Registry, SearchFilesTool, WriteFileTool, WriteGuard, WriteRules,
 };
 use serde_json::Value;
+
+use crate::places::{Programs, ShellPlace};
 
 /// A value that must never come out.
 pub(crate) const SECRET: &str = "canary-5f1d2c9e7b";
@@ -46,6 +48,29 @@ impl Stage {
         Self::with(files_registry())
     }
 
+    /// One whose files are in a place with these programs, below the same directory.
+    pub(crate) fn elsewhere(programs: Programs) -> Self {
+        Self::elsewhere_with(programs, WriteRules::Unrestricted, files_registry())
+    }
+
+    pub(crate) fn elsewhere_with(
+        programs: Programs,
+        rules: WriteRules,
+        registry: Registry,
+    ) -> Self {
+        let stage = Self::with(registry);
+        let place = Arc::new(ShellPlace::new(programs, &stage.root("")));
+        stage.moved_to(place, rules)
+    }
+
+    /// The same with the files of a place.
+    pub(crate) fn moved_to(mut self, place: Arc<dyn Place>, rules: WriteRules) -> Self {
+        self.context.filesystem = Filesystem::in_place(PlaceFiles::new(place, rules));
+        // Nothing of this machine may have a say.
+        self.context.child_home = PathBuf::from("/nonexistent");
+        self
+    }
+
     pub(crate) fn with(registry: Registry) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -59,9 +84,12 @@ impl Stage {
                 variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
             }),
             child_home: root.join("home"),
-            hermes_homes: vec![root.join("hermes")],
-            write_guard: Arc::new(Fence {
-                forbidden: root.join("forbidden"),
+            filesystem: Filesystem::on_this_machine(HostFiles {
+                home: root.join("home"),
+                hermes_homes: vec![root.join("hermes")],
+                write_guard: Arc::new(Fence {
+                    forbidden: root.join("forbidden"),
+                }),
             }),
             redactor: Arc::new(Redactor::new([SECRET])),
             files: Arc::new(FileLedger::default()),

@@ -6,14 +6,15 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::backend::{Backend, Elsewhere, PlaceRequest};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Asking, Toolbox};
 
+/// The exit code for an engine or a machine that cannot be reached.
+pub(super) const MISSING_PART: u8 = 3;
 /// The tool behind the command.
-const TOOL: &str = "terminal";
-/// The backend that exists.
-const LOCAL: &str = "local";
+pub(super) const TOOL: &str = "terminal";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Where it runs, instead of the setting terminal.backend
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
+    /// Task whose container it runs in, instead of the one all tasks share
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
     /// Print the tool's result as JSON instead of the output
     #[arg(long)]
     json: bool,
@@ -39,7 +43,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    refuse_other_backends(args, context)?;
+    let place = PlaceRequest {
+        backend: Backend::chosen(context, args.backend.as_deref())?,
+        task: args.task.as_deref(),
+        session: &args.session,
+    };
     let mut call = json!({"command": shell_line(&args.command)?});
     if let Some(workdir) = &args.workdir {
         call["workdir"] = json!(workdir);
@@ -47,38 +55,31 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(timeout) = args.timeout {
         call["timeout"] = json!(timeout);
     }
-    let toolbox = Toolbox::assemble(context)?;
+    let toolbox = Toolbox::assemble(context, place, Asking::WhoeverIsThere)?;
     if toolbox.registry.get(TOOL).is_none() {
         return Err(CommandError::environment(
             "this build has no terminal tool to run commands with",
         ));
     }
+    let ending = toolbox.watch_for_end()?;
     toolbox.tidy_up();
-    let surroundings = toolbox.call_context(&args.session)?;
+    let surroundings = toolbox.call_context(&args.session);
     let result = toolbox.registry.call(TOOL, &call, &surroundings);
+    let mut code = exit_code_of(&result);
+    if did_not_start(&result) && toolbox.elsewhere().is_some_and(Elsewhere::is_down) {
+        code = MISSING_PART;
+    }
+    toolbox.leave();
     if args.json {
         context.printer.line(result.to_string())?;
     } else {
         show(context, &result)?;
     }
-    Ok(ExitCode::from(exit_code_of(&result)))
-}
-
-/// A command that was meant for a container must not run on the host.
-fn refuse_other_backends(args: &Args, context: &Context) -> Result<()> {
-    let configured = context.config().text("terminal.backend");
-    let wanted = args.backend.as_deref().unwrap_or(configured);
-    if wanted.is_empty() || wanted == LOCAL {
-        return Ok(());
-    }
-    Err(CommandError::environment(format!(
-        "the terminal backend '{wanted}' is not available here; nothing was run"
-    ))
-    .hint("`--backend local` runs the command on this machine"))
+    Ok(ending.exit_code(code))
 }
 
 /// One argument is the line itself; several are quoted so that the shell sees each as one word.
-fn shell_line(command: &[OsString]) -> Result<String> {
+pub(super) fn shell_line(command: &[OsString]) -> Result<String> {
     let mut words = Vec::with_capacity(command.len());
     for word in command {
         let Some(word) = word.to_str() else {
@@ -93,14 +94,14 @@ fn shell_line(command: &[OsString]) -> Result<String> {
     }
 }
 
-fn show(context: &Context, result: &Value) -> Result<()> {
+pub(super) fn show(context: &Context, result: &Value) -> Result<()> {
     let text = |name: &str| result.get(name).and_then(Value::as_str).unwrap_or_default();
     let output = text("output");
     if !output.is_empty() {
         let end = if output.ends_with('\n') { "" } else { "\n" };
         context.printer.out(&format!("{output}{end}"))?;
     }
-    for name in ["error", "hint", "cwd_note"] {
+    for name in ["error", "hint", "cwd_note", "shell_note"] {
         if !text(name).is_empty() {
             context.printer.note(text(name))?;
         }
@@ -108,9 +109,13 @@ fn show(context: &Context, result: &Value) -> Result<()> {
     Ok(())
 }
 
+pub(super) fn did_not_start(result: &Value) -> bool {
+    result.get("status") == Some(&json!("error"))
+}
+
 /// The command's own code where it ran, as a shell would say it: a signal is 128 and its number.
 /// What was refused or did not start is 1.
-fn exit_code_of(result: &Value) -> u8 {
+pub(super) fn exit_code_of(result: &Value) -> u8 {
     let status = result.get("status").and_then(Value::as_str);
     let code = result.get("exit_code").and_then(Value::as_i64);
     match (status, code) {

@@ -8,8 +8,10 @@ pub(crate) mod dump;
 pub(crate) mod exec;
 pub(crate) mod import;
 pub(crate) mod internal;
+pub(crate) mod kanban;
 pub(crate) mod logs;
 pub(crate) mod profile;
+pub(crate) mod sandbox;
 pub(crate) mod status;
 pub(crate) mod tools;
 pub(crate) mod version;
@@ -25,6 +27,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
         Command::Config(args) => config::run(&args, context),
         Command::Profile(args) => profile::run(&args, context),
+        Command::Kanban(args) => kanban::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),
@@ -32,6 +35,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Backup(args) => backup::run(&args, context),
         Command::Import(args) => import::run(&args, context),
         Command::Exec(args) => exec::run(&args, context),
+        Command::Sandbox(args) => sandbox::run(&args, context),
         Command::Tools(args) => tools::run(&args, context),
         Command::Completion(args) => completion::run(&args, context),
         Command::Version => version::run(context),

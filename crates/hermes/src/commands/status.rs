@@ -81,6 +81,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
     section(&mut out, "Terminal Backend");
     row(&mut out, "Backend", &doctor::terminal_backend(context));
+    let setting = |key| doctor::setting_and_origin(context, key);
+    match config.text("terminal.backend") {
+        "docker" => row(&mut out, "Image", &setting("terminal.docker_image")),
+        "ssh" => {
+            row(&mut out, "Host", &setting("terminal.ssh_host"));
+            row(&mut out, "User", &setting("terminal.ssh_user"));
+        }
+        _ => {}
+    }
 
     section(&mut out, "Messaging Platforms");
     let platforms = doctor::configured_platforms(context);
@@ -137,6 +146,8 @@ fn record(context: &Context) -> Value {
         "api_keys_set": keys,
         "terminal": {
             "backend": config.text("terminal.backend"),
+            "docker_image": (config.text("terminal.backend") == "docker")
+                .then(|| config.text("terminal.docker_image")),
             "origin": origin.first().map_or(Layer::Default, |candidate| candidate.layer).name(),
         },
         "platforms": doctor::configured_platforms(context),

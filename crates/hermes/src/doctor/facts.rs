@@ -41,17 +41,22 @@ pub(crate) fn install_method(context: &Context) -> String {
 
 /// The backend in effect, and where it came from if not from `config.yaml`.
 pub(crate) fn terminal_backend(context: &Context) -> String {
+    setting_and_origin(context, "terminal.backend")
+}
+
+/// A text setting in effect, and where it came from if not from `config.yaml`.
+pub(crate) fn setting_and_origin(context: &Context, key: &str) -> String {
     let config = context.config();
-    let backend = config.text("terminal.backend");
-    match config.candidates("terminal.backend").first() {
+    let value = config.text(key);
+    match config.candidates(key).first() {
         Some(winner) if matches!(winner.layer, Layer::Environment | Layer::DotEnv) => {
             let variable = winner.variable.as_deref().unwrap_or_default();
-            format!("{backend} (from {variable}, {})", winner.layer.name())
+            format!("{value} (from {variable}, {})", winner.layer.name())
         }
         Some(winner) if winner.layer == Layer::Managed => {
-            format!("{backend} (set by the administrator)")
+            format!("{value} (set by the administrator)")
         }
-        _ => backend.to_owned(),
+        _ => value.to_owned(),
     }
 }
 

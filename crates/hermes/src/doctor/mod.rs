@@ -3,6 +3,7 @@
 //! Checks never change anything, not even a missing directory: `apply_fixes` is the only way from a
 //! row to an effect.
 
+mod backends;
 mod command;
 mod config_files;
 mod databases;
@@ -16,7 +17,9 @@ mod skill_needs;
 mod subprocess;
 mod tools;
 
-pub(crate) use facts::{configured_platforms, cron_jobs, install_method, terminal_backend};
+pub(crate) use facts::{
+    configured_platforms, cron_jobs, install_method, setting_and_origin, terminal_backend,
+};
 pub(crate) use fix::apply_fixes;
 pub(crate) use row::Row;
 
@@ -32,6 +35,7 @@ pub(crate) fn examine(context: &Context, all_profiles: bool) -> Vec<Row> {
     databases::check(context, &mut rows);
     command::check(context, &mut rows);
     tools::check(context, &mut rows);
+    backends::check(context, &mut rows);
     subprocess::check(context, all_profiles, &mut rows);
     profiles::check(context, &mut rows);
     rows

@@ -1,4 +1,5 @@
-//! The guards as calls from the command line have them: nobody can be asked, so the settings decide.
+//! The guards as calls from the command line have them: somebody at the terminal is asked; where
+//! nobody can be, the settings decide.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,24 +8,31 @@ use hermes_config::vars;
 use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::guard::{
-    CheckRequest, Context as Asking, Folding, Guard, GuardSettings, SessionApprovals, Status,
-    Surroundings, Verdict, WriteContext, check_write, foreground_refusal, parse_safe_roots,
+    CheckRequest, Context as Asking, Folding, Guard, GuardSettings, PermanentApprovals,
+    SessionApprovals, Status, Surroundings, Verdict, WriteContext, check_write, parse_safe_roots,
 };
 use hermes_terminal::local::{CommandGuard, CommandKind, GuardOutcome};
 use hermes_tools::{CallContext, CrossProfile, ScriptGate, ScriptVerdict, WriteGuard};
 use serde_json::{Map, Value, json};
 
+use super::questions::Question;
 use crate::context::Context;
+use crate::ui::Person;
 
-/// Decides about commands and scripts without asking anybody.
-pub(super) struct UnattendedGuard {
+/// Decides about commands and scripts.
+pub(super) struct DoorGuard {
     guard: Guard,
     approvals: SessionApprovals,
     yolo: bool,
-    sudo_password_set: bool,
+    pub(super) sudo_password_set: bool,
+    /// Whether commands run where they cannot reach this machine.
+    pub(super) is_isolated: bool,
+    /// Who can be asked.
+    pub(super) person: Option<Arc<Person>>,
 }
 
-impl UnattendedGuard {
+impl DoorGuard {
+    /// A guard that asks nobody.
     pub(super) fn of(
         context: &Context,
         environment: &LiveEnvironment,
@@ -45,42 +53,71 @@ impl UnattendedGuard {
             ),
             temp_dirs: vec![std::env::temp_dir().display().to_string()],
         };
+        let mut guard = Guard::new(settings, surroundings, Arc::clone(redactor));
+        let permanent = PermanentApprovals::new(context.sources_to_write());
+        guard.permanent = Some(Arc::new(permanent));
         Self {
-            guard: Guard::new(settings, surroundings, Arc::clone(redactor)),
+            guard,
             approvals: SessionApprovals::default(),
             yolo: context.env.flag(&vars::HERMES_YOLO_MODE),
-            sudo_password_set: context.config().secret(vars::SUDO_PASSWORD.name).is_some(),
+            sudo_password_set: false,
+            is_isolated: false,
+            person: None,
         }
     }
 
-    fn request<'a>(&'a self, text: &'a str) -> CheckRequest<'a> {
+    fn request<'a>(
+        &'a self,
+        text: &'a str,
+        question: Option<&'a Question<'_>>,
+    ) -> CheckRequest<'a> {
         CheckRequest {
             text,
-            isolated: false,
+            isolated: self.is_isolated,
             yolo: self.yolo,
             sudo_password_set: self.sudo_password_set,
-            context: Asking::NonInteractive,
+            context: match question {
+                Some(question) => Asking::Interactive(question),
+                None => Asking::NonInteractive,
+            },
             session: &self.approvals,
         }
     }
+
+    fn question(&self) -> Option<Question<'_>> {
+        self.person.as_deref().map(Question::to)
+    }
 }
 
-impl CommandGuard for UnattendedGuard {
+impl CommandGuard for DoorGuard {
     fn check(&self, command: &str, kind: CommandKind) -> GuardOutcome {
-        let waits = kind == CommandKind::Foreground && self.guard.settings.foreground_guard;
-        if let Some(why) = waits.then(|| foreground_refusal(command)).flatten() {
-            return GuardOutcome::Refused {
-                exit_code: -1,
-                status: "error",
-                error: why,
-                fields: Map::new(),
-            };
-        }
-        let verdict = self.guard.check(&self.request(command));
+        let question = self.question();
+        let request = self.request(command, question.as_ref());
+        let verdict = match kind {
+            CommandKind::Foreground => self.guard.check_foreground(&request),
+            CommandKind::Background => Ok(self.guard.check(&request)),
+        };
+        let verdict = match verdict {
+            Ok(verdict) => verdict,
+            Err(why) => {
+                return GuardOutcome::Refused {
+                    exit_code: -1,
+                    status: "error",
+                    error: why,
+                    fields: Map::new(),
+                };
+            }
+        };
         if verdict.approved {
+            let by = match question {
+                Some(question) if question.was_put() => "the user",
+                _ => "the settings",
+            };
             let approval = verdict
                 .description
-                .map(|what| format!("Approved by the settings: {what}"));
+                .map(|what| format!("Approved by {by}: {what}"));
+            let remark = verdict.message.map(|message| format!(" {message}"));
+            let approval = approval.map(|text| text + &remark.unwrap_or_default());
             return GuardOutcome::Allowed { approval };
         }
         GuardOutcome::Refused {
@@ -92,9 +129,11 @@ impl CommandGuard for UnattendedGuard {
     }
 }
 
-impl ScriptGate for UnattendedGuard {
+impl ScriptGate for DoorGuard {
     fn decide(&self, code: &str, _: &CallContext) -> ScriptVerdict {
-        let verdict = self.guard.check_script(&self.request(code));
+        let question = self.question();
+        let request = self.request(code, question.as_ref());
+        let verdict = self.guard.check_script(&request);
         if verdict.approved {
             return ScriptVerdict::Approved;
         }

@@ -1,7 +1,9 @@
 //! The tools as this program offers them: which there are, with which limits, and what each call of
 //! a session gets.
 
+mod ending;
 mod guards;
+mod questions;
 mod sandbox_plan;
 
 use std::cell::RefCell;
@@ -17,39 +19,79 @@ use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings};
 use hermes_terminal::session::SessionKey;
+use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Mode, PatchTool, ProcessTool,
-    ReadFileTool, Registry, SearchFilesTool, Session, TerminalParts, TerminalSession, TerminalTool,
-    WriteFileTool,
+    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Filesystem, HostFiles, Mode, PatchTool,
+    ProcessTool, ReadFileTool, Registry, SearchFilesTool, Session, TerminalParts, TerminalSession,
+    TerminalTool, WriteFileTool,
 };
 
-use self::guards::{FileWrites, UnattendedGuard};
+pub(crate) use self::ending::Ending;
+use self::guards::{DoorGuard, FileWrites};
+use self::questions::SudoQuestion;
 use self::sandbox_plan::SandboxPlan;
+use crate::backend::{Elsewhere, IdleWatch, PlaceRequest, live_environment};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::Person;
+
+/// Whether somebody may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// Nobody: a program is at the other end, or nothing is run.
+    Nobody,
+    /// Somebody at the terminal, if there is one.
+    WhoeverIsThere,
+    /// Nobody, because the user has written the command: only what nothing may run is refused.
+    NotNeeded,
+}
 
 /// All tools, and the sessions that use them.
 pub(crate) struct Toolbox {
     pub(crate) registry: Arc<Registry>,
     terminal: Arc<Terminal>,
+    /// Where commands run if not on this machine.
+    elsewhere: Option<Arc<Elsewhere>>,
     environment: Arc<LiveEnvironment>,
     writes: FileWrites,
     hermes_homes: Vec<PathBuf>,
     redactor: Arc<Redactor>,
+    /// Ends every call.
+    interrupt: Arc<Wake>,
     ledgers: RefCell<HashMap<String, Arc<FileLedger>>>,
 }
 
 impl Toolbox {
-    /// The tools under the settings of this profile.
-    pub(crate) fn assemble(context: &Context) -> Result<Self> {
+    /// The tools under the settings of this profile, for commands in this place. Starts nothing.
+    pub(crate) fn assemble(
+        context: &Context,
+        place: PlaceRequest<'_>,
+        asking: Asking,
+    ) -> Result<Self> {
         let config = context.config();
-        let environment = Arc::new(LiveEnvironment::new(
-            context.sources(),
-            context.environment_facts(),
-        ));
+        let environment = live_environment(context);
         let redactor = Arc::new(context.redactor());
-        let terminal = Arc::new(terminal(context, &redactor)?);
-        let guard = Arc::new(UnattendedGuard::of(context, &environment, &redactor));
+        let elsewhere = Elsewhere::prepare(context, &environment, place)?.map(Arc::new);
+        let terminal = Arc::new(terminal(context, &redactor, elsewhere.as_deref())?);
+        let interrupt = Arc::new(Wake::new().map_err(|error| no_descriptor(&error))?);
+        let person = match asking {
+            Asking::Nobody | Asking::NotNeeded => None,
+            Asking::WhoeverIsThere => Person::present(&context.printer, &interrupt).map(Arc::new),
+        };
+        let mut guard = DoorGuard::of(context, &environment, &redactor);
+        guard.person.clone_from(&person);
+        guard.is_isolated = asking == Asking::NotNeeded
+            || elsewhere.as_ref().is_some_and(|place| place.is_isolated);
+        let password = configured_password(config);
+        guard.sudo_password_set = password.is_some();
+        let guard = Arc::new(guard);
+        let mut sudo = SudoPasswords::new(password);
+        if elsewhere.is_none() {
+            sudo = sudo.with_probe(LocalProbe::new(Arc::clone(&environment)));
+        }
+        if let Some(person) = person {
+            sudo = sudo.with_prompt(Arc::new(SudoQuestion(person)));
+        }
         let sandbox = SandboxPlan {
             terminal: Arc::clone(&terminal),
             environment: Arc::clone(&environment),
@@ -64,6 +106,7 @@ impl Toolbox {
             terminal: Arc::clone(&terminal),
             environment: Arc::clone(&environment),
             guard,
+            sudo: Some(Arc::new(sudo)),
         };
         let registry = Registry::default()
             .with(TerminalTool(parts.clone()))
@@ -78,10 +121,12 @@ impl Toolbox {
         Ok(Self {
             registry: Arc::new(registry),
             terminal,
+            elsewhere,
             writes: FileWrites::of(context, &environment),
             environment,
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
             redactor,
+            interrupt,
             ledgers: RefCell::default(),
         })
     }
@@ -103,9 +148,56 @@ impl Toolbox {
         }
     }
 
+    /// Listens for signals from now on: they end the calls, and with them the program.
+    pub(crate) fn watch_for_end(&self) -> Result<Ending> {
+        Ending::watch(&self.terminal, &self.interrupt).map_err(|error| no_descriptor(&error))
+    }
+
+    /// Ends what the conversations of this program started in the background, unless the settings say
+    /// otherwise. What other programs started goes on.
+    pub(crate) fn end_conversations(&self, context: &Context) -> std::io::Result<()> {
+        if context.config().text("terminal.background_on_exit") == "keep" {
+            return Ok(());
+        }
+        let grace = self.terminal.settings().background_grace;
+        let background = self.terminal.background();
+        match background.kill_started("session_end", grace) {
+            0 => Ok(()),
+            1 => context.printer.note("Stopped 1 background process."),
+            count => context
+                .printer
+                .note(format!("Stopped {count} background processes.")),
+        }
+    }
+
+    /// The place where commands run if not on this machine.
+    pub(crate) fn elsewhere(&self) -> Option<&Elsewhere> {
+        self.elsewhere.as_deref()
+    }
+
+    /// Lets go of the place whenever it is idle, as long as the answer lives.
+    pub(crate) fn watch_idle(&self) -> Result<Option<IdleWatch>> {
+        match &self.elsewhere {
+            Some(place) => IdleWatch::over(place).map_err(|error| no_descriptor(&error)),
+            None => Ok(None),
+        }
+    }
+
+    /// Gives up the place where commands ran. Called while signals are still heard: what is left
+    /// undone would stay behind.
+    pub(crate) fn leave(&self) {
+        if let Some(place) = &self.elsewhere {
+            place.leave();
+        }
+    }
+
+    /// Raised when the program is to end.
+    pub(crate) fn interrupt(&self) -> &Wake {
+        &self.interrupt
+    }
+
     /// What a call of this session gets.
-    pub(crate) fn call_context(&self, session_key: &str) -> Result<CallContext> {
-        let interrupt = Wake::new().map_err(|error| no_descriptor(&error))?;
+    pub(crate) fn call_context(&self, session_key: &str) -> CallContext {
         let mut ledgers = self.ledgers.borrow_mut();
         let files = ledgers.entry(session_key.to_owned()).or_default();
         let session = TerminalSession {
@@ -113,22 +205,32 @@ impl Toolbox {
             environment: Arc::clone(&self.environment),
             key: SessionKey::new(session_key),
         };
-        Ok(CallContext {
+        CallContext {
             session_key: session_key.to_owned(),
-            write_guard: Arc::new(self.writes.in_directory(session.cwd())),
+            filesystem: match &self.elsewhere {
+                Some(place) => place.filesystem.clone(),
+                None => Filesystem::on_this_machine(HostFiles {
+                    home: self.environment.child_home(),
+                    hermes_homes: self.hermes_homes.clone(),
+                    write_guard: Arc::new(self.writes.in_directory(session.cwd())),
+                }),
+            },
             session: Arc::new(session),
             child_home: self.environment.child_home(),
-            hermes_homes: self.hermes_homes.clone(),
             redactor: Arc::clone(&self.redactor),
             files: Arc::clone(files),
             enabled_tools: Vec::new(),
-            interrupt: Arc::new(interrupt),
+            interrupt: Arc::clone(&self.interrupt),
             registry: Arc::clone(&self.registry),
-        })
+        }
     }
 }
 
-fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
+fn terminal(
+    context: &Context,
+    redactor: &Arc<Redactor>,
+    elsewhere: Option<&Elsewhere>,
+) -> Result<Terminal> {
     let mut settings =
         TerminalSettings::new(context.location.home.clone(), working_directory(context)?)
             .configured(context.config());
@@ -140,7 +242,12 @@ fn terminal(context: &Context, redactor: &Arc<Redactor>) -> Result<Terminal> {
     }
     let user_shell = context.env.os(&vars::SHELL).map(Path::new);
     let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
-    Terminal::new(settings, shells, Arc::clone(redactor)).map_err(|error| no_descriptor(&error))
+    let terminal = Terminal::new(settings, shells, Arc::clone(redactor))
+        .map_err(|error| no_descriptor(&error))?;
+    Ok(match elsewhere {
+        Some(place) => terminal.with_remote(Arc::clone(&place.terminal)),
+        None => terminal,
+    })
 }
 
 fn no_descriptor(error: &std::io::Error) -> CommandError {
@@ -149,7 +256,12 @@ fn no_descriptor(error: &std::io::Error) -> CommandError {
 
 fn working_directory(context: &Context) -> Result<PathBuf> {
     let start = context.system.start_dir.clone();
-    start.ok_or_else(|| {
+    // Gone, but its name is known: then what is left of the way there is used, and told.
+    let named = || {
+        let named = context.env.lookup("PWD").map(PathBuf::from);
+        named.filter(|path| path.is_absolute())
+    };
+    start.or_else(named).ok_or_else(|| {
         CommandError::user("the current directory does not exist any more")
             .hint("change to one that does")
     })

@@ -37,4 +37,14 @@ impl SandboxEnv for SandboxPlan {
         }
         variables.into_iter().collect()
     }
+
+    fn variables_elsewhere(&self, _: &CallContext) -> Vec<(OsString, OsString)> {
+        let zone = (!self.zone.is_empty()).then(|| ("TZ".into(), self.zone.clone().into()));
+        zone.into_iter().collect()
+    }
+
+    fn look_after<'a>(&'a self, mark: &str) -> Option<Box<dyn Send + 'a>> {
+        let guarded = self.terminal.look_after(mark)?;
+        Some(Box::new(guarded))
+    }
 }

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use hermes_config::{Environment, vars};
 use serde_json::Value;
 
+/// Bytes gathered before they go out, where much is printed.
+const STREAM_BYTES: usize = 64 * 1024;
+
 /// The way out for all text.
 #[derive(Debug, Clone)]
 pub(crate) struct Printer {
@@ -55,6 +58,12 @@ impl Printer {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
         stdout.flush()
+    }
+
+    /// Data that comes bit by bit. Nobody else gets to print while it is held.
+    #[expect(clippy::unused_self, reason = "text leaves through a printer only")]
+    pub(crate) fn stream(&self) -> impl Write {
+        std::io::BufWriter::with_capacity(STREAM_BYTES, std::io::stdout().lock())
     }
 
     /// A line of data.

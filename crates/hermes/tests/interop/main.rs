@@ -23,6 +23,7 @@ macro_rules! with_each_reference {
 
 mod archives;
 mod incident;
+mod kanban;
 mod migration;
 mod reading;
 mod reference;

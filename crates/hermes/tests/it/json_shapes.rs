@@ -176,7 +176,10 @@ fn diagnoses() {
             "cron_jobs"
         ]
     );
-    assert_eq!(keys(&status["terminal"]), ["backend", "origin"]);
+    assert_eq!(
+        keys(&status["terminal"]),
+        ["backend", "docker_image", "origin"]
+    );
     assert_eq!(keys(&status["gateway"]), ["running", "pid"]);
 }
 

@@ -319,3 +319,43 @@ fn doctor_lists_names_and_no_values() {
     let receipt: Value = outcome.succeeds().never_shows("value-of-").json();
     assert_eq!(receipt["class"], "A");
 }
+
+#[test]
+fn the_keychain_is_linked_by_the_first_command_however_many_come_first() {
+    // check 9
+    let keychain = |place: &Place| place.home.user_home().join("Library/Keychains");
+    let link = |place: &Place| place.home.path("home/Library/Keychains");
+    let prepared = |config: &str| {
+        let place = Place::with_config(config);
+        std::fs::create_dir_all(keychain(&place)).unwrap();
+        std::fs::create_dir_all(place.home.path("home")).unwrap();
+        place
+    };
+    let place = prepared("terminal: {home_mode: profile}\n");
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            let place = &place;
+            scope.spawn(move || {
+                let outcome = place.hermes(&["exec", "--", "echo ok"]).run();
+                outcome.succeeds().prints("ok\n").says("");
+            });
+        }
+    });
+    let target = |place: &Place| std::fs::read_link(link(place)).unwrap();
+    assert_eq!(target(&place), keychain(&place));
+    let library = std::fs::read_dir(place.home.path("home/Library")).unwrap();
+    assert_eq!(library.count(), 1);
+    // A link that leads nowhere is mended, a directory of the user's own is left alone.
+    std::fs::remove_file(link(&place)).unwrap();
+    std::os::unix::fs::symlink("/no/such/place", link(&place)).unwrap();
+    place.output("true");
+    assert_eq!(target(&place), keychain(&place));
+    std::fs::remove_file(link(&place)).unwrap();
+    std::fs::create_dir(link(&place)).unwrap();
+    std::fs::write(link(&place).join("mine"), "").unwrap();
+    place.output("true");
+    assert!(link(&place).join("mine").exists());
+    let declined = prepared("terminal: {home_mode: profile, profile_home_keychain: false}\n");
+    declined.output("true");
+    assert!(!link(&declined).exists());
+}

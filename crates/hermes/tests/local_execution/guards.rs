@@ -106,6 +106,60 @@ fn no_setting_lets_the_worst_commands_pass() {
     }
 }
 
+/// A place whose shell only notes that it was started: nothing is ever run in it.
+fn with_a_shell_that_runs_nothing(config: &str) -> Place {
+    let place = Place::with_config(config);
+    let log = place.home.outside("started");
+    let shell = format!("#!/bin/sh\necho started >> '{}'\n", log.display());
+    place.home.put_outside("fake/bash", shell, 0o755);
+    let path = format!("{}:/usr/bin:/bin", place.home.outside("fake").display());
+    place.env("PATH", path)
+}
+
+#[test]
+fn the_worst_commands_are_blocked_before_there_is_a_shell() {
+    // check 30
+    for (config, yolo) in [
+        ("", ""),
+        (
+            "approvals: {mode: off, noninteractive_mode: approve}\n",
+            "1",
+        ),
+        (
+            "command_allowlist: [\"*\", \"delete in root path\", \"rm -rf /\"]\n",
+            "",
+        ),
+    ] {
+        let place = with_a_shell_that_runs_nothing(config).env("HERMES_YOLO_MODE", yolo);
+        let mut talk = place.talk();
+        for command in HARDLINE {
+            for background in [false, true] {
+                let result = talk.terminal(json!({"command": command, "background": background}));
+                assert_eq!(result["status"], "blocked", "{command}: {result}");
+                assert_eq!(result["exit_code"], -1);
+                assert!(
+                    text(&result, "error").starts_with("BLOCKED (hardline): "),
+                    "{result}"
+                );
+            }
+            let outcome = place.hermes(&["exec", "--", command]).run();
+            outcome
+                .exits(1)
+                .prints("")
+                .says_part("BLOCKED (hardline): ");
+        }
+        let long = talk.run(&format!("echo {}", "x".repeat(200_000)));
+        assert_eq!(long["status"], "blocked");
+        assert!(
+            !place.home.outside("started").exists(),
+            "a shell was started"
+        );
+        // It is the one that would have been.
+        talk.run("true");
+        assert!(place.home.outside("started").exists());
+    }
+}
+
 #[test]
 fn a_password_piped_to_sudo_is_blocked_unless_one_is_set() {
     // check 31

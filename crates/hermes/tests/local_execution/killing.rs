@@ -118,3 +118,23 @@ fn foreground_dies_with_hermes() {
     talk.hermes.kill();
     eventually("the command is gone", || !is_alive(&pid));
 }
+
+#[test]
+fn a_script_dies_with_hermes_and_so_does_what_it_started() {
+    // check 17, 29
+    let place = Place::that_approves();
+    let mut talk = place.talk();
+    let code = "import os, subprocess, time\n\
+        open('script', 'w').write(f'{os.getpid()}\\n')\n\
+        subprocess.Popen(['sh', '-c', 'echo $$ > escaped; exec sleep 60'], start_new_session=True)\n\
+        time.sleep(60)";
+    talk.send("main", "execute_code", &json!({ "code": code }));
+    let pid_in = |name: &str| std::fs::read_to_string(place.work(name)).unwrap_or_default();
+    eventually("both run", || {
+        pid_in("script").ends_with('\n') && pid_in("escaped").ends_with('\n')
+    });
+    talk.hermes.kill();
+    eventually("both are gone", || {
+        !is_alive(&pid_in("script")) && !is_alive(&pid_in("escaped"))
+    });
+}

@@ -10,8 +10,11 @@
     reason = "tests look at files and processes from outside"
 )]
 
+mod asking;
 mod background;
+mod bad_input;
 mod canaries;
+mod ending;
 mod environment;
 mod guards;
 mod killing;
@@ -19,6 +22,9 @@ mod output;
 mod scripts;
 mod sessions;
 mod settings;
+mod spawn_paths;
+mod storm;
+mod sudo;
 mod talk;
 
 use std::ffi::OsString;

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::talk::Talk;
 use super::{Place, text};
 
 #[test]
@@ -222,4 +223,20 @@ fn a_command_is_one_process_and_no_file() {
     assert!(!children.split_whitespace().any(|pid| pid == shells));
     // The guard that ends commands should the program die, and the shell.
     assert!(children.split_whitespace().count() <= 2, "{seen}");
+}
+
+#[test]
+fn two_hundred_commands_are_two_hundred_processes() {
+    // check 39
+    let place = Place::new();
+    let run = place.hermes(&["tools", "call", "--stdin"]);
+    let mut talk = Talk::new(run.in_own_process_table().start());
+    // Numbers are given out in order, to processes and threads alike.
+    talk.output("true");
+    let number = |talk: &mut Talk| talk.output("echo $$").parse::<u32>().unwrap();
+    let before = number(&mut talk);
+    for _ in 0..200 {
+        talk.output("true");
+    }
+    assert_eq!(number(&mut talk) - before, 201);
 }

@@ -58,6 +58,7 @@ fn a_timeout_that_is_no_number_is_told_and_the_default_used() {
         .collect();
     assert_eq!(told.len(), 1, "{log}");
     assert!(told[0].contains("5m"), "{told:?}");
+    assert!(!log.contains("TERMINAL_DOCKER_VOLUMES"), "{log}");
     let shown = place.hermes(&["config", "get", "terminal.timeout"]).run();
     assert_eq!(shown.succeeds().stdout.trim(), "180");
 }

@@ -1,6 +1,8 @@
 //! What runs day and night: gateway, platforms, board, schedule.
 
-use super::super::key::{Fallback, Kind, Section, custom, flag, int, list, map, text, whole};
+use super::super::key::{
+    Fallback, Kind, Section, custom, flag, int, list, map, positive, text, whole,
+};
 use crate::vars;
 
 pub(super) const KANBAN: Section = Section {
@@ -39,24 +41,70 @@ pub(super) const KANBAN: Section = Section {
             "Profile that splits large cards.",
         ),
         text("default_assignee", "", "Profile for cards without one."),
-        int(
+        custom(
             "max_spawn",
-            0,
-            "Most cards in progress, as `--max` says it; empty means no limit.",
-        )
-        .null(),
+            Kind::IntOr(&[]),
+            Fallback::Null,
+            "Most cards in progress; empty means no limit.",
+        ),
         custom(
             "max_in_progress",
             Kind::IntOr(&["auto"]),
             Fallback::Null,
-            "Most cards in progress; `auto` fits it to the memory, empty means no limit.",
+            "Most cards in progress; `auto` goes by the memory, empty means no limit.",
+        ),
+        custom(
+            "max_in_progress_per_profile",
+            Kind::IntOr(&[]),
+            Fallback::Null,
+            "Most cards in progress per profile; empty means no limit.",
+        ),
+        flag(
+            "auto_promote_children",
+            true,
+            "Whether the parts of a split card become ready at once.",
+        ),
+        flag(
+            "auto_subscribe_on_create",
+            true,
+            "Whether a chat follows the cards its agent files.",
+        ),
+        positive(
+            "check_timeout_seconds",
+            600,
+            "Seconds each acceptance check of a card may take.",
         ),
         int(
-            "max_in_progress_per_profile",
+            "diagnostics.failure_threshold",
             0,
-            "Most cards in progress per profile; empty means no limit.",
+            "Failures in a row that are reported; empty means `failure_limit`.",
         )
         .null(),
+        int(
+            "diagnostics.crash_threshold",
+            2,
+            "Crashes in a row that are reported.",
+        ),
+        whole(
+            "diagnostics.blocked_stale_hours",
+            24,
+            "Hours after which a blocked card that nobody answers is reported.",
+        ),
+        whole(
+            "diagnostics.stranded_threshold_seconds",
+            1800,
+            "Seconds after which a ready card that nobody takes is reported.",
+        ),
+        int(
+            "diagnostics.block_cycle_threshold",
+            3,
+            "Blocks after an unblock that are reported.",
+        ),
+        whole(
+            "diagnostics.block_cycle_window_seconds",
+            86_400,
+            "Seconds in which those are counted.",
+        ),
         flag(
             "auto_decompose",
             true,
@@ -71,11 +119,6 @@ pub(super) const KANBAN: Section = Section {
             "dispatch_stale_timeout_seconds",
             14_400,
             "Seconds after which a silent worker counts as dead.",
-        ),
-        int(
-            "check_timeout_seconds",
-            600,
-            "Seconds an acceptance check of a card may take.",
         ),
     ],
 };

@@ -44,6 +44,22 @@ pub(super) const DASHBOARD: Section = Section {
             "Seconds a login lasts; 0 means the built-in time.",
         ),
         list("trusted_proxies", "Proxies whose headers are believed."),
+        text("kanban.default_tenant", "", "Tenant the board shows first."),
+        flag(
+            "kanban.lane_by_profile",
+            true,
+            "Whether the board has a lane per profile.",
+        ),
+        flag(
+            "kanban.include_archived_by_default",
+            false,
+            "Whether the board shows archived cards.",
+        ),
+        flag(
+            "kanban.render_markdown",
+            true,
+            "Whether the board renders Markdown.",
+        ),
     ],
 };
 

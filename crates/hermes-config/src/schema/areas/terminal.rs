@@ -1,6 +1,8 @@
 //! Where and how the agent's commands run.
 
-use super::super::key::{Section, choice, flag, int, list, map, number, positive, text, whole};
+use super::super::key::{
+    Fallback, Kind, Section, choice, custom, flag, int, list, map, number, positive, text, whole,
+};
 use crate::vars;
 
 const IMAGE: &str = "nikolaik/python-nodejs:python3.11-nodejs20";
@@ -147,6 +149,48 @@ pub(super) const TERMINAL: Section = Section {
             "Whether containers reach the network.",
         )
         .var(&vars::TERMINAL_DOCKER_NETWORK),
+        int(
+            "docker_pids_limit",
+            256,
+            "Most processes and threads in a container; 0 for no limit.",
+        ),
+        flag(
+            "docker_require_limits",
+            false,
+            "Whether a container that cannot be limited is an error.",
+        ),
+        choice(
+            "docker_on_drift",
+            &["warn", "recreate", "ignore"],
+            "warn",
+            "What becomes of a container made with other settings.",
+        ),
+        positive(
+            "docker_pull_timeout",
+            900,
+            "Seconds that fetching an image may take.",
+        ),
+        flag(
+            "docker_auto_mounts",
+            true,
+            "Whether containers see skills, declared credential files and caches, read-only.",
+        ),
+        map(
+            "docker_host_path_map",
+            "Where paths of this machine are for the engine, as `here: there`.",
+        ),
+        choice(
+            "docker_isolation",
+            &["shared", "session"],
+            "shared",
+            "Whether conversations share one container or have one each.",
+        ),
+        custom(
+            "docker_init",
+            Kind::BoolOr(&["auto"]),
+            Fallback::Text("auto"),
+            "Whether a container gets an init process; `auto` unless its image brings one.",
+        ),
         whole("container_cpu", 1, "Cores of a container.").var(&vars::TERMINAL_CONTAINER_CPU),
         int("container_memory", 5120, "Memory of a container in MB.")
             .var(&vars::TERMINAL_CONTAINER_MEMORY),
@@ -158,7 +202,7 @@ pub(super) const TERMINAL: Section = Section {
             "Whether files in a container last.",
         )
         .var(&vars::TERMINAL_CONTAINER_PERSISTENT),
-        positive(
+        int(
             "lifetime_seconds",
             300,
             "Seconds an idle environment is kept.",
@@ -177,6 +221,10 @@ pub(super) const TERMINAL: Section = Section {
         text("ssh_key", "", "Key file of the ssh backend.")
             .unset()
             .var(&vars::TERMINAL_SSH_KEY),
+        list(
+            "credential_files",
+            "Files of the home that containers and remote machines get to see.",
+        ),
         text("sandbox_dir", "", "Directory for the files of sandboxes.")
             .unset()
             .var(&vars::TERMINAL_SANDBOX_DIR),

@@ -2,6 +2,7 @@
 //! pipelines, those inside substitutions, functions and payloads included.
 
 mod expand;
+mod last_program;
 mod lexical;
 mod model;
 mod parse;
@@ -11,6 +12,7 @@ mod word;
 mod wrapper;
 
 pub(in crate::guard) use expand::operands;
+pub(in crate::guard) use last_program::last_program;
 pub(super) use model::{Command, Inner, InnerForm, Reach, Script, Via, Word, basename};
 
 use std::borrow::Cow;

@@ -236,6 +236,12 @@ impl Script {
             .collect()
     }
 
+    /// Whether its standard input comes from another command of the text.
+    pub(crate) fn is_fed_by_a_pipe(&self, command: &Command) -> bool {
+        let places = self.places(command.pipe);
+        places.iter().any(|place| place.stage > 0)
+    }
+
     fn places(&self, innermost: Option<PipePlace>) -> Vec<PipePlace> {
         let mut found = Vec::new();
         let mut next = innermost;

@@ -195,6 +195,14 @@ impl Walker<'_> {
         self.script.add(command);
     }
 
+    /// A command with the redirections around it.
+    fn emit_with_redirects(&mut self, mut command: Command, place: &Place<'_>) {
+        for redirect in place.redirects.iter().flat_map(|all| all.iter()) {
+            self.redirect(*redirect, &mut command);
+        }
+        self.emit(command);
+    }
+
     fn command(&mut self, node: Node<'_>, place: &Place<'_>) {
         let mut command = self.new_command(place);
         let mut cursor = node.walk();
@@ -215,12 +223,7 @@ impl Walker<'_> {
                 }
             }
         }
-        if let Some(redirects) = &place.redirects {
-            for redirect in redirects.iter() {
-                self.redirect(*redirect, &mut command);
-            }
-        }
-        self.emit(command);
+        self.emit_with_redirects(command, place);
     }
 
     /// `export`, `declare`, `unset` and relatives.
@@ -241,12 +244,7 @@ impl Walker<'_> {
                 command.words.extend(words);
             }
         }
-        if let Some(redirects) = &place.redirects {
-            for redirect in redirects.iter() {
-                self.redirect(*redirect, &mut command);
-            }
-        }
-        self.emit(command);
+        self.emit_with_redirects(command, place);
     }
 
     /// An assignment that stands alone, or in front of a command (which then does not keep it).
@@ -259,12 +257,7 @@ impl Walker<'_> {
         let mut command = self.new_command(place);
         let value = words.into_iter().next().unwrap_or_default();
         command.assignments.push((name, value));
-        if let Some(redirects) = &place.redirects {
-            for redirect in redirects.iter() {
-                self.redirect(*redirect, &mut command);
-            }
-        }
-        self.emit(command);
+        self.emit_with_redirects(command, place);
     }
 
     fn assigned(&mut self, node: Node<'_>) -> (String, Vec<Word>) {

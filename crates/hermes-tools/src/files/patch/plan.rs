@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::hunks::{FileChange, Hunk, parse};
 use super::matching::{Found, Rung, find, nearest, reindented};
 use crate::context::CallContext;
-use crate::files::text_file::TextFile;
-use crate::files::write::{cross_profile, refuse_special};
+use crate::files::filesystem::{FileOperations, Writing};
+use crate::files::ledger::Stamp;
+use crate::files::text_file::{MAX_EDITED_BYTES, TextFile};
+use crate::files::write::cross_profile;
 
 /// One file that changes.
 #[derive(Debug)]
@@ -18,10 +20,17 @@ pub(super) struct Step {
     pub(super) shown: String,
     /// Where it is, links resolved.
     pub(super) target: PathBuf,
-    /// Its content now; `None` if it does not exist.
-    pub(super) before: Option<TextFile>,
+    /// What it is now; `None` if it does not exist.
+    pub(super) before: Option<Before>,
     /// Its content afterwards; `None` if it goes.
     pub(super) after: Option<String>,
+}
+
+/// A file before it changes.
+#[derive(Debug)]
+pub(super) struct Before {
+    pub(super) file: TextFile,
+    pub(super) stamp: Stamp,
 }
 
 /// What a call would change; the error is a sentence.
@@ -54,9 +63,10 @@ impl Planner<'_> {
             return Err("'old_string' and 'new_string' are the same.".to_owned());
         }
         let (target, before) = self.existing(path)?;
+        let text = &before.file.text;
         let old = old.replace("\r\n", "\n");
         let new = new.replace("\r\n", "\n");
-        let found = find(&before.text, &old).ok_or_else(|| no_match(path, &before.text, &old))?;
+        let found = find(text, &old).ok_or_else(|| no_match(path, text, &old))?;
         let all = self.args["replace_all"] == Value::Bool(true);
         if found.ranges.len() > 1 && !all {
             return Err(format!(
@@ -65,7 +75,7 @@ impl Planner<'_> {
                 found.ranges.len()
             ));
         }
-        let after = replaced(&before.text, &found, &old, &new);
+        let after = replaced(text, &found, &old, &new);
         Ok(vec![Step {
             shown: path.to_owned(),
             target,
@@ -117,7 +127,7 @@ impl Planner<'_> {
         hunks: &[Hunk],
     ) -> Result<Vec<Step>, String> {
         let (target, before) = self.existing(path)?;
-        let mut text = before.text.clone();
+        let mut text = before.file.text.clone();
         for (index, hunk) in hunks.iter().enumerate() {
             text = with_hunk(&text, hunk)
                 .map_err(|message| format!("Hunk {} of {path}: {message}", index + 1))?;
@@ -142,10 +152,10 @@ impl Planner<'_> {
     }
 
     fn add(&self, path: &str, content: String) -> Result<Step, String> {
-        let target = self.guarded(path)?;
-        if hermes_fs::exists_no_follow(&target) {
+        let target = self.files(path, |files, write| files.vacant(write))?;
+        let Some(target) = target else {
             return Err(format!("{path} exists already; the patch would add it."));
-        }
+        };
         Ok(Step {
             shown: path.to_owned(),
             target,
@@ -154,21 +164,31 @@ impl Planner<'_> {
         })
     }
 
-    fn existing(&self, path: &str) -> Result<(PathBuf, TextFile), String> {
-        let target = self.guarded(path)?;
-        if !hermes_fs::exists_no_follow(&target) {
+    fn existing(&self, path: &str) -> Result<(PathBuf, Before), String> {
+        let loaded = self.files(path, |files, write| files.load(write, MAX_EDITED_BYTES))?;
+        let Some(loaded) = loaded else {
             return Err(format!("File not found: {path}"));
-        }
-        refuse_special(&target)?;
-        let file = TextFile::load(&target)?;
-        Ok((target, file))
+        };
+        let file = TextFile::parse(&loaded.target, loaded.bytes)?;
+        let before = Before {
+            file,
+            stamp: loaded.stamp,
+        };
+        Ok((loaded.target, before))
     }
 
-    fn guarded(&self, path: &str) -> Result<PathBuf, String> {
+    fn files<T>(
+        &self,
+        path: &str,
+        what: impl FnOnce(&dyn FileOperations, &Writing<'_>) -> Result<T, String>,
+    ) -> Result<T, String> {
         let path = self.context.resolve(path)?;
-        self.context
-            .write_guard
-            .check(&path, cross_profile(self.args))
+        let write = Writing {
+            path: &path,
+            cross_profile: cross_profile(self.args),
+            context: self.context,
+        };
+        what(self.context.filesystem.operations(), &write)
     }
 }
 

@@ -69,7 +69,10 @@ impl Tool for PatchTool {
         };
         let warnings: Vec<String> = steps
             .iter()
-            .filter_map(|step| context.files.staleness(&step.target))
+            .filter_map(|step| {
+                let now = step.before.as_ref().map(|before| &before.stamp);
+                context.files.staleness(&step.target, now)
+            })
             .collect();
         if let Err(message) = apply(&steps, context) {
             return error(message);
@@ -116,7 +119,8 @@ fn report(steps: &[Step]) -> Value {
 }
 
 fn diff(step: &Step) -> String {
-    let before = step.before.as_ref().map_or("", |file| file.text.as_str());
+    let before = step.before.as_ref();
+    let before = before.map_or("", |before| before.file.text.as_str());
     let after = step.after.as_deref().unwrap_or_default();
     let name = |side: &str, there: bool| {
         if there {

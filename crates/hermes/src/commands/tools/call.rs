@@ -7,9 +7,10 @@ use hermes_tools::is_failure;
 use serde_json::{Value, json};
 
 use super::call_lines;
+use crate::backend::{Backend, PlaceRequest};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Asking, Toolbox};
 
 /// Arguments on standard input are not read beyond this.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -24,10 +25,10 @@ pub(super) struct Args {
     arguments: Option<String>,
     /// Conversation the call belongs to; calls of one share a terminal and a working directory
     #[arg(long, value_name = "KEY", default_value = "cli")]
-    session: String,
+    pub(super) session: String,
     /// Print what the guards say instead of running the tool
     #[arg(long)]
-    check: bool,
+    pub(super) check: bool,
     /// Read calls as JSON lines {"tool", "args", "session"} and answer each with one line
     #[arg(long, conflicts_with_all = ["tool", "arguments"])]
     stdin: bool,
@@ -35,16 +36,28 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let toolbox = Toolbox::assemble(context)?;
+    let asking = if args.stdin || args.check {
+        Asking::Nobody
+    } else {
+        Asking::WhoeverIsThere
+    };
+    // Before anybody listens for signals: until there is something to end, they just end this.
+    let arguments = given_arguments(args.arguments.as_deref())?;
+    let place = PlaceRequest {
+        backend: Backend::chosen(context, None)?,
+        task: None,
+        session: &args.session,
+    };
+    let toolbox = Toolbox::assemble(context, place, asking)?;
+    let ending = toolbox.watch_for_end()?;
     if !args.check {
         toolbox.tidy_up();
     }
     if args.stdin {
-        return call_lines::run(&toolbox, &args.session, args.check, context);
+        return call_lines::run(&toolbox, &ending, args, context);
     }
     let tool = args.tool.as_deref().unwrap_or_default();
-    let arguments = given_arguments(args.arguments.as_deref())?;
-    let call = toolbox.call_context(&args.session)?;
+    let call = toolbox.call_context(&args.session);
     let (result, failed) = if args.check {
         let verdict = toolbox.registry.verdict(tool, &arguments, &call);
         let refused = verdict.get("approved") != Some(&json!(true));
@@ -54,8 +67,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let failed = is_failure(&result);
         (result, failed)
     };
+    toolbox.leave();
     context.printer.line(result.to_string())?;
-    Ok(ExitCode::from(u8::from(failed)))
+    Ok(ending.exit_code(u8::from(failed)))
 }
 
 fn given_arguments(text: Option<&str>) -> Result<Value> {

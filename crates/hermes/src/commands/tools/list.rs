@@ -4,10 +4,14 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::backend::{Backend, PlaceRequest};
 use crate::context::Context;
 use crate::error::Result;
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Asking, Toolbox};
 use crate::ui::Table;
+
+/// Any conversation: nothing is run in it.
+const SESSION: &str = "cli";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -17,8 +21,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let toolbox = Toolbox::assemble(context)?;
-    let call = toolbox.call_context("cli")?;
+    let place = PlaceRequest {
+        backend: Backend::chosen(context, None)?,
+        task: None,
+        session: SESSION,
+    };
+    let toolbox = Toolbox::assemble(context, place, Asking::Nobody)?;
+    let call = toolbox.call_context(SESSION);
     if args.json {
         let tools: Vec<Value> = toolbox
             .registry

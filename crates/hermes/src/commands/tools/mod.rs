@@ -24,7 +24,10 @@ enum Verb {
     #[command(
         after_help = "Exits with 0 when the tool did what was asked, also when a command it ran ended \
                       with another code than 0; with 1 when it refused or failed; with 2 when the \
-                      call itself is wrong."
+                      call itself is wrong.\n\n\
+                      A background process outlives the call that started it: the next call finds \
+                      it again. With --stdin it ends with the input, unless \
+                      terminal.background_on_exit is keep."
     )]
     Call(call::Args),
 }

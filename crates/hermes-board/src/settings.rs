@@ -1,0 +1,369 @@
+//! The section `kanban` of the configuration as numbers that make sense.
+//!
+//! One reader for every command and process: a value that cannot be used has a stand-in, and a
+//! sentence about it in [`KanbanSettings::complaints`]. Values of the wrong type never get here; the
+//! configuration has complained about those already and put the default in their place.
+
+use std::time::Duration;
+
+use hermes_config::{Config, Environment, vars};
+use serde_json::Value;
+
+use crate::diagnostics::{Thresholds, TriageModels};
+use crate::plan::automatic_in_progress;
+use crate::store::FailurePolicy;
+
+/// Seconds between two looks at the board.
+const INTERVAL: f64 = 60.0;
+/// A dispatcher that looks more often than this only burns power.
+const LEAST_INTERVAL: f64 = 1.0;
+/// Longest pause that still makes sense, and that a [`Duration`] can hold.
+const MOST_INTERVAL: f64 = 86_400.0;
+/// Seconds a check may take.
+const CHECK_TIMEOUT: u64 = 600;
+
+/// What is configured about boards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KanbanSettings {
+    /// Whether a gateway dispatches.
+    pub dispatch_in_gateway: bool,
+    /// Pause between two looks at the board.
+    pub dispatch_interval: Duration,
+    /// Failures after which a card without a number of its own is blocked.
+    pub failure_limit: i64,
+    /// Seconds after which a silent worker counts as dead; 0 for never.
+    pub stale_timeout_seconds: i64,
+    /// Most cards in progress (`max_spawn`).
+    pub max_spawn: Option<usize>,
+    /// Most cards in progress (`max_in_progress`).
+    pub max_in_progress: Option<usize>,
+    /// Most cards in progress for one profile.
+    pub max_in_progress_per_profile: Option<usize>,
+    /// Who gets cards that nobody was given; blank counts as nobody.
+    pub default_assignee: Option<String>,
+    /// How long each acceptance check may take.
+    pub check_timeout: Duration,
+    /// Size at which the log of a worker is rotated.
+    pub worker_log_rotate_bytes: u64,
+    /// Rotated logs that are kept.
+    pub worker_log_backup_count: u32,
+    /// When cards count as being in distress.
+    pub thresholds: Thresholds,
+    /// A sentence for each value that could not be used.
+    pub complaints: Vec<String>,
+}
+
+impl KanbanSettings {
+    /// Reads what is configured. `memory_bytes` is the memory of the machine, for
+    /// `max_in_progress: auto`.
+    pub fn resolve(config: &Config, env: &Environment, memory_bytes: Option<u64>) -> Self {
+        let mut reader = Reader {
+            config,
+            complaints: Vec::new(),
+        };
+        let failure_limit = reader.at_least(
+            "kanban.failure_limit",
+            1,
+            FailurePolicy::DEFAULT_LIMIT,
+            "so 2 is in effect",
+        );
+        let max_in_progress = match config.text("kanban.max_in_progress") {
+            "auto" => Some(automatic_in_progress(memory_bytes)),
+            _ => reader.cap("kanban.max_in_progress"),
+        };
+        let default_assignee = config.text("kanban.default_assignee").trim();
+        Self {
+            dispatch_in_gateway: dispatches(config, env),
+            dispatch_interval: reader.interval(),
+            failure_limit,
+            stale_timeout_seconds: reader.at_least(
+                "kanban.dispatch_stale_timeout_seconds",
+                0,
+                0,
+                "so silent workers are not looked for",
+            ),
+            max_spawn: reader.cap("kanban.max_spawn"),
+            max_in_progress,
+            max_in_progress_per_profile: reader.cap("kanban.max_in_progress_per_profile"),
+            default_assignee: (!default_assignee.is_empty()).then(|| default_assignee.to_owned()),
+            check_timeout: Duration::from_secs(
+                reader.positive("kanban.check_timeout_seconds", CHECK_TIMEOUT),
+            ),
+            worker_log_rotate_bytes: reader.positive("kanban.worker_log_rotate_bytes", 2_097_152),
+            worker_log_backup_count: u32::try_from(reader.at_least(
+                "kanban.worker_log_backup_count",
+                0,
+                1,
+                "so 1 is in effect",
+            ))
+            .unwrap_or(1),
+            thresholds: reader.thresholds(failure_limit),
+            complaints: reader.complaints,
+        }
+    }
+}
+
+/// Everything that is not a clear yes switches dispatching off; a variable can do so as well, and
+/// cannot switch it on.
+fn dispatches(config: &Config, env: &Environment) -> bool {
+    let variable = env.text(&vars::HERMES_KANBAN_DISPATCH_IN_GATEWAY);
+    let no = ["0", "false", "no", "off"];
+    if variable.is_some_and(|text| no.iter().any(|no| text.eq_ignore_ascii_case(no))) {
+        return false;
+    }
+    // `dispatch_in_gateway: 0` is no boolean, and still means no.
+    let written = config
+        .user_file()
+        .document()
+        .and_then(|file| file.value().get("kanban")?.get("dispatch_in_gateway"));
+    config.flag("kanban.dispatch_in_gateway") && !written.is_some_and(is_empty_or_zero)
+}
+
+fn is_empty_or_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(yes) => !yes,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+    }
+}
+
+struct Reader<'a> {
+    config: &'a Config,
+    complaints: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn complain(&mut self, key: &str, value: impl std::fmt::Display, instead: &str) {
+        self.complaints
+            .push(format!("{key}: {value} is not usable, {instead}"));
+    }
+
+    /// A number that is at least `least`; another one gives `instead`.
+    fn at_least(&mut self, key: &str, least: i64, instead: i64, words: &str) -> i64 {
+        match self.config.int(key) {
+            Some(value) if value >= least => value,
+            Some(value) => {
+                self.complain(key, value, words);
+                instead
+            }
+            None => instead,
+        }
+    }
+
+    fn positive(&mut self, key: &str, instead: u64) -> u64 {
+        let words = format!("so {instead} is in effect");
+        let stand_in = i64::try_from(instead).unwrap_or(i64::MAX);
+        u64::try_from(self.at_least(key, 1, stand_in, &words)).unwrap_or(instead)
+    }
+
+    /// A cap: at least one; anything else is none.
+    fn cap(&mut self, key: &str) -> Option<usize> {
+        let value = self.config.int(key)?;
+        match usize::try_from(value) {
+            Ok(cap) if cap >= 1 => Some(cap),
+            Ok(_) | Err(_) => {
+                self.complain(key, value, "so there is no such limit");
+                None
+            }
+        }
+    }
+
+    fn interval(&mut self) -> Duration {
+        let key = "kanban.dispatch_interval_seconds";
+        let seconds = match self.config.number(key) {
+            Some(seconds) if seconds.is_finite() && seconds > 0.0 => {
+                seconds.clamp(LEAST_INTERVAL, MOST_INTERVAL)
+            }
+            Some(seconds) => {
+                self.complain(key, seconds, "so 60 is in effect");
+                INTERVAL
+            }
+            None => INTERVAL,
+        };
+        Duration::from_secs_f64(seconds)
+    }
+
+    fn thresholds(&mut self, failure_limit: i64) -> Thresholds {
+        let usual = Thresholds::default();
+        let mut positive = |name: &str, instead: i64| {
+            let key = format!("kanban.diagnostics.{name}");
+            let number = self.config.number(&key);
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "thresholds are far below the limits of either type"
+            )]
+            match number {
+                Some(value) if value.is_finite() && value >= 1.0 => value as i64,
+                Some(value) => {
+                    self.complain(&key, value, &format!("so {instead} is in effect"));
+                    instead
+                }
+                None => instead,
+            }
+        };
+        Thresholds {
+            failure_threshold: positive("failure_threshold", failure_limit),
+            failure_limit,
+            crash_threshold: positive("crash_threshold", usual.crash_threshold),
+            blocked_stale_hours: positive("blocked_stale_hours", usual.blocked_stale_hours),
+            stranded_threshold_seconds: positive(
+                "stranded_threshold_seconds",
+                usual.stranded_threshold_seconds,
+            ),
+            block_cycle_threshold: positive("block_cycle_threshold", usual.block_cycle_threshold),
+            block_cycle_window_seconds: positive(
+                "block_cycle_window_seconds",
+                usual.block_cycle_window_seconds,
+            ),
+            triage: Some(TriageModels {
+                auto_decompose: self.config.flag("kanban.auto_decompose"),
+                decomposer: self.has_slot("kanban_decomposer"),
+                specifier: self.has_slot("triage_specifier"),
+                main_model: self.config.model().0.is_some(),
+            }),
+        }
+    }
+
+    /// Whether somebody filled in a slot for side tasks; `auto` alone means the main model.
+    fn has_slot(&self, name: &str) -> bool {
+        let field = |field: &str| {
+            self.config
+                .text(&format!("auxiliary.{name}.{field}"))
+                .trim()
+        };
+        let provider = field("provider");
+        let named = !provider.is_empty() && !provider.eq_ignore_ascii_case("auto");
+        named
+            || ["model", "base_url", "api_key"]
+                .iter()
+                .any(|key| !field(key).is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hermes_config::Sources;
+    use pretty_assertions::assert_eq;
+
+    fn settings(yaml: &str, variables: &[(&str, &str)]) -> KanbanSettings {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("config.yaml");
+        hermes_fs::write_atomic(&path, yaml.as_bytes(), 0o600).unwrap();
+        let env = Environment::from_pairs(variables.iter().copied());
+        let config = Config::load_read_only(&Sources::new(&env, home.path()));
+        KanbanSettings::resolve(&config, &env, Some(10 << 30))
+    }
+
+    #[test]
+    fn nothing_configured_gives_the_usual() {
+        let usual = settings("", &[]);
+        assert!(usual.dispatch_in_gateway && usual.complaints.is_empty());
+        assert_eq!(usual.dispatch_interval, Duration::from_mins(1));
+        assert_eq!(
+            (usual.failure_limit, usual.stale_timeout_seconds),
+            (2, 14_400)
+        );
+        assert_eq!((usual.max_spawn, usual.max_in_progress), (None, None));
+        assert_eq!(usual.check_timeout, Duration::from_mins(10));
+        assert_eq!(usual.worker_log_rotate_bytes, 2_097_152);
+        assert_eq!(usual.thresholds.failure_threshold, 2);
+        assert_eq!(usual.default_assignee, None);
+    }
+
+    #[test]
+    fn caps_that_make_no_sense_are_none() {
+        for bad in ["0", "-1", "abc", "null", "1.5", "[]", "''"] {
+            let yaml = format!(
+                "kanban:\n  max_spawn: {bad}\n  max_in_progress: {bad}\n  \
+                 max_in_progress_per_profile: {bad}\n"
+            );
+            let settings = settings(&yaml, &[]);
+            assert_eq!(settings.max_spawn, None, "{bad}");
+            assert_eq!(settings.max_in_progress, None, "{bad}");
+            assert_eq!(settings.max_in_progress_per_profile, None, "{bad}");
+            // Those of the wrong type have been complained about by the configuration.
+            let expected = if ["0", "-1"].contains(&bad) { 3 } else { 0 };
+            assert_eq!(
+                settings.complaints.len(),
+                expected,
+                "{:?}",
+                settings.complaints
+            );
+        }
+        let good = settings("kanban: {max_spawn: '3', max_in_progress: 2}", &[]);
+        assert_eq!((good.max_spawn, good.max_in_progress), (Some(3), Some(2)));
+        let auto = settings("kanban: {max_in_progress: AUTO}", &[]);
+        assert_eq!(auto.max_in_progress, Some(5));
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_have_stand_ins() {
+        let odd = settings(
+            "kanban:\n  failure_limit: 0\n  dispatch_stale_timeout_seconds: -5\n  \
+             dispatch_interval_seconds: 0\n  check_timeout_seconds: -1\n  \
+             worker_log_rotate_bytes: 0\n  worker_log_backup_count: -1\n  \
+             default_assignee: '   '\n  diagnostics:\n    crash_threshold: 0\n",
+            &[],
+        );
+        assert_eq!((odd.failure_limit, odd.stale_timeout_seconds), (2, 0));
+        assert_eq!(odd.dispatch_interval, Duration::from_mins(1));
+        assert_eq!(odd.check_timeout, Duration::from_mins(10));
+        assert_eq!(
+            (odd.worker_log_rotate_bytes, odd.worker_log_backup_count),
+            (2_097_152, 1)
+        );
+        assert_eq!(odd.default_assignee, None);
+        assert_eq!(odd.thresholds.crash_threshold, 2);
+        assert_eq!(odd.complaints.len(), 6, "{:?}", odd.complaints);
+        let hasty = settings("kanban: {dispatch_interval_seconds: 0.2}", &[]);
+        assert_eq!(hasty.dispatch_interval, Duration::from_secs(1));
+        assert!(hasty.complaints.is_empty());
+    }
+
+    #[test]
+    fn the_threshold_of_failures_follows_the_limit() {
+        let follows = settings("kanban: {failure_limit: 5}", &[]);
+        assert_eq!(follows.thresholds.failure_threshold, 5);
+        let own = settings(
+            "kanban: {failure_limit: 5, diagnostics: {failure_threshold: 3}}",
+            &[],
+        );
+        assert_eq!(own.thresholds.failure_threshold, 3);
+    }
+
+    #[test]
+    fn dispatching_is_switched_off_by_anything_falsy() {
+        for off in ["false", "no", "0", "''", "null", "[]"] {
+            let yaml = format!("kanban: {{dispatch_in_gateway: {off}}}");
+            assert!(!settings(&yaml, &[]).dispatch_in_gateway, "{off}");
+        }
+        assert!(settings("kanban: {dispatch_in_gateway: true}", &[]).dispatch_in_gateway);
+        let by_variable =
+            |text| settings("", &[("HERMES_KANBAN_DISPATCH_IN_GATEWAY", text)]).dispatch_in_gateway;
+        assert!(!by_variable("OFF") && !by_variable("0"));
+        assert!(by_variable("maybe") && by_variable("1"));
+    }
+
+    #[test]
+    fn triage_needs_a_slot_or_a_main_model() {
+        let models = |yaml| settings(yaml, &[]).thresholds.triage.unwrap();
+        let slots = |yaml| (models(yaml).decomposer, models(yaml).specifier);
+        assert_eq!(
+            slots("auxiliary: {kanban_decomposer: {provider: auto}}"),
+            (false, false)
+        );
+        assert_eq!(
+            slots("auxiliary: {kanban_decomposer: {model: x}}"),
+            (true, false)
+        );
+        assert_eq!(
+            slots("auxiliary: {triage_specifier: {provider: openai}}"),
+            (false, true)
+        );
+        assert!(models("model: {default: some/model}").main_model);
+    }
+}

@@ -1,0 +1,261 @@
+//! Starts a program without copying this one first.
+//!
+//! `fork` copies the page tables of the whole process, only for `exec` to throw them away: the more
+//! memory Hermes holds, the longer every command waits. Here the child borrows our memory while the
+//! calling thread stands still, as `posix_spawn` does, which has no way to do all that is done here
+//! in between. What runs in the child makes system calls and nothing else: it allocates, locks and
+//! unwinds nothing.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+/// Room for what runs in the child before it becomes the program: 64 KiB.
+const STACK_WORDS: usize = 4096;
+/// Signals there are.
+const LAST_SIGNAL: c_int = 64;
+
+/// What to start, as the leader of a new session.
+pub(crate) struct CloneSpec<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) args: &'a [OsString],
+    pub(crate) cwd: &'a Path,
+    pub(crate) variables: &'a [(OsString, OsString)],
+    /// Input, output and errors; none of them below 3.
+    pub(crate) streams: [RawFd; 3],
+    /// Whether the input is a terminal that becomes the controlling one.
+    pub(crate) is_terminal: bool,
+    /// Descriptors that keep their numbers; all others are closed.
+    pub(crate) inherited: &'a [RawFd],
+    /// Whether the kernel kills it when the calling thread ends.
+    pub(crate) ends_with_us: bool,
+}
+
+/// A child and the descriptor that tells of its end.
+#[derive(Debug)]
+pub(crate) struct Cloned {
+    pub(crate) pid: Pid,
+    pub(crate) exit: OwnedFd,
+}
+
+/// Everything the child needs, as the system wants it.
+struct Prepared<'a> {
+    program: CString,
+    cwd: CString,
+    args: Vec<*const c_char>,
+    variables: Vec<*const c_char>,
+    spec: &'a CloneSpec<'a>,
+    parent: libc::pid_t,
+    /// Why it did not become the program; zero if it did.
+    error: AtomicI32,
+}
+
+impl CloneSpec<'_> {
+    /// Starts it.
+    pub(crate) fn start(&self) -> io::Result<Cloned> {
+        let program = c_string(self.program.as_os_str())?;
+        let mut args = vec![program.clone()];
+        for argument in self.args {
+            args.push(c_string(argument)?);
+        }
+        // As everywhere else, of two values of one name the later counts.
+        let variables: BTreeMap<&OsStr, &OsStr> = self
+            .variables
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+            .collect();
+        let mut pairs = Vec::with_capacity(variables.len());
+        for (name, value) in variables {
+            let bytes = [name.as_bytes(), b"=", value.as_bytes()].concat();
+            pairs.push(CString::new(bytes)?);
+        }
+        let prepared = Prepared {
+            program,
+            cwd: c_string(self.cwd.as_os_str())?,
+            args: pointers(&args),
+            variables: pointers(&pairs),
+            spec: self,
+            parent: rustix::process::getpid().as_raw_nonzero().get(),
+            error: AtomicI32::new(0),
+        };
+        let cloned = prepared.clone_and_wait()?;
+        match prepared.error.load(Ordering::SeqCst) {
+            0 => Ok(cloned),
+            error => {
+                // It has ended already; only its number is left.
+                forget(cloned.pid);
+                Err(io::Error::from_raw_os_error(error))
+            }
+        }
+    }
+}
+
+impl Prepared<'_> {
+    /// Returns when the child has become the program or has given up.
+    #[expect(
+        unsafe_code,
+        reason = "no safe interface starts a child in borrowed memory"
+    )]
+    fn clone_and_wait(&self) -> io::Result<Cloned> {
+        let mut stack = Box::<[u128]>::new_uninit_slice(STACK_WORDS);
+        let mut exit: RawFd = -1;
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        // SAFETY: the child runs `become_program` on a stack of its own, which lives until this call
+        // returns, and this call returns only when the child has left our memory for good
+        // (CLONE_VFORK). `self` outlives the call likewise. No handler of ours can run in the child:
+        // all signals are blocked in this thread, whose mask the child inherits, and it takes the
+        // handlers away before it lets any signal through. The other pointers are to locals.
+        let pid = unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
+            let pid = libc::clone(
+                become_program,
+                stack.as_mut_ptr().add(STACK_WORDS).cast(),
+                flags,
+                ptr::from_ref(self).cast_mut().cast(),
+                &raw mut exit,
+            );
+            let error = io::Error::last_os_error();
+            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
+            if pid < 0 {
+                return Err(error);
+            }
+            pid
+        };
+        let Some(pid) = Pid::from_raw(pid) else {
+            return Err(io::Error::other("the system gave a child no number"));
+        };
+        if exit < 0 {
+            // Nobody could watch it, so it must not run.
+            let _: Result<(), _> = kill_process(pid, Signal::KILL);
+            forget(pid);
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        // SAFETY: with CLONE_PIDFD a clone that succeeded has put a descriptor there, which is ours.
+        let exit = unsafe { OwnedFd::from_raw_fd(exit) };
+        Ok(Cloned { pid, exit })
+    }
+
+    /// What happens in the child. Comes back only with the reason why it failed.
+    #[expect(unsafe_code, reason = "system calls without a safe interface")]
+    fn run(&self) -> c_int {
+        let spec = self.spec;
+        // SAFETY: system calls on numbers and on memory that the parent prepared and keeps. None of
+        // them allocates; `errno` is that of the parent's thread, which stands still.
+        unsafe {
+            default_handlers();
+            if libc::setsid() < 0 {
+                return errno();
+            }
+            for (number, stream) in (0..).zip(spec.streams) {
+                if libc::dup2(stream, number) < 0 {
+                    return errno();
+                }
+            }
+            if spec.is_terminal && libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+                return errno();
+            }
+            // An old kernel without it says ENOSYS and everything stays as it was: what we opened
+            // ourselves is closed all the same.
+            libc::syscall(
+                libc::SYS_close_range,
+                3_u32,
+                u32::MAX,
+                libc::CLOSE_RANGE_CLOEXEC,
+            );
+            for descriptor in spec.inherited {
+                if libc::fcntl(*descriptor, libc::F_SETFD, 0) < 0 {
+                    return errno();
+                }
+            }
+            if spec.ends_with_us {
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
+                    return errno();
+                }
+                // Too late to be told: the parent ended before we asked.
+                if libc::getppid() != self.parent {
+                    return libc::EPIPE;
+                }
+            }
+            if libc::chdir(self.cwd.as_ptr()) < 0 {
+                return errno();
+            }
+            let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(none.as_mut_ptr());
+            libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut());
+            libc::execve(
+                self.program.as_ptr(),
+                self.args.as_ptr(),
+                self.variables.as_ptr(),
+            );
+            errno()
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "the system calls it with a raw pointer")]
+extern "C" fn become_program(prepared: *mut c_void) -> c_int {
+    // SAFETY: the pointer is the one given to `clone` above, to a value that lives while the parent
+    // stands still.
+    let prepared = unsafe { &*prepared.cast::<Prepared<'_>>() };
+    let error = prepared.run();
+    prepared.error.store(error, Ordering::SeqCst);
+    // SAFETY: ends the child at once, without anything of the parent's being cleaned up.
+    unsafe { libc::_exit(127) }
+}
+
+/// Takes away every handler, and the deafness to SIGPIPE that Rust programs start with. What was
+/// ignored when we started stays ignored.
+#[expect(unsafe_code, reason = "nothing safe tells how a signal is handled")]
+unsafe fn default_handlers() {
+    for signal in 1..=LAST_SIGNAL {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: memory of that type, valid when zeroed. Signals that cannot be asked about are an
+        // error, and then nothing is changed.
+        unsafe {
+            if libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) < 0 {
+                continue;
+            }
+            let action = action.assume_init_mut();
+            let is_handled =
+                action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN;
+            if is_handled || signal == libc::SIGPIPE {
+                action.sa_sigaction = libc::SIG_DFL;
+                action.sa_flags = 0;
+                libc::sigaction(signal, action, ptr::null_mut());
+            }
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "the number of the last error")]
+fn errno() -> c_int {
+    // SAFETY: the address of a number of this thread.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Lets the number of a child that has ended go.
+fn forget(pid: Pid) {
+    while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(Errno::INTR)) {}
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    Ok(CString::new(text.as_bytes())?)
+}
+
+/// Pointers to texts, and a null at the end.
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    let texts = texts.iter().map(|text| text.as_ptr());
+    texts.chain(std::iter::once(ptr::null())).collect()
+}

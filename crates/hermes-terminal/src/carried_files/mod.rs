@@ -1,0 +1,15 @@
+//! Which files of this machine go along to a place where commands run: credential files, skills and
+//! caches.
+//!
+//! A container mounts [`CarriedRoot`]s, a remote machine gets copies of their [`CarriedFile`]s. Decides
+//! what may go and where it belongs below `.hermes` there; never copies, mounts or logs anything.
+
+mod credential;
+mod files;
+mod request;
+mod roots;
+
+pub(crate) use files::is_left_over;
+pub use files::{CarriedFile, Unlistable, files_of};
+pub use request::{CarriedRequest, CredentialFile};
+pub use roots::{Carried, CarriedKind, CarriedRoot};

@@ -1,0 +1,323 @@
+//! What a sandbox should be, from settings and surroundings.
+//!
+//! The one place that decides it: every tool that may be the first to need a sandbox asks for the
+//! same plan. Looks at files, asks the engine nothing and changes nothing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::auto_mounts::{AutoMountFacts, AutoMounts};
+use super::error::{DockerError, Result};
+use super::extra_args::ExtraArgs;
+use super::host_paths::HostPaths;
+use super::identity::SandboxIdentity;
+use super::labels;
+use super::mounts::{Mount, MountOrigin, PathMap};
+use super::settings::{DockerSettings, InitMode};
+use super::volumes::{VolumeContext, Volumes};
+use super::workdir::{CONTAINER_HOME, RequestedDirectory, WORKSPACE, Workdir, WorkdirFacts};
+
+/// What the settings do not tell.
+#[derive(Debug, Clone)]
+pub struct HostFacts {
+    /// HERMES_HOME.
+    pub hermes_home: PathBuf,
+    /// `default`, the name of the profile, or `custom`.
+    pub profile: String,
+    /// The user's home.
+    pub user_home: PathBuf,
+    /// The directory this process was started in.
+    pub start_directory: Option<PathBuf>,
+    /// Whether this process runs in a container.
+    pub is_container: bool,
+    /// `/`, or what stands for it in tests.
+    pub file_system_root: PathBuf,
+}
+
+/// What one sandbox is asked to be.
+#[derive(Debug, Clone, Default)]
+pub struct SandboxRequest {
+    /// The task id: `default` unless the task has overrides of its own.
+    pub task: String,
+    /// Image of the task, instead of the settings'.
+    pub image: Option<String>,
+    /// Where to start, instead of where the settings say.
+    pub directory: Option<RequestedDirectory>,
+    /// Credential files that loaded skills declare, relative to the home.
+    pub skill_credentials: Vec<String>,
+    /// Variables that loaded skills need.
+    pub skill_variables: Vec<String>,
+}
+
+impl SandboxRequest {
+    /// The sandbox of a task, as the settings have it.
+    pub fn of(task: impl Into<String>) -> Self {
+        Self {
+            task: task.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Most of what a container may use.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Cores; none if not above zero.
+    pub cpus: f64,
+    /// Megabytes of memory; none if not above zero.
+    pub memory_mb: i64,
+    /// Processes and threads; none if not above zero.
+    pub pids: i64,
+}
+
+/// What a sandbox should be.
+#[derive(Debug, Clone)]
+pub struct SandboxPlan {
+    /// Which sandbox.
+    pub identity: SandboxIdentity,
+    /// Image.
+    pub image: String,
+    /// Where commands start, in the container.
+    pub directory: String,
+    /// User and group of its processes, if not the image's.
+    pub user: Option<(u32, u32)>,
+    /// Memory disks for home and workspace, where those do not last.
+    pub writable_tmpfs: Vec<String>,
+    /// Everything mounted, in the order of the arguments.
+    pub mounts: Vec<Mount>,
+    /// What the settings want mounted though it is missing now.
+    pub missing: Vec<Mount>,
+    /// Variables of all its processes.
+    pub env: BTreeMap<String, String>,
+    /// The user's own arguments.
+    pub extra_args: Vec<String>,
+    /// Whether there is a network.
+    pub network: bool,
+    /// Whether what Hermes mounts by itself is wanted.
+    pub auto_mounts: bool,
+    /// Limits.
+    pub limits: Limits,
+    /// Megabytes of disk; none if not above zero.
+    pub disk_mb: i64,
+    /// Init process.
+    pub init: InitMode,
+    /// Whether later processes share it.
+    pub is_shared: bool,
+    /// The host's directory of this sandbox.
+    pub sandbox_directory: PathBuf,
+    /// Where the engine sees the sandboxes of this home.
+    pub engine_sandbox_dir: Option<PathBuf>,
+    /// What the user should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl SandboxPlan {
+    /// Works out the plan.
+    pub fn new(
+        settings: &DockerSettings,
+        request: &SandboxRequest,
+        facts: &HostFacts,
+        host_paths: &HostPaths,
+    ) -> Result<Self> {
+        refuse_contradictions(settings)?;
+        let engine_is_here = host_paths.is_same();
+        let start = facts.start_directory.as_deref();
+        let volumes = Volumes::read(
+            &settings.volumes,
+            VolumeContext {
+                user_home: &facts.user_home,
+                directory: start.unwrap_or(&facts.hermes_home),
+                engine_is_here,
+            },
+        )?;
+        let workdir = Workdir::resolve(WorkdirFacts {
+            setting: &settings.cwd,
+            mount_current: settings.mount_cwd,
+            process_directory: start,
+            user_home: &facts.user_home,
+            workspace_is_taken: volumes.has_target(WORKSPACE),
+            requested: request.directory.as_ref(),
+        });
+        let task_label = labels::sanitize(&request.task);
+        let sandbox_directory = settings.sandbox_of(&task_label);
+        let mut builder = Builder {
+            host_paths,
+            mounts: Vec::new(),
+            warnings: settings.warnings.clone(),
+        };
+        builder.warnings.extend(volumes.warnings.iter().cloned());
+        builder.warnings.extend(workdir.warnings.iter().cloned());
+        let has_workspace = workdir.bind.is_some() || volumes.has_target(WORKSPACE);
+        if settings.container_persistent {
+            builder.add(Mount::generated(
+                &sandbox_directory.join("home"),
+                CONTAINER_HOME,
+                MountOrigin::Writable,
+            ));
+            if !has_workspace {
+                builder.add(Mount::generated(
+                    &sandbox_directory.join("workspace"),
+                    WORKSPACE,
+                    MountOrigin::Writable,
+                ));
+            }
+        }
+        let bound = workdir.bind.as_ref().map(|directory| {
+            let mount = Mount::generated(directory, WORKSPACE, MountOrigin::CurrentDirectory);
+            builder.add(mount).then(|| builder.last_source())
+        });
+        let configured = volumes.mounted.iter().map(Mount::configured);
+        builder.mounts.extend(configured);
+        if settings.auto_mounts {
+            builder.add_automatic(settings, request, facts);
+        }
+        let user = settings.run_as_host_user.then(|| {
+            let uid = rustix::process::getuid().as_raw();
+            (uid, rustix::process::getgid().as_raw())
+        });
+        let mut env = settings.env.clone();
+        if user.is_some() {
+            // A uid without an entry in the image's password file would get `/`.
+            env.entry("HOME".to_owned())
+                .or_insert_with(|| CONTAINER_HOME.to_owned());
+        }
+        Ok(Self {
+            identity: SandboxIdentity {
+                task: request.task.clone(),
+                profile: facts.profile.clone(),
+                home_key: labels::home_key(&facts.hermes_home),
+                bound_directory: bound.flatten().map(PathBuf::from),
+            },
+            image: image_of(settings, request)?,
+            directory: workdir.directory,
+            user,
+            writable_tmpfs: writable_tmpfs(settings, user, has_workspace),
+            mounts: builder.mounts,
+            missing: volumes.missing.iter().map(Mount::configured).collect(),
+            env,
+            extra_args: settings.extra_args.clone(),
+            network: settings.network,
+            auto_mounts: settings.auto_mounts,
+            limits: Limits {
+                cpus: settings.cpus,
+                memory_mb: settings.memory_mb,
+                pids: settings.pids_limit,
+            },
+            disk_mb: settings.disk_mb,
+            init: settings.init,
+            is_shared: settings.persist_across_processes,
+            engine_sandbox_dir: host_paths.translate(&settings.sandbox_dir.join("docker")),
+            sandbox_directory,
+            warnings: builder.warnings,
+        })
+    }
+
+    /// Where files are on both sides.
+    pub fn path_map(&self) -> PathMap {
+        PathMap::of(&self.mounts)
+    }
+
+    /// The user's arguments.
+    pub fn extra(&self) -> ExtraArgs<'_> {
+        ExtraArgs(&self.extra_args)
+    }
+}
+
+fn image_of(settings: &DockerSettings, request: &SandboxRequest) -> Result<String> {
+    let image = request.image.as_deref().unwrap_or(&settings.image).trim();
+    if image.is_empty() || image.starts_with('-') || image.contains(char::is_whitespace) {
+        return Err(DockerError::Settings {
+            message: format!("'{image}' names no image"),
+            hint: "name one such as debian:12".to_owned(),
+        });
+    }
+    Ok(image.to_owned())
+}
+
+fn refuse_contradictions(settings: &DockerSettings) -> Result<()> {
+    if !settings.network && ExtraArgs(&settings.extra_args).sets_network() {
+        return Err(DockerError::Settings {
+            message:
+                "terminal.docker_network is false, but terminal.docker_extra_args sets a network"
+                    .to_owned(),
+            hint: "remove --network from docker_extra_args, or set docker_network to true"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn writable_tmpfs(
+    settings: &DockerSettings,
+    user: Option<(u32, u32)>,
+    has_workspace: bool,
+) -> Vec<String> {
+    if settings.container_persistent {
+        return Vec::new();
+    }
+    let owner = user.map_or_else(String::new, |(uid, gid)| {
+        format!(",uid={uid},gid={gid},mode=0755")
+    });
+    let mut disks = Vec::new();
+    if !has_workspace {
+        disks.push(format!("{WORKSPACE}:rw,exec,size=10g{owner}"));
+    }
+    disks.push(format!("/home:rw,exec,size=1g{owner}"));
+    disks.push(format!("{CONTAINER_HOME}:rw,exec,size=1g{owner}"));
+    disks
+}
+
+struct Builder<'a> {
+    host_paths: &'a HostPaths,
+    mounts: Vec<Mount>,
+    warnings: Vec<String>,
+}
+
+impl Builder<'_> {
+    /// Adds a mount of ours where the engine has its source; says whether it has.
+    fn add(&mut self, mut mount: Mount) -> bool {
+        let Some(there) = self.host_paths.translate(Path::new(&mount.source)) else {
+            self.warnings.push(format!(
+                "{} is not mounted: Hermes runs in a container, and where this is on the host is \
+                 not known; name it in terminal.docker_host_path_map",
+                mount.source
+            ));
+            return false;
+        };
+        let there = there.display().to_string();
+        mount.engine_source = (there != mount.source).then_some(there);
+        self.mounts.push(mount);
+        true
+    }
+
+    fn last_source(&self) -> String {
+        let last = self.mounts.last();
+        last.map_or_else(String::new, |mount| mount.engine_source().to_owned())
+    }
+
+    fn add_automatic(
+        &mut self,
+        settings: &DockerSettings,
+        request: &SandboxRequest,
+        facts: &HostFacts,
+    ) {
+        let found = AutoMounts::collect(AutoMountFacts {
+            home: &facts.hermes_home,
+            user_home: &facts.user_home,
+            credential_files: &settings.credential_files,
+            skill_credentials: &request.skill_credentials,
+            external_skill_dirs: &settings.external_skill_dirs,
+        });
+        self.warnings.extend(found.warnings);
+        for mount in found.mounts {
+            // What the user mounts at the same place is what the user wants there.
+            if !self.mounts.iter().any(|known| known.target == mount.target) {
+                self.add(mount);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

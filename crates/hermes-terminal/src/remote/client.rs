@@ -1,0 +1,129 @@
+//! The program on this machine that connects us with a program in the other place.
+//!
+//! It holds the three pipes and never waits. A client ends when its input does, and at the latest
+//! when this value is dropped.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use hermes_proc::{PipedChild, PipedSpec};
+use rustix::io::Errno;
+
+use super::transport::Launch;
+
+/// A running client.
+#[derive(Debug)]
+pub(super) struct Client {
+    child: PipedChild,
+    pub(super) input: Option<OwnedFd>,
+    pub(super) output: Option<OwnedFd>,
+    pub(super) errors: Option<OwnedFd>,
+    unsent: Vec<u8>,
+    sent: usize,
+    ends_input: bool,
+}
+
+impl Client {
+    pub(super) fn start(launch: Launch) -> hermes_proc::Result<Self> {
+        let spec = PipedSpec {
+            program: launch.program,
+            args: launch.args,
+            cwd: "/".into(),
+            variables: launch.variables,
+        };
+        let mut child = PipedChild::spawn_with_input(&spec)?;
+        let (input, output, errors) =
+            (child.take_stdin(), child.take_stdout(), child.take_stderr());
+        for pipe in [&input, &output, &errors].into_iter().flatten() {
+            rustix::io::ioctl_fionbio(pipe, true).map_err(|errno| hermes_proc::Error::Wait {
+                program: spec.program.clone(),
+                source: io::Error::from(errno),
+            })?;
+        }
+        Ok(Self {
+            child,
+            input,
+            output,
+            errors,
+            unsent: Vec::new(),
+            sent: 0,
+            ends_input: false,
+        })
+    }
+
+    /// Becomes readable when the client has ended.
+    pub(super) fn exit_descriptor(&self) -> BorrowedFd<'_> {
+        self.child.exit_descriptor()
+    }
+
+    /// The input, as long as something waits to be written to it.
+    pub(super) fn blocked_input(&self) -> Option<BorrowedFd<'_>> {
+        let is_blocked = self.sent < self.unsent.len();
+        self.input.as_ref().filter(|_| is_blocked).map(AsFd::as_fd)
+    }
+
+    /// Writes what goes without waiting and keeps the rest for [`Client::push`].
+    pub(super) fn send(&mut self, bytes: &[u8]) {
+        self.unsent.extend_from_slice(bytes);
+        self.push();
+    }
+
+    /// Ends the input as soon as everything is written.
+    pub(super) fn end_input(&mut self) {
+        self.ends_input = true;
+        self.push();
+    }
+
+    /// Writes what goes without waiting.
+    pub(super) fn push(&mut self) {
+        while let Some(rest) = self.unsent.get(self.sent..).filter(|rest| !rest.is_empty()) {
+            let Some(input) = &self.input else { break };
+            match rustix::io::write(input, rest) {
+                Ok(count) => self.sent += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                // The client is about to end, which is seen elsewhere.
+                Err(_) => {
+                    self.input = None;
+                    break;
+                }
+            }
+        }
+        self.unsent.clear();
+        self.sent = 0;
+        if self.ends_input {
+            self.input = None;
+        }
+    }
+
+    /// Whether it has taken everything it was sent.
+    pub(super) fn has_sent_everything(&self) -> bool {
+        self.unsent.is_empty()
+    }
+
+    /// Waits for the end and gives the exit code; `None` if a signal ended it. For clients that
+    /// have ended or are about to.
+    pub(super) fn exit_code(&mut self) -> Option<i32> {
+        self.input = None;
+        self.child.wait().ok().and_then(|status| status.code())
+    }
+}
+
+/// Reads once without waiting; closes the pipe at its end.
+pub(super) fn read_once<'c>(pipe: &mut Option<OwnedFd>, chunk: &'c mut [u8]) -> &'c [u8] {
+    let Some(open) = pipe.as_ref() else {
+        return &[];
+    };
+    match rustix::io::read(open, &mut *chunk) {
+        Ok(0) => {
+            *pipe = None;
+            &[]
+        }
+        Ok(count) => chunk.get(..count).unwrap_or_default(),
+        Err(Errno::INTR | Errno::AGAIN) => &[],
+        Err(_) => {
+            *pipe = None;
+            &[]
+        }
+    }
+}

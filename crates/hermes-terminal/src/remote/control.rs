@@ -1,0 +1,409 @@
+//! The channel through which processes in the other place are signalled.
+//!
+//! It is opened beside the first command and kept. The program at its other end never waits, so
+//! several kills can be under way at once; the waiting is done here. If it is lost, the next kill
+//! opens another.
+
+use std::collections::BTreeSet;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::client::{Client, read_once};
+use super::program::{arguments, control_program};
+use super::transport::Transport;
+use crate::local::ShellKind;
+use crate::local::polling::timespec;
+use rustix::event::{PollFd, PollFlags, poll};
+
+/// How long one answer may take.
+const ANSWER_LIMIT: Duration = Duration::from_millis(1_500);
+/// How long the program may take to begin.
+const OPEN_LIMIT: Duration = Duration::from_secs(10);
+/// Pause before a channel that did not open is tried again without need.
+const SECOND_ATTEMPT: Duration = Duration::from_secs(10);
+/// How long a client may take to end after the goodbye.
+const GOODBYE_LIMIT: Duration = Duration::from_millis(500);
+/// The same for one that was too slow before.
+const LONG_GOODBYE_LIMIT: Duration = Duration::from_mins(1);
+
+/// How patient a kill is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// From SIGTERM to SIGKILL.
+    pub(super) grace: Duration,
+    /// Whether SIGKILL is sent at all.
+    pub(super) force: bool,
+    /// For everything.
+    pub(super) bound: Duration,
+}
+
+/// What a kill left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Killed {
+    /// Processes that were still there at the last look.
+    pub(super) survivors: Vec<u32>,
+    /// Whether the other side answered to the end.
+    pub(super) is_certain: bool,
+    /// Whether SIGKILL was sent.
+    pub(super) forced: bool,
+}
+
+/// The channel, and the loops it looks after.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    link: Link,
+    /// Loops whose commands end should we be killed.
+    owned: BTreeSet<u32>,
+    last_id: u64,
+    /// When opening failed last, and for what.
+    failed: Option<(Instant, ShellKind)>,
+}
+
+#[derive(Debug, Default)]
+enum Link {
+    #[default]
+    Closed,
+    Opening,
+    Open(Connection),
+}
+
+/// The other side did not answer.
+#[derive(Debug)]
+struct Unreachable;
+
+impl Control {
+    /// Looks after the commands of a loop from now on.
+    pub(super) fn own(&self, pid: u32) {
+        let mut state = self.lock();
+        state.owned.insert(pid);
+        state.tell(&format!("own {pid}\n"));
+    }
+
+    /// No longer looks after a loop.
+    pub(super) fn free(&self, pid: u32) {
+        let mut state = self.lock();
+        state.owned.remove(&pid);
+        state.tell(&format!("free {pid}\n"));
+    }
+
+    /// Whether someone has to open the channel for this kind of shell; if so, the caller does. Where
+    /// that failed a moment ago it is not tried again at once.
+    pub(super) fn wants_opening(&self, kind: ShellKind) -> bool {
+        let mut state = self.lock();
+        let wants = match &state.link {
+            Link::Opening => false,
+            Link::Open(connection) => connection.has_ended(),
+            Link::Closed => state
+                .failed
+                .is_none_or(|(at, failed)| failed != kind || at.elapsed() > SECOND_ATTEMPT),
+        };
+        if wants {
+            state.link = Link::Opening;
+        }
+        wants
+    }
+
+    /// Waits while someone opens the channel.
+    pub(super) fn wait_until_settled(&self, limit: Duration) {
+        let state = self.lock();
+        // Without it commands run all the same.
+        drop(
+            self.changed
+                .wait_timeout_while(state, limit, |state| matches!(state.link, Link::Opening)),
+        );
+    }
+
+    /// Opens the channel. Only for the one who was told to by [`Control::wants_opening`].
+    pub(super) fn open(&self, transport: &dyn Transport, kind: ShellKind, limit: Duration) -> bool {
+        let opened = Connection::open(transport, kind, limit.min(OPEN_LIMIT));
+        let mut state = self.lock();
+        if !matches!(state.link, Link::Opening) {
+            // Everything was closed meanwhile.
+            drop(state);
+            if let Some(connection) = opened {
+                connection.say_goodbye(GOODBYE_LIMIT);
+            }
+            return false;
+        }
+        let is_open = opened.is_some();
+        state.link = match opened {
+            Some(connection) => Link::Open(connection),
+            None => {
+                tracing::debug!(place = transport.describe(), "no control channel");
+                state.failed = Some((Instant::now(), kind));
+                Link::Closed
+            }
+        };
+        let owned = state.owned.clone();
+        for pid in owned {
+            state.tell(&format!("own {pid}\n"));
+        }
+        drop(state);
+        self.changed.notify_all();
+        is_open
+    }
+
+    /// Ends the processes that belong to `seeds`: pids with their start time, or `-` for it.
+    pub(super) fn kill(
+        &self,
+        seeds: &str,
+        patience: Patience,
+        transport: &dyn Transport,
+        kind: ShellKind,
+    ) -> Killed {
+        let deadline = Instant::now() + patience.bound;
+        let mut killed = Killed::default();
+        // A channel that was lost since its last use is replaced once.
+        for _ in 0..2 {
+            if !self.reach(deadline, transport, kind) {
+                break;
+            }
+            let id = {
+                let mut state = self.lock();
+                state.last_id += 1;
+                state.last_id
+            };
+            let hunt = Hunt {
+                control: self,
+                id,
+                seeds,
+                deadline,
+            };
+            match hunt.run(patience, &mut killed) {
+                Ok(()) => {
+                    killed.is_certain = true;
+                    self.lock().tell(&format!("forget {id}\n"));
+                    break;
+                }
+                Err(Unreachable) => tracing::debug!("the control channel was lost"),
+            }
+        }
+        killed
+    }
+
+    /// Says goodbye and closes the channel: what runs goes on.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        let link = std::mem::take(&mut state.link);
+        state.owned.clear();
+        state.failed = None;
+        drop(state);
+        self.changed.notify_all();
+        if let Link::Open(connection) = link {
+            connection.say_goodbye(GOODBYE_LIMIT);
+        }
+    }
+
+    /// Makes sure that the channel is open.
+    fn reach(&self, deadline: Instant, transport: &dyn Transport, kind: ShellKind) -> bool {
+        let mut state = self.lock();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            match state.link {
+                Link::Open(_) => return true,
+                Link::Opening => {
+                    (state, _) = self
+                        .changed
+                        .wait_timeout(state, left)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+                Link::Closed => {
+                    state.link = Link::Opening;
+                    drop(state);
+                    return self.open(transport, kind, left);
+                }
+            }
+        }
+    }
+
+    /// Sends a line and gives the pids in the answer.
+    fn ask(&self, id: u64, line: &str, deadline: Instant) -> Result<Vec<u32>, Unreachable> {
+        let mut state = self.lock();
+        let Link::Open(connection) = &mut state.link else {
+            return Err(Unreachable);
+        };
+        let limit = deadline
+            .saturating_duration_since(Instant::now())
+            .min(ANSWER_LIMIT);
+        connection.client.send(line.as_bytes());
+        let answer = connection.answer(&format!("{id} "), limit);
+        if answer.is_none()
+            && let Link::Open(connection) = std::mem::take(&mut state.link)
+        {
+            connection.retire();
+        }
+        answer.ok_or(Unreachable)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn tell(&mut self, line: &str) {
+        if let Link::Open(connection) = &mut self.link {
+            connection.client.send(line.as_bytes());
+        }
+    }
+}
+
+/// One kill.
+struct Hunt<'a> {
+    control: &'a Control,
+    id: u64,
+    seeds: &'a str,
+    deadline: Instant,
+}
+
+impl Hunt<'_> {
+    fn run(&self, patience: Patience, killed: &mut Killed) -> Result<(), Unreachable> {
+        killed.survivors = self.signal("TERM")?;
+        let grace_ends = (Instant::now() + patience.grace).min(self.deadline);
+        self.watch(killed, grace_ends)?;
+        if killed.survivors.is_empty() || !patience.force {
+            return Ok(());
+        }
+        killed.forced = true;
+        while !killed.survivors.is_empty() && Instant::now() < self.deadline {
+            // Someone who forks faster than we look is found in the next round.
+            killed.survivors = self.signal("KILL")?;
+            let next = Instant::now() + Duration::from_millis(100);
+            self.watch(killed, next.min(self.deadline))?;
+        }
+        Ok(())
+    }
+
+    /// Looks until nobody is left or the time is over.
+    fn watch(&self, killed: &mut Killed, until: Instant) -> Result<(), Unreachable> {
+        let mut pause = Duration::from_millis(5);
+        while !killed.survivors.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(50));
+            killed.survivors = self.signal("0")?;
+        }
+        Ok(())
+    }
+
+    fn signal(&self, signal: &str) -> Result<Vec<u32>, Unreachable> {
+        let line = format!("signal {} {signal} {}\n", self.id, self.seeds);
+        self.control.ask(self.id, &line, self.deadline)
+    }
+}
+
+/// The client of the control program.
+#[derive(Debug)]
+struct Connection {
+    client: Client,
+    heard: Vec<u8>,
+}
+
+impl Connection {
+    fn open(transport: &dyn Transport, kind: ShellKind, limit: Duration) -> Option<Self> {
+        let program = control_program(kind);
+        let launch = transport.launch(&arguments(kind, &program)).ok()?;
+        let client = Client::start(launch).ok()?;
+        let mut connection = Self {
+            client,
+            heard: Vec::new(),
+        };
+        connection.line("ready", limit).map(|_| connection)
+    }
+
+    fn has_ended(&self) -> bool {
+        let exit = self.client.exit_descriptor();
+        let mut watched = [PollFd::from_borrowed_fd(exit, PollFlags::IN)];
+        // Whether it could not be asked or has not ended: it is used, and then seen.
+        poll(&mut watched, Some(&timespec(Duration::ZERO))).is_ok_and(|count| count > 0)
+    }
+
+    fn answer(&mut self, head: &str, limit: Duration) -> Option<Vec<u32>> {
+        let line = self.line(head, limit)?;
+        let pids = line.strip_prefix(head).unwrap_or_default();
+        Some(
+            pids.split_whitespace()
+                // A group is told by its leader behind a minus.
+                .filter_map(|pid| pid.trim_start_matches('-').parse().ok())
+                .collect(),
+        )
+    }
+
+    /// Waits for a line that begins like this; others are dropped.
+    fn line(&mut self, head: &str, limit: Duration) -> Option<String> {
+        let deadline = Instant::now() + limit;
+        let mut chunk = vec![0; 4096];
+        loop {
+            while let Some(end) = memchr::memchr(b'\n', &self.heard) {
+                let rest = self.heard.split_off(end + 1);
+                let line = std::mem::replace(&mut self.heard, rest);
+                let line = String::from_utf8_lossy(&line)
+                    .trim_end_matches('\n')
+                    .to_owned();
+                if line.starts_with(head) {
+                    return Some(line);
+                }
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            self.client.push();
+            let output = self.client.output.as_ref()?;
+            let mut watched = vec![PollFd::new(output, PollFlags::IN)];
+            if let Some(input) = self.client.blocked_input() {
+                watched.push(PollFd::from_borrowed_fd(input, PollFlags::OUT));
+            }
+            // What goes wrong here shows as silence.
+            let _: rustix::io::Result<usize> = poll(&mut watched, Some(&timespec(left)));
+            let bytes = read_once(&mut self.client.output, &mut chunk);
+            self.heard.extend_from_slice(bytes);
+        }
+    }
+
+    /// Lets go of a connection that is too slow. It must hear the goodbye all the same: without one
+    /// it would end every command it looks after.
+    fn retire(self) {
+        let goodbye = std::thread::Builder::new()
+            .name("remote-goodbye".to_owned())
+            .spawn(move || self.say_goodbye(LONG_GOODBYE_LIMIT));
+        if let Err(error) = goodbye {
+            tracing::warn!(%error, "a control channel was closed without a goodbye");
+        }
+    }
+
+    fn say_goodbye(mut self, limit: Duration) {
+        self.client.send(b"bye\n");
+        self.client.end_input();
+        let deadline = Instant::now() + limit;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut watched = vec![PollFd::from_borrowed_fd(
+                self.client.exit_descriptor(),
+                PollFlags::IN,
+            )];
+            if let Some(input) = self.client.blocked_input() {
+                watched.push(PollFd::from_borrowed_fd(input, PollFlags::OUT));
+            }
+            let polled = poll(&mut watched, Some(&timespec(left)));
+            let has_ended = watched.first().is_some_and(|fd| !fd.revents().is_empty());
+            // One that does not end by itself is ended with the value.
+            if has_ended || left.is_zero() || polled.is_err() {
+                return;
+            }
+            self.client.push();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! One command through one channel: what is told, what comes back, and when it is over.
+//!
+//! A loop over descriptors without a thread. It kills nothing itself: whoever calls does, and then
+//! collects what is left.
+
+use std::time::{Duration, Instant};
+
+use hermes_proc::Wake;
+use memchr::memmem;
+
+use super::channel::{Channel, Ready};
+use super::client::read_once;
+use super::marked_output::MarkedOutput;
+use super::record::{Started, find_end};
+use crate::local::report;
+
+/// Output that pauses for this long after its command was ended by force is over.
+const SILENCE: Duration = Duration::from_millis(300);
+/// What never pauses is not listened to for longer than this.
+const LONGEST_DRAIN: Duration = Duration::from_secs(3);
+/// How long the last of the output may take after the loop has said how the command ended. The two
+/// streams travel independently.
+const OUTPUT_LAG: Duration = Duration::from_secs(5);
+/// How often a caller hears that the command still runs.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// What to send and how long to wait.
+pub(super) struct Exchange<'a> {
+    /// The request.
+    pub(super) request: &'a [u8],
+    /// What the command reads.
+    pub(super) input: Option<&'a [u8]>,
+    pub(super) loop_nonce: &'a str,
+    pub(super) nonce: &'a str,
+    pub(super) limit: Duration,
+    pub(super) interrupts: &'a [&'a Wake],
+    pub(super) on_progress: Option<&'a dyn Fn()>,
+}
+
+/// Why it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    /// The loop said how the command ended.
+    Ended,
+    /// The time is up, and the command runs.
+    TimedOut,
+    /// Someone raised a flag, and the command runs.
+    Interrupted,
+    /// The client ended, or what it says makes no sense.
+    Broken,
+}
+
+/// What is known of the command.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) started: Option<Started>,
+    /// Its directory is missing, so it did not run.
+    pub(super) is_misplaced: bool,
+    /// The files of a background process could not be made, so it did not run.
+    pub(super) has_no_files: bool,
+    /// What the shell said about itself at its end.
+    pub(super) report: Vec<u8>,
+    /// Its exit status, 128 + n for signal n.
+    pub(super) status: Option<i32>,
+    /// Whether all of its output has come.
+    pub(super) is_complete: bool,
+}
+
+impl Known {
+    /// Whether a shell has read the request to its end.
+    pub(super) fn was_read(&self) -> bool {
+        self.started.is_some() || self.is_misplaced || self.has_no_files
+    }
+}
+
+/// A command under way.
+pub(super) struct Conversation<'a> {
+    exchange: &'a Exchange<'a>,
+    channel: &'a mut Channel,
+    output: MarkedOutput,
+    known: Known,
+}
+
+impl<'a> Conversation<'a> {
+    /// Sends the request.
+    pub(super) fn begin(exchange: &'a Exchange<'a>, channel: &'a mut Channel) -> Self {
+        channel.control.clear();
+        channel.request(exchange.request);
+        if let Some(input) = exchange.input {
+            channel.client.send(input);
+            channel.client.end_input();
+        }
+        Self {
+            exchange,
+            channel,
+            output: MarkedOutput::new(exchange.loop_nonce),
+            known: Known::default(),
+        }
+    }
+
+    /// Passes output on until it is over one way or another.
+    pub(super) fn follow(&mut self, sink: &mut dyn FnMut(&[u8])) -> Over {
+        let started = Instant::now();
+        let deadline = started + self.exchange.limit;
+        let mut next_progress = started + PROGRESS;
+        loop {
+            let now = Instant::now();
+            if now >= deadline {
+                return Over::TimedOut;
+            }
+            if now >= next_progress {
+                next_progress = now + PROGRESS;
+                if let Some(tell) = self.exchange.on_progress {
+                    tell();
+                }
+            }
+            let wait = deadline.min(next_progress).saturating_duration_since(now);
+            let Ok(ready) = self.channel.poll(wait, self.exchange.interrupts) else {
+                return Over::Broken;
+            };
+            self.exchange_pieces(&ready, sink);
+            if self.known.status.is_some() {
+                return self.rest(sink);
+            }
+            if ready.exit {
+                self.drain(sink, Duration::ZERO, LONGEST_DRAIN);
+                return match self.known.status {
+                    Some(_) => Over::Ended,
+                    None => Over::Broken,
+                };
+            }
+            if ready.interrupt {
+                return Over::Interrupted;
+            }
+        }
+    }
+
+    /// The command, if it began.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.known.started.as_ref().map(|started| started.pid)
+    }
+
+    /// The command has been killed: takes what is still on the way.
+    pub(super) fn after_kill(&mut self, sink: &mut dyn FnMut(&[u8])) {
+        self.drain(sink, SILENCE, LONGEST_DRAIN);
+    }
+
+    /// Gives what is known; whatever was held back is output.
+    pub(super) fn finish(mut self, sink: &mut dyn FnMut(&[u8])) -> Known {
+        self.known.is_complete = self.output.is_complete();
+        self.output.finish(sink);
+        self.known
+    }
+
+    /// The loop has said its last word; the last of the output may be on the way.
+    fn rest(&mut self, sink: &mut dyn FnMut(&[u8])) -> Over {
+        self.drain(sink, OUTPUT_LAG, self.exchange.limit.max(OUTPUT_LAG));
+        if !self.output.is_complete() {
+            tracing::warn!("the end of a command's output did not arrive");
+        }
+        Over::Ended
+    }
+
+    /// Reads until everything is there, nothing comes for `silence`, or `longest` is over.
+    fn drain(&mut self, sink: &mut dyn FnMut(&[u8]), silence: Duration, longest: Duration) {
+        let end = Instant::now() + longest;
+        let mut quiet_since = Instant::now();
+        while !(self.known.status.is_some() && self.output.is_complete()) {
+            let now = Instant::now();
+            let left = silence
+                .saturating_sub(now.saturating_duration_since(quiet_since))
+                .min(end.saturating_duration_since(now));
+            let Ok(ready) = self.channel.poll(left, &[]) else {
+                return;
+            };
+            if ready.output || ready.control {
+                quiet_since = Instant::now();
+                self.exchange_pieces(&ready, sink);
+            } else if ready.exit || left.is_zero() {
+                return;
+            } else {
+                self.exchange_pieces(&ready, sink);
+            }
+            if Instant::now() >= end {
+                return;
+            }
+        }
+    }
+
+    fn exchange_pieces(&mut self, ready: &Ready, sink: &mut dyn FnMut(&[u8])) {
+        if ready.input {
+            self.channel.client.push();
+        }
+        if ready.output {
+            let Channel { client, chunk, .. } = &mut *self.channel;
+            let bytes = read_once(&mut client.output, chunk);
+            self.output.push(bytes, sink);
+        }
+        if ready.control {
+            self.channel.read_control();
+            self.look();
+        }
+    }
+
+    /// Looks for records.
+    fn look(&mut self) {
+        let control = &mut self.channel.control;
+        let known = &mut self.known;
+        if known.started.is_none() {
+            let says = |kind: &str| {
+                let record = format!("\0{}\0{kind}\0", self.exchange.nonce);
+                memmem::find(control, record.as_bytes()).is_some()
+            };
+            known.is_misplaced |= says("nodir");
+            known.has_no_files |= says("nofile");
+            if let Some((started, range)) = Started::find(control, self.exchange.nonce) {
+                control.drain(..range.end);
+                known.started = Some(started);
+            }
+        }
+        if let Some((status, range)) = find_end(control, self.exchange.loop_nonce) {
+            let rest = control.split_off(range.end);
+            control.truncate(range.start);
+            known.report = std::mem::replace(control, rest);
+            known.status = Some(status);
+        } else if control.len() > report::LONGEST {
+            // Too long to be believed; the end record is still to come.
+            let gone = control.len() - 1024;
+            control.drain(..gone);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The channels of a place that serve more than one command.
+//!
+//! A channel is lent to one command at a time. It comes back only if its loop said how the command
+//! ended, and is used again only when nothing of that command can write to it any more.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::channel::Channel;
+
+/// Idle channels, and how many are lent.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<Channel>,
+    /// Idle and lent together.
+    count: usize,
+    /// Counts the times everything was closed: what was lent before is not taken back.
+    era: u64,
+}
+
+/// The right to use a channel of the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot {
+    era: u64,
+}
+
+/// What the pool has for a command.
+#[derive(Debug)]
+pub(super) enum Offer {
+    /// A channel that was used before.
+    Used(Box<Channel>, Slot),
+    /// Room for a new one.
+    Room(Slot),
+    /// Nothing.
+    Full,
+}
+
+impl Pool {
+    pub(super) fn take(&self, most: usize) -> Offer {
+        let mut state = self.lock();
+        let slot = Slot { era: state.era };
+        if let Some(channel) = state.idle.pop() {
+            return Offer::Used(Box::new(channel), slot);
+        }
+        if state.count < most {
+            state.count += 1;
+            return Offer::Room(slot);
+        }
+        Offer::Full
+    }
+
+    /// Takes a channel back; gives it to the caller if it is not wanted any more.
+    pub(super) fn give_back(&self, channel: Channel, slot: Slot) -> Option<Channel> {
+        let mut state = self.lock();
+        if state.era != slot.era {
+            return Some(channel);
+        }
+        state.idle.push(channel);
+        None
+    }
+
+    /// A channel that was lent, or room for one, is gone.
+    pub(super) fn lose(&self, slot: Slot) {
+        let mut state = self.lock();
+        if state.era == slot.era {
+            state.count = state.count.saturating_sub(1);
+        }
+    }
+
+    /// Takes all idle channels and forgets the others.
+    pub(super) fn clear(&self) -> Vec<Channel> {
+        let mut state = self.lock();
+        state.era += 1;
+        state.count = 0;
+        std::mem::take(&mut state.idle)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,39 @@
+//! Settings of commands that run elsewhere.
+
+use std::time::Duration;
+
+use hermes_config::Config;
+
+/// How channels are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteSettings {
+    /// Whether a channel serves more than one command.
+    pub persistent_shell: bool,
+    /// Channels kept for later commands.
+    pub most_channels: usize,
+    /// How long a place may take to greet a new channel.
+    pub open_limit: Duration,
+    /// How long the login shell of a session may take.
+    pub login_limit: Duration,
+}
+
+impl Default for RemoteSettings {
+    fn default() -> Self {
+        Self {
+            persistent_shell: true,
+            most_channels: 4,
+            open_limit: Duration::from_secs(20),
+            login_limit: Duration::from_secs(30),
+        }
+    }
+}
+
+impl RemoteSettings {
+    /// What the configuration says.
+    pub fn configured(config: &Config) -> Self {
+        Self {
+            persistent_shell: config.flag("terminal.persistent_shell"),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A real container engine: small images without a registry, and nothing left behind.
+//!
+//! An image is this machine's bash with its libraries and a static busybox. It is made once and
+//! found again by its name.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// Images that tests use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineImage {
+    /// busybox and bash.
+    Shell,
+    /// busybox alone.
+    WithoutBash,
+    /// A small Debian, from its packages: GNU tools as people have them.
+    Debian,
+    /// Starts with the init of s6-overlay; as far as an engine can see.
+    S6,
+}
+
+impl EngineImage {
+    /// Its name, made if docker does not have it.
+    pub fn name(self) -> &'static str {
+        self.name_in("docker")
+    }
+
+    /// Its name, made if that engine does not have it.
+    pub fn name_in(self, program: &str) -> &'static str {
+        let name = match self {
+            Self::Shell => "hermes-test-shell:1",
+            Self::WithoutBash => "hermes-test-busybox:1",
+            Self::Debian => "hermes-test-debian:latest",
+            Self::S6 => "hermes-test-s6:1",
+        };
+        let _lock = Self::lock();
+        if !engine_of(program, &["image", "inspect", name]).0 {
+            self.make(program, name);
+        }
+        name
+    }
+
+    /// Held while images are made: one at a time, over all test processes.
+    pub(crate) fn lock() -> fs::File {
+        let lock = std::env::temp_dir().join("hermes-test-image.lock");
+        let lock = fs::File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(lock)
+            .unwrap();
+        lock.lock().unwrap();
+        lock
+    }
+
+    fn make(self, program: &str, name: &str) {
+        let root = TempDir::with_prefix("hermes-test-image-").unwrap();
+        let root = root.path();
+        if self == Self::Debian {
+            let archive = root.join("debian.tar");
+            bootstrap(&archive);
+            let archive = fs::read(&archive).unwrap();
+            return import(program, &archive, name, &["CMD [\"bash\"]"]);
+        }
+        for directory in [
+            "bin", "etc", "root", "tmp", "var/tmp", "run", "proc", "sys", "dev",
+        ] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        fs::set_permissions(root.join("tmp"), PermissionsExt::from_mode(0o1777)).unwrap();
+        fs::write(root.join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
+        fs::write(root.join("etc/group"), "root:x:0:\n").unwrap();
+        add_busybox(root);
+        if self != Self::WithoutBash {
+            add_with_libraries(root, Path::new("/bin/bash"));
+        }
+        let mut changes = vec!["ENV PATH=/usr/bin:/bin", "CMD [\"sh\"]"];
+        if self == Self::S6 {
+            put(&root.join("init"), "#!/bin/sh\nexec \"$@\"\n");
+            changes.push("ENTRYPOINT [\"/init\"]");
+        }
+        import(program, &archive_of(root), name, &changes);
+    }
+}
+
+fn put(path: &Path, script: &str) {
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+fn add_busybox(root: &Path) {
+    let busybox = ["/bin/busybox", "/usr/bin/busybox"]
+        .map(PathBuf::from)
+        .into_iter()
+        .find(|path| path.exists())
+        .unwrap_or_else(|| panic!("busybox is not installed: apt-get install busybox-static"));
+    fs::copy(&busybox, root.join("bin/busybox")).unwrap();
+    let list = Command::new(&busybox).arg("--list").output().unwrap();
+    for applet in String::from_utf8(list.stdout).unwrap().lines() {
+        if applet != "busybox" {
+            symlink("busybox", root.join("bin").join(applet)).unwrap();
+        }
+    }
+}
+
+/// A program and what the loader needs for it.
+fn add_with_libraries(root: &Path, program: &Path) {
+    let listed = Command::new("ldd").arg(program).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let libraries = listed
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'))
+        .map(PathBuf::from);
+    for file in libraries.chain([program.to_owned()]) {
+        let target = root.join(file.strip_prefix("/").unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        // A busybox applet of that name gives way.
+        drop(fs::remove_file(&target));
+        fs::copy(&file, &target).unwrap();
+    }
+}
+
+/// The release of Debian this machine has, without anything that is not essential.
+fn bootstrap(archive: &Path) {
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let suite = release
+        .lines()
+        .find_map(|line| line.strip_prefix("VERSION_CODENAME="))
+        .unwrap_or("stable");
+    let made = Command::new("mmdebstrap")
+        .args(["--quiet", "--variant=minbase", "--include=procps", suite])
+        .arg(archive)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("mmdebstrap: {error}: apt-get install mmdebstrap"));
+    assert!(
+        made.status.success(),
+        "mmdebstrap: {}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+}
+
+fn archive_of(root: &Path) -> Vec<u8> {
+    let archive = Command::new("tar")
+        .args(["--owner=0", "--group=0", "-C"])
+        .arg(root)
+        .args(["-cf", "-", "."])
+        .output()
+        .unwrap();
+    assert!(archive.status.success(), "tar: {}", archive.status);
+    archive.stdout
+}
+
+fn import(program: &str, archive: &[u8], name: &str, changes: &[&str]) {
+    let mut command = Command::new(program);
+    command.arg("import");
+    for change in changes {
+        command.args(["--change", change]);
+    }
+    let mut child = command
+        .args(["-", name])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(archive).unwrap();
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{program} import {name}: {status}");
+}
+
+/// Calls docker: whether that succeeded, and what it printed.
+pub fn engine<const N: usize>(args: [&str; N]) -> (bool, String) {
+    engine_of("docker", &args)
+}
+
+/// Calls an engine: whether that succeeded, and what it printed.
+pub fn engine_of(program: &str, args: &[&str]) -> (bool, String) {
+    let output = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("these tests need a container engine; {program}: {error}"));
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !words.contains("Cannot connect to the Docker daemon"),
+        "these tests need a running container engine: {words}"
+    );
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success(), text)
+}
+
+/// Removes the containers with a label when a test ends, however it ends.
+#[derive(Debug)]
+pub struct RemoveContainers {
+    program: String,
+    label: String,
+}
+
+impl RemoveContainers {
+    /// Those that docker has with `name=value`.
+    pub fn with_label(label: impl Into<String>) -> Self {
+        Self::of("docker", label)
+    }
+
+    /// Those that an engine has with `name=value`.
+    pub fn of(program: &str, label: impl Into<String>) -> Self {
+        Self {
+            program: program.to_owned(),
+            label: label.into(),
+        }
+    }
+
+    /// Their ids.
+    pub fn ids(&self) -> Vec<String> {
+        let filter = format!("label={}", self.label);
+        let args = ["ps", "-aq", "--no-trunc", "--filter", &filter];
+        let (_, ids) = engine_of(&self.program, &args);
+        ids.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for RemoveContainers {
+    fn drop(&mut self) {
+        for id in self.ids() {
+            // Podman waits for the container's own end unless told not to; docker does not know how.
+            let args: &[&str] = match self.program.as_str() {
+                "podman" => &["rm", "-f", "-t", "0", &id],
+                _ => &["rm", "-f", &id],
+            };
+            engine_of(&self.program, args);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The files of a place: which script answers which question of the tools.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::rules::{Home, JudgedWrite, WriteRules};
+use crate::context::CallContext;
+use crate::files::credential_stores::CredentialStores;
+use crate::files::filesystem::{FileOperations, Loaded, PageRead, Writing, Written};
+use crate::files::page::PageWanted;
+use crate::files::search::{Found, Query};
+use crate::place::{Answer, Place, Question};
+
+/// Shell functions all scripts begin with.
+const PATHS: &str = include_str!("scripts/paths.sh");
+const HOME: &str = include_str!("scripts/home.sh");
+const LOOK: &str = include_str!("scripts/look.sh");
+
+/// The files of another place.
+pub struct PlaceFiles {
+    pub(super) place: Arc<dyn Place>,
+    pub(super) rules: WriteRules,
+    home: Mutex<Option<Home>>,
+}
+
+impl PlaceFiles {
+    /// The files of this place, protected by these rules. Made once for a place: it remembers where
+    /// the home there is.
+    pub fn new(place: Arc<dyn Place>, rules: WriteRules) -> Self {
+        Self {
+            place,
+            rules,
+            home: Mutex::default(),
+        }
+    }
+
+    /// Where the home is; asked once.
+    pub(super) fn home_there(&self, context: &CallContext) -> Result<Home, String> {
+        // Not asked under the lock: two that ask at once hear the same.
+        let known = || self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(home) = &*known() {
+            return Ok(home.clone());
+        }
+        let mut answer = self.ask(Question::new(HOME, &context.interrupt))?;
+        if answer.text()? != "home" {
+            return Err(format!(
+                "The home directory in {} is not known: HOME is not set there.",
+                self.place.describe()
+            ));
+        }
+        let home = Home {
+            written: answer.path()?,
+            real: answer.path()?,
+        };
+        *known() = Some(home.clone());
+        Ok(home)
+    }
+
+    pub(super) fn stores(&self, context: &CallContext) -> Result<CredentialStores, String> {
+        let home = match self.rules {
+            WriteRules::Unrestricted => None,
+            WriteRules::Machine { .. } => Some(self.home_there(context)?),
+        };
+        Ok(self.rules.stores(home.as_ref()))
+    }
+
+    /// Runs a script that knows paths; the error is a sentence.
+    pub(super) fn ask(&self, question: Question<'_>) -> Result<Answer, String> {
+        let functions = [PATHS, question.functions].concat();
+        let question = Question {
+            functions: &functions,
+            ..question
+        };
+        question.ask(self.place.as_ref())
+    }
+
+    /// Where a path ends, and whether something is there.
+    fn look(&self, path: &Path, context: &CallContext) -> Result<(PathBuf, bool), String> {
+        let path = tidied(path, context)?;
+        let mut answer = self.ask(Question {
+            arguments: &[path.as_os_str().as_bytes()],
+            ..Question::new(LOOK, &context.interrupt)
+        })?;
+        match answer.text()?.as_str() {
+            kind @ ("there" | "missing") => Ok((answer.path()?, kind == "there")),
+            kind => Err(answer.refusal(kind, &path, "look at")),
+        }
+    }
+
+    /// The error if the rules forbid a write that ends at `real`.
+    pub(super) fn judge(&self, write: &Writing<'_>, real: &Path) -> Result<(), String> {
+        if self.rules == WriteRules::Unrestricted {
+            return Ok(());
+        }
+        let home = self.home_there(write.context)?;
+        let refusal = self.rules.refusal(&JudgedWrite {
+            written: write.path,
+            real,
+            home: &home,
+            cwd: &write.context.working_directory()?,
+            cross_profile: write.cross_profile,
+        });
+        refusal.map_or(Ok(()), Err)
+    }
+}
+
+impl FileOperations for PlaceFiles {
+    fn describe(&self) -> String {
+        self.place.describe()
+    }
+
+    fn place(&self) -> Option<Arc<dyn Place>> {
+        Some(Arc::clone(&self.place))
+    }
+
+    fn home(&self, context: &CallContext) -> Result<PathBuf, String> {
+        Ok(self.home_there(context)?.written)
+    }
+
+    fn check_write(&self, write: &Writing<'_>) -> Result<PathBuf, String> {
+        if self.rules == WriteRules::Unrestricted {
+            // Nothing to judge; the script that writes follows the links itself.
+            return tidied(write.path, write.context);
+        }
+        let (real, _) = self.look(write.path, write.context)?;
+        self.judge(write, &real)?;
+        Ok(real)
+    }
+
+    fn read_page(
+        &self,
+        path: &Path,
+        wanted: PageWanted,
+        context: &CallContext,
+    ) -> Result<PageRead, String> {
+        self.read_page_there(&tidied(path, context)?, wanted, context)
+    }
+
+    fn load(&self, write: &Writing<'_>, most: u64) -> Result<Option<Loaded>, String> {
+        let path = tidied(write.path, write.context)?;
+        let loaded = self.load_there(&path, most, write.context)?;
+        if let Some(loaded) = &loaded {
+            self.judge(write, &loaded.target)?;
+        }
+        Ok(loaded)
+    }
+
+    fn vacant(&self, write: &Writing<'_>) -> Result<Option<PathBuf>, String> {
+        let (real, there) = self.look(write.path, write.context)?;
+        self.judge(write, &real)?;
+        Ok((!there).then_some(real))
+    }
+
+    fn write(&self, target: &Path, bytes: &[u8], context: &CallContext) -> Result<Written, String> {
+        self.write_there(target, bytes, context)
+    }
+
+    fn remove(&self, target: &Path, context: &CallContext) -> Result<(), String> {
+        self.remove_there(target, context)
+    }
+
+    fn search(&self, query: &Query, context: &CallContext) -> Result<Found, String> {
+        self.search_there(query, context)
+    }
+}
+
+/// An absolute path without `.` and doubled slashes. `..` stays: behind a link it leads elsewhere.
+fn tidied(path: &Path, context: &CallContext) -> Result<PathBuf, String> {
+    if !path.is_absolute() {
+        return Err(format!(
+            "{} is not a full path, and where the session works is not known yet: {}.",
+            path.display(),
+            context.session.cwd().display()
+        ));
+    }
+    let parts = path.components();
+    Ok(parts.filter(|part| *part != Component::CurDir).collect())
+}

@@ -1,0 +1,3 @@
+[ -n "$HOME" ] || refuse missing
+resolve "$HOME"
+field home "$HOME" "$real"

@@ -1,0 +1,70 @@
+//! Changing files of a place.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::files::PlaceFiles;
+use crate::context::CallContext;
+use crate::files::filesystem::Written;
+use crate::files::ledger::Stamp;
+use crate::place::Question;
+use crate::random::random_hex;
+
+const WRITE: &str = include_str!("scripts/write.sh");
+const REMOVE: &str = include_str!("scripts/remove.sh");
+
+/// How long a write may take: content travels, and disks are slow.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+impl PlaceFiles {
+    pub(super) fn write_there(
+        &self,
+        target: &Path,
+        bytes: &[u8],
+        context: &CallContext,
+    ) -> Result<Written, String> {
+        let length = bytes.len().to_string();
+        let nonce = random_hex(8)?;
+        let mut answer = self.ask(Question {
+            arguments: &[
+                target.as_os_str().as_bytes(),
+                length.as_bytes(),
+                nonce.as_bytes(),
+            ],
+            input: bytes,
+            limit: PATIENCE,
+            ..Question::new(WRITE, &context.interrupt)
+        })?;
+        match answer.text()?.as_str() {
+            "written" => {}
+            "special" => {
+                return Err(format!(
+                    "{} is not a regular file and is not replaced.",
+                    target.display()
+                ));
+            }
+            kind => return Err(answer.refusal(kind, target, "write")),
+        }
+        let target = answer.path()?;
+        let dirs_created = answer.text()? == "yes";
+        let stamp = |text: String| (!text.is_empty()).then(|| Stamp::reported(text));
+        Ok(Written {
+            target,
+            dirs_created,
+            before: stamp(answer.text()?),
+            after: stamp(answer.text()?),
+        })
+    }
+
+    pub(super) fn remove_there(&self, target: &Path, context: &CallContext) -> Result<(), String> {
+        let mut answer = self.ask(Question {
+            arguments: &[target.as_os_str().as_bytes()],
+            ..Question::new(REMOVE, &context.interrupt)
+        })?;
+        match answer.text()?.as_str() {
+            "removed" => Ok(()),
+            kind => Err(answer.refusal(kind, target, "remove")),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Files of this machine.
+
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::credential_stores::{CredentialStores, real};
+use super::filesystem::{Content, FileOperations, FilePage, Loaded, PageRead, Writing, Written};
+use super::ledger::Stamp;
+use super::page::{Data, Lines, PageWanted, SNIFFED_BYTES};
+use super::search::{Found, Query, walk_and_search};
+use crate::context::{CallContext, WriteGuard};
+use crate::place::Place;
+
+/// The files of this machine, as the user of this process sees them.
+#[derive(Clone)]
+pub struct HostFiles {
+    /// `HOME` of the session's commands, for `~`.
+    pub home: PathBuf,
+    /// Homes whose credential files are not read: that of the profile and the root one.
+    pub hermes_homes: Vec<PathBuf>,
+    /// Where may be written.
+    pub write_guard: Arc<dyn WriteGuard>,
+}
+
+impl HostFiles {
+    fn stores(&self) -> CredentialStores {
+        CredentialStores::new(self.hermes_homes.iter().map(|home| real(home)).collect())
+    }
+}
+
+impl FileOperations for HostFiles {
+    fn describe(&self) -> String {
+        "this machine".to_owned()
+    }
+
+    fn place(&self) -> Option<Arc<dyn Place>> {
+        None
+    }
+
+    fn home(&self, _: &CallContext) -> Result<PathBuf, String> {
+        Ok(self.home.clone())
+    }
+
+    fn check_write(&self, write: &Writing<'_>) -> Result<PathBuf, String> {
+        self.write_guard.check(write.path, write.cross_profile)
+    }
+
+    fn read_page(
+        &self,
+        path: &Path,
+        wanted: PageWanted,
+        _: &CallContext,
+    ) -> Result<PageRead, String> {
+        if let Some(message) = self.stores().refusal(&real(path)) {
+            return Err(message);
+        }
+        let file = match hermes_fs::open(path) {
+            Ok(file) => file,
+            Err(error) if error.is_not_found() => {
+                let neighbours = neighbours(path);
+                return Ok(PageRead::Missing { neighbours });
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let meta = file
+            .metadata()
+            .map_err(|error| format!("could not look at {}: {error}", path.display()))?;
+        if meta.is_dir() {
+            return Ok(PageRead::Directory);
+        }
+        if !meta.is_file() {
+            return Ok(PageRead::Special);
+        }
+        let lost = |error| format!("could not read {}: {error}", path.display());
+        let mut head = Vec::new();
+        (&file)
+            .take(SNIFFED_BYTES)
+            .read_to_end(&mut head)
+            .map_err(lost)?;
+        let content = if let Some(data) = Data::recognised(path, &head) {
+            Content::Data(data)
+        } else {
+            std::io::Seek::rewind(&mut &file).map_err(lost)?;
+            let mut reader = BufReader::with_capacity(64 * 1024, file);
+            Content::Text(Lines::read(&mut reader, 1, wanted, path)?)
+        };
+        Ok(PageRead::File(FilePage {
+            real: real(path),
+            size: meta.len(),
+            stamp: Stamp::of(&meta),
+            content,
+        }))
+    }
+
+    fn load(&self, write: &Writing<'_>, most: u64) -> Result<Option<Loaded>, String> {
+        let target = self.check_write(write)?;
+        if !hermes_fs::exists_no_follow(&target) {
+            return Ok(None);
+        }
+        refuse_special(&target)?;
+        let meta = hermes_fs::metadata(&target).map_err(|error| error.to_string())?;
+        let bytes = hermes_fs::read_capped(&target, most).map_err(|error| error.to_string())?;
+        Ok(Some(Loaded {
+            target,
+            bytes,
+            stamp: Stamp::of(&meta),
+        }))
+    }
+
+    fn vacant(&self, write: &Writing<'_>) -> Result<Option<PathBuf>, String> {
+        let target = self.check_write(write)?;
+        Ok((!hermes_fs::exists_no_follow(&target)).then_some(target))
+    }
+
+    fn write(&self, target: &Path, bytes: &[u8], _: &CallContext) -> Result<Written, String> {
+        refuse_special(target)?;
+        let before = Stamp::now(target);
+        let dirs_created = make_parent(target)?;
+        hermes_fs::write_atomic(target, bytes, new_file_mode())
+            .map_err(|error| error.to_string())?;
+        Ok(Written {
+            target: target.to_owned(),
+            dirs_created,
+            before,
+            after: Stamp::now(target),
+        })
+    }
+
+    fn remove(&self, target: &Path, _: &CallContext) -> Result<(), String> {
+        hermes_fs::remove_file(target).map_err(|error| error.to_string())
+    }
+
+    fn search(&self, query: &Query, context: &CallContext) -> Result<Found, String> {
+        let root = hermes_fs::canonicalize(&query.root).map_err(|error| {
+            if error.is_not_found() {
+                query.not_found()
+            } else {
+                error.to_string()
+            }
+        })?;
+        let stores = self.stores();
+        if let Some(message) = stores.refusal(&root) {
+            return Err(message);
+        }
+        Ok(walk_and_search(root, query, &stores, &context.interrupt))
+    }
+}
+
+/// Only regular files are replaced: a rename over a socket or FIFO would take it from its owner.
+fn refuse_special(target: &Path) -> Result<(), String> {
+    match hermes_fs::metadata(target) {
+        Ok(meta) if meta.is_dir() => Err(format!("{} is a directory.", target.display())),
+        Ok(meta) if !meta.is_file() => Err(format!(
+            "{} is not a regular file and is not replaced.",
+            target.display()
+        )),
+        Ok(_) => Ok(()),
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Makes the directory of a file; says whether it had to.
+fn make_parent(target: &Path) -> Result<bool, String> {
+    match target.parent() {
+        Some(parent) if !parent.is_dir() => {
+            hermes_fs::create_dir_all(parent, new_directory_mode())
+                .map_err(|error| error.to_string())?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// What lies in the directory of a path.
+fn neighbours(path: &Path) -> Vec<PathBuf> {
+    // A directory that cannot be read has no suggestions to offer.
+    let entries = path.parent().map(hermes_fs::read_dir);
+    let entries = entries.and_then(Result::ok).unwrap_or_default();
+    entries.into_iter().map(|entry| entry.path).collect()
+}
+
+/// The mode of a new file under the umask of this process.
+fn new_file_mode() -> u32 {
+    0o666 & !umask()
+}
+
+/// The mode of a new directory under the umask of this process.
+fn new_directory_mode() -> u32 {
+    0o777 & !umask()
+}
+
+/// Read from the kernel: the system call can only ask by changing it, for all threads.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    let status = hermes_fs::read_text_capped(Path::new("/proc/self/status"), 64 * 1024);
+    let line = status.ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+        u32::from_str_radix(line.trim(), 8).ok()
+    });
+    line.unwrap_or(USUAL)
+}

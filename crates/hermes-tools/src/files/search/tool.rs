@@ -1,0 +1,93 @@
+//! `search_files`: the tool around a search, wherever the files are.
+
+use serde_json::Value;
+
+use super::query::Query;
+use super::report::report;
+use crate::argument::{Argument, Kind};
+use crate::context::CallContext;
+use crate::tool::{Tool, error};
+
+/// The tool.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SearchFilesTool;
+
+impl Tool for SearchFilesTool {
+    fn name(&self) -> &'static str {
+        "search_files"
+    }
+
+    fn toolset(&self) -> &'static str {
+        "file"
+    }
+
+    fn description(&self) -> &'static str {
+        "Searches files below a directory. With target 'content' the pattern is a regular \
+         expression looked for in every line; with target 'files' it is a glob for file names, \
+         newest first. Use this instead of grep, find and ls. Files named in .gitignore, hidden \
+         files and binary files are skipped."
+    }
+
+    fn arguments(&self) -> &'static [Argument] {
+        const ARGUMENTS: &[Argument] = &[
+            Argument::required(
+                "pattern",
+                Kind::Text,
+                "Regular expression (target 'content') or glob such as *.py (target 'files').",
+            ),
+            Argument::optional(
+                "target",
+                Kind::Choice(&["content", "files", "grep", "find"]),
+                "'content' searches in files, 'files' searches names. Default 'content'.",
+            ),
+            Argument::optional(
+                "path",
+                Kind::Text,
+                "Directory or file to search. Default: the working directory.",
+            ),
+            Argument::optional(
+                "file_glob",
+                Kind::Text,
+                "Only files whose name matches this glob, with target 'content'.",
+            ),
+            Argument::optional(
+                "limit",
+                Kind::ClampedInt { min: 1, max: 1000 },
+                "Most results to return. Default 50.",
+            ),
+            Argument::optional(
+                "offset",
+                Kind::ClampedInt {
+                    min: 0,
+                    max: i64::MAX,
+                },
+                "Results to skip, for the next page. Default 0.",
+            ),
+            Argument::optional(
+                "output_mode",
+                Kind::Choice(&["content", "files_only", "count"]),
+                "'content' gives lines, 'files_only' paths, 'count' matches per file. Default \
+                 'content'.",
+            ),
+            Argument::optional(
+                "context",
+                Kind::ClampedInt { min: 0, max: 20 },
+                "Lines before and after each match. Default 0.",
+            ),
+        ];
+        ARGUMENTS
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        match search(args, context) {
+            Ok(result) => result,
+            Err(message) => error(message),
+        }
+    }
+}
+
+fn search(args: &Value, context: &CallContext) -> Result<Value, String> {
+    let query = Query::of(args, context)?;
+    let found = context.filesystem.operations().search(&query, context)?;
+    Ok(report(&query, &found))
+}

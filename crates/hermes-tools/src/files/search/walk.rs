@@ -1,0 +1,165 @@
+//! A search on this machine, with the parts ripgrep is made of. Bounded in results, in time and in
+//! memory; skips what `.gitignore` names, hidden and binary files.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use hermes_proc::Wake;
+use ignore::WalkBuilder;
+
+use super::found::{Found, Line, MAX_COUNTED, shown_text};
+use super::query::{Contents, NameGlob, Query, What};
+use crate::files::credential_stores::CredentialStores;
+
+/// A search that takes longer ends with what it has.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// A line that needs more memory ends the search of its file.
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Searches below (or in) `root`, which is without links.
+pub(crate) fn walk_and_search(
+    root: PathBuf,
+    query: &Query,
+    stores: &CredentialStores,
+    interrupt: &Wake,
+) -> Found {
+    let walk = Walk {
+        root: &root,
+        stores,
+        interrupt,
+        deadline: Instant::now() + PATIENCE,
+    };
+    let mut found = match &query.what {
+        What::Contents(contents) => walk.contents(contents),
+        What::Names(glob) => walk.names(glob),
+    };
+    found.root = root;
+    found
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    stores: &'a CredentialStores,
+    interrupt: &'a Wake,
+    deadline: Instant,
+}
+
+impl Walk<'_> {
+    fn contents(&self, wanted: &Contents) -> Found {
+        let mut searcher = SearcherBuilder::new()
+            .line_number(true)
+            .binary_detection(BinaryDetection::quit(0))
+            .before_context(wanted.around)
+            .after_context(wanted.around)
+            .heap_limit(Some(MAX_LINE_BYTES))
+            .build();
+        let mut found = Found::default();
+        self.visit_files(&mut found, |found, path| {
+            let glob = wanted.files.as_ref();
+            if glob.is_none_or(|glob| glob.fits(self.root, path)) {
+                search_file(&mut searcher, wanted, path, found);
+            }
+        });
+        found
+    }
+
+    fn names(&self, glob: &NameGlob) -> Found {
+        let mut found = Found::default();
+        let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
+        self.visit_files(&mut found, |found, path| {
+            if glob.fits(self.root, path) {
+                let modified = hermes_fs::symlink_metadata(path)
+                    .ok()
+                    .and_then(|meta| meta.modified().ok());
+                files.push((modified.unwrap_or(SystemTime::UNIX_EPOCH), path.to_owned()));
+                found.total += 1;
+            }
+        });
+        files.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+        found.names = files.into_iter().map(|(_, path)| path).collect();
+        found
+    }
+
+    /// Calls `visit` for every file below the root, in the order of names.
+    fn visit_files(&self, found: &mut Found, mut visit: impl FnMut(&mut Found, &Path)) {
+        let walk = WalkBuilder::new(self.root)
+            .sort_by_file_name(std::ffi::OsStr::cmp)
+            .follow_links(false)
+            .build();
+        for entry in walk {
+            if self.interrupt.is_raised() {
+                found.stopped = Some(Found::INTERRUPTED);
+                return;
+            }
+            if Instant::now() > self.deadline {
+                found.stopped = Some(Found::TOO_LONG);
+                return;
+            }
+            if found.total >= MAX_COUNTED {
+                found.stopped = Some(Found::TOO_MANY);
+                return;
+            }
+            // A directory that cannot be read hides its files, from us as from grep.
+            let Ok(entry) = entry else { continue };
+            // Links are not followed, so the paths of the walk are without them too.
+            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            if is_file && self.stores.refusal(entry.path()).is_none() {
+                visit(found, entry.path());
+            }
+        }
+    }
+}
+
+fn search_file(searcher: &mut Searcher, wanted: &Contents, path: &Path, found: &mut Found) {
+    let Ok((file, _)) = hermes_fs::open_regular(path) else {
+        // Unreadable, or gone since it was listed: as grep -s, it has no matches to show.
+        return;
+    };
+    let before = found.total;
+    let mut sink = Collector {
+        path,
+        found,
+        keep: wanted.keep,
+    };
+    if let Err(error) = searcher.search_file(&wanted.matcher, &file, &mut sink) {
+        tracing::debug!("search of {} ended early: {error}", path.display());
+    }
+    let matches = found.total - before;
+    if matches > 0 {
+        found.counts.push((path.to_owned(), matches));
+    }
+}
+
+/// Takes what the searcher finds, as far as it is wanted; counts the rest.
+struct Collector<'a> {
+    path: &'a Path,
+    found: &'a mut Found,
+    keep: usize,
+}
+
+impl Collector<'_> {
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
+        let line = Line {
+            path: self.path.to_owned(),
+            number: number.unwrap_or(0),
+            text: shown_text(bytes),
+            is_match,
+        };
+        self.found.push(line, self.keep);
+    }
+}
+
+impl Sink for Collector<'_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> std::io::Result<bool> {
+        self.push(found.line_number(), found.bytes(), true);
+        Ok(self.found.total < MAX_COUNTED)
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> std::io::Result<bool> {
+        self.push(found.line_number(), found.bytes(), false);
+        Ok(true)
+    }
+}

@@ -1,0 +1,45 @@
+//! `hermes kanban archive`: cards put away, and, once they are, deleted for good.
+
+use std::process::ExitCode;
+
+use hermes_board::files::discard_card_files;
+use hermes_board::model::TaskId;
+use hermes_board::store::BoardStore;
+
+use super::session::{BoardSession, refusal};
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The cards to put away
+    #[arg(value_name = "ID")]
+    ids: Vec<TaskId>,
+    /// Delete these cards, which were put away before, with everything that hangs on them
+    #[arg(long = "rm", value_name = "ID", num_args = 1..)]
+    delete: Vec<TaskId>,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    match (args.ids.as_slice(), args.delete.as_slice()) {
+        ([], []) => return Err(refusal("name at least one card")),
+        ([_, ..], [_, ..]) => {
+            return Err(refusal(
+                "either put cards away or delete some with --rm, not both at once",
+            ));
+        }
+        _ => {}
+    }
+    let mut session = BoardSession::open(context, board)?;
+    if args.delete.is_empty() {
+        return session.for_each(&args.ids, |session, id| {
+            session.store.archive(id)?;
+            Ok(session.printer().line(format!("Archived {id}"))?)
+        });
+    }
+    session.for_each(&args.delete, |session, id| {
+        session.store.purge(id)?;
+        discard_card_files(session.store.board(), id)?;
+        Ok(session.printer().line(format!("Deleted {id}"))?)
+    })
+}

@@ -1,0 +1,46 @@
+//! `hermes kanban assign`: whom a card is given to.
+
+use std::process::ExitCode;
+
+use hermes_board::model::{Assignee, TaskId};
+use hermes_board::store::BoardStore;
+
+use super::session::BoardSession;
+use crate::context::Context;
+use crate::error::Result;
+
+/// Words that mean nobody.
+const NOBODY: [&str; 3] = ["none", "-", "null"];
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The card
+    id: TaskId,
+    /// Profile or lane; none, - or null for nobody
+    #[arg(value_name = "PROFILE")]
+    assignee: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let assignee = parse(&args.assignee)?;
+    let mut session = BoardSession::open(context, board)?;
+    session.store.assign(&args.id, assignee.as_ref())?;
+    context.printer.line(format!(
+        "Assigned {} to {}",
+        args.id,
+        shown(assignee.as_ref())
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A name, or nobody.
+pub(super) fn parse(text: &str) -> Result<Option<Assignee>> {
+    if NOBODY.contains(&text.trim().to_lowercase().as_str()) {
+        return Ok(None);
+    }
+    Ok(Some(Assignee::parse(text)?))
+}
+
+pub(super) fn shown(assignee: Option<&Assignee>) -> &str {
+    assignee.map_or("(unassigned)", Assignee::as_str)
+}

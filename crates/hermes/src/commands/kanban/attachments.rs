@@ -1,0 +1,153 @@
+//! `hermes kanban attach`, `attachments` and `attach-rm`: files that belong to cards.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use hermes_board::files::{NewFile, attach_file, detach};
+use hermes_board::model::{Attachment, TaskId};
+use hermes_board::store::BoardStore;
+
+use super::cards::{NAME, TITLE};
+use super::session::{BoardSession, refusal};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct AttachArgs {
+    /// The card
+    id: TaskId,
+    /// The file, at most 25 MiB
+    path: PathBuf,
+    /// Kind of content, such as text/plain
+    #[arg(long, value_name = "TYPE")]
+    content_type: Option<String>,
+    /// Name to keep it under
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Who attaches it
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ListArgs {
+    /// The card
+    id: TaskId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RemoveArgs {
+    /// Number of the attachment
+    number: i64,
+}
+
+pub(super) fn attach(
+    args: &AttachArgs,
+    context: &Context,
+    board: Option<&str>,
+) -> Result<ExitCode> {
+    let mut session = BoardSession::open(context, board)?;
+    let path = session.home.expand(&args.path);
+    if !path.is_file() {
+        return Err(refusal(format!("there is no file {}", path.display())));
+    }
+    let leaf = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = args.name.as_deref().unwrap_or(&leaf);
+    let author = args.author.clone().unwrap_or_else(|| session.author());
+    let file = NewFile {
+        name,
+        content_type: args.content_type.as_deref().or_else(|| content_type(name)),
+        uploaded_by: Some(&author),
+    };
+    let attached = attach_file(&mut session.store, &args.id, &path, &file)?;
+    context.printer.line(format!(
+        "Attached {} to {} (attachment {}, {} bytes)",
+        one_line(&attached.filename, TITLE),
+        args.id,
+        attached.id,
+        attached.size
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn list(args: &ListArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let session = BoardSession::open(context, board)?;
+    if session.store.task(&args.id)?.is_none() {
+        return Err(hermes_board::Error::UnknownTask {
+            id: args.id.clone(),
+        }
+        .into());
+    }
+    let attachments = session.store.attachments(&args.id)?;
+    let printer = &context.printer;
+    if args.json {
+        printer.json(&serde_json::to_value(&attachments)?)?;
+    } else if attachments.is_empty() {
+        printer.line(format!("No attachments on {}", args.id))?;
+    } else {
+        printer.line(format!("Attachments on {}:", args.id))?;
+        for attachment in &attachments {
+            printer.out(&described(attachment))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(attachment: &Attachment) -> String {
+    let or_dash = |text: &Option<String>| one_line(text.as_deref().unwrap_or("-"), NAME);
+    format!(
+        "  [{}] {}  ({} bytes, {}, by {})\n        {}\n",
+        attachment.id,
+        one_line(&attachment.filename, TITLE),
+        attachment.size,
+        or_dash(&attachment.content_type),
+        or_dash(&attachment.uploaded_by),
+        one_line(&attachment.stored_path.to_string_lossy(), 500)
+    )
+}
+
+pub(super) fn remove(
+    args: &RemoveArgs,
+    context: &Context,
+    board: Option<&str>,
+) -> Result<ExitCode> {
+    let mut session = BoardSession::open(context, board)?;
+    let removed = detach(&mut session.store, args.number)?;
+    context.printer.line(format!(
+        "Deleted attachment {} ({}) from {}",
+        removed.id,
+        one_line(&removed.filename, TITLE),
+        removed.task_id
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The kind of content that an ending usually means.
+fn content_type(name: &str) -> Option<&'static str> {
+    let (_, ending) = name.rsplit_once('.')?;
+    Some(match ending.to_ascii_lowercase().as_str() {
+        "txt" | "log" => "text/plain",
+        "md" => "text/markdown",
+        "csv" => "text/csv",
+        "html" | "htm" => "text/html",
+        "json" => "application/json",
+        "pdf" => "application/pdf",
+        "zip" => "application/zip",
+        "gz" => "application/gzip",
+        "tar" => "application/x-tar",
+        "xml" => "application/xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "svg" => "image/svg+xml",
+        "mp3" => "audio/mpeg",
+        "wav" => "audio/wav",
+        "mp4" => "video/mp4",
+        _ => return None,
+    })
+}

@@ -1,0 +1,116 @@
+//! `hermes kanban block`.
+
+use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use hermes_board::model::{BlockKind, Status, TaskId};
+use hermes_board::store::{BlockRequest, BoardStore};
+
+use super::session::BoardSession;
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The card
+    id: TaskId,
+    /// Why; also said in a comment
+    reason: Vec<String>,
+    /// More cards to block for the same reason
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    ids: Vec<TaskId>,
+    /// Kind of reason: another card, a person's answer, something no agent can do, or bad luck
+    #[arg(long, value_name = "KIND", value_parser = kind_parser())]
+    kind: Option<BlockKind>,
+}
+
+fn kind_parser() -> impl TypedValueParser<Value = BlockKind> {
+    let words = PossibleValuesParser::new(BlockKind::ALL.iter().map(|kind| kind.as_str()));
+    words.map(|word| BlockKind::parse(&word).unwrap_or(BlockKind::NeedsInput))
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let reason = reason(&args.reason);
+    let mut session = BoardSession::open(context, board)?;
+    session.for_each(&all(&args.id, &args.ids), |session, id| {
+        block(session, id, reason.as_deref(), args.kind)
+    })
+}
+
+fn block(
+    session: &mut BoardSession<'_>,
+    id: &TaskId,
+    reason: Option<&str>,
+    kind: Option<BlockKind>,
+) -> Result<()> {
+    announce(
+        session,
+        id,
+        "BLOCKED",
+        reason,
+        &[Status::Ready, Status::Running],
+    )?;
+    let outcome = session.store.block(&BlockRequest {
+        task: id.clone(),
+        reason: reason.map(str::to_owned),
+        kind,
+        expected_run: session.own_run(id),
+    })?;
+    let why = because(reason);
+    let line = match outcome.landed {
+        Status::Todo => format!("{id} → todo (waits for its parents){why}"),
+        Status::Triage => format!(
+            "{id} → triage (blocked again for the same reason; a person has to decide){why}"
+        ),
+        _ => format!("Blocked {id}{why}"),
+    };
+    session.printer().line(line)?;
+    if kind == Some(BlockKind::Dependency) && outcome.kind != kind {
+        session.printer().note(format!(
+            "hint: {id} waits for no open card, so it needs somebody's answer; `hermes kanban \
+             link` names what it waits for"
+        ))?;
+    }
+    Ok(())
+}
+
+/// The words of a reason as one text.
+pub(super) fn reason(words: &[String]) -> Option<String> {
+    let text = words.join(" ").trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// The first card and the others.
+pub(super) fn all(first: &TaskId, others: &[TaskId]) -> Vec<TaskId> {
+    std::iter::once(first).chain(others).cloned().collect()
+}
+
+/// Says a reason on the card as well, where people read: before the change, because what is said
+/// after it counts as an answer. Nothing is said on a card to which the change cannot happen.
+pub(super) fn announce(
+    session: &mut BoardSession<'_>,
+    id: &TaskId,
+    what: &str,
+    reason: Option<&str>,
+    from: &[Status],
+) -> Result<()> {
+    let Some(reason) = reason else {
+        return Ok(());
+    };
+    let may_speak = session.store.task(id)?.is_some_and(|task| {
+        let own = session.own_run(id);
+        from.contains(&task.status()) && (own.is_none() || own == task.current_run_id)
+    });
+    if may_speak {
+        let author = session.author();
+        let text = format!("{what}: {reason}");
+        session.store.add_comment(id, &author, &text)?;
+    }
+    Ok(())
+}
+
+pub(super) fn because(reason: Option<&str>) -> String {
+    reason
+        .map(|reason| format!(": {}", crate::ui::one_line(reason, 500)))
+        .unwrap_or_default()
+}

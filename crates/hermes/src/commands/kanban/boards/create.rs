@@ -1,0 +1,88 @@
+//! `hermes kanban boards create`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use hermes_board::CheckDepth;
+use hermes_board::boards::{BoardHome, BoardSlug, MetadataChange};
+
+use super::super::cards::NAME;
+use super::super::session::{open, settings};
+use super::now;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Short name: lowercase letters, digits, - and _
+    slug: String,
+    /// Name for people
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// A character or two
+    #[arg(long, value_name = "TEXT")]
+    icon: Option<String>,
+    /// Colour for the dashboard, such as #8b5cf6
+    #[arg(long, value_name = "COLOUR")]
+    color: Option<String>,
+    /// Where cards are worked on that name no directory
+    #[arg(long, value_name = "PATH")]
+    default_workdir: Option<String>,
+    /// Use it from now on
+    #[arg(long)]
+    switch: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+    let slug = BoardSlug::parse(&args.slug)?;
+    let workdir = args.default_workdir.as_deref();
+    let change = MetadataChange {
+        name: args.name.clone(),
+        description: args.description.clone(),
+        icon: args.icon.clone(),
+        color: args.color.clone(),
+        default_workdir: workdir.map(|path| Some(expanded(home, path))),
+        archived: None,
+    };
+    let created = home.create(&slug, &change, now())?;
+    // A board is one that can be opened.
+    open(
+        context,
+        &home.board(&slug),
+        &settings(context),
+        CheckDepth::WhenDue,
+    )?;
+    let verb = if created.existed {
+        "already exists"
+    } else {
+        "created"
+    };
+    let printer = &context.printer;
+    printer.line(format!("Board '{slug}' {verb}."))?;
+    printer.line(format!(
+        "  Display name: {}",
+        one_line(&created.info.name, NAME)
+    ))?;
+    printer.line(format!(
+        "  DB path:      {}",
+        created.info.db_path.display()
+    ))?;
+    if args.switch {
+        home.switch(&slug)?;
+        printer.line(format!("  Switched to '{slug}'."))?;
+    } else {
+        printer.line(format!("  `hermes kanban boards switch {slug}` uses it."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A directory with `~` resolved.
+pub(super) fn expanded(home: &BoardHome, path: &str) -> String {
+    home.expand(Path::new(path.trim()))
+        .to_string_lossy()
+        .into_owned()
+}

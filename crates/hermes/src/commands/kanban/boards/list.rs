@@ -1,0 +1,118 @@
+//! `hermes kanban boards list` and `show`.
+
+use std::process::ExitCode;
+
+use hermes_board::boards::{BoardHome, BoardInfo, BoardSlug, Listed};
+use hermes_board::{CheckDepth, Counts};
+use serde_json::{Value, json};
+
+use super::super::cards::{NAME, TITLE, counts_text, padded};
+use super::super::session::{open, settings};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Args {
+    /// Also those marked as archived
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context, home: &BoardHome) -> Result<ExitCode> {
+    let listed = if args.all {
+        Listed::All
+    } else {
+        Listed::Active
+    };
+    let boards = home.list(listed)?;
+    let current = home.active();
+    let counted: Vec<(&BoardInfo, Counts)> = boards
+        .iter()
+        .map(|board| (board, counts(context, home, &board.slug)))
+        .collect();
+    if args.json {
+        let rows: Result<Vec<Value>> = counted
+            .iter()
+            .map(|(board, counts)| row(board, counts, board.slug == current))
+            .collect();
+        context.printer.json(&Value::Array(rows?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = format!("    {:24}  {:28}  COUNTS\n", "SLUG", "NAME");
+    for (board, counts) in &counted {
+        let marker = if board.slug == current { "●" } else { " " };
+        let archived = if board.archived { " [archived]" } else { "" };
+        let name = format!("{}{archived}", one_line(&board.name, NAME));
+        out.push_str(&format!(
+            "{marker}   {:24}  {}  {}\n",
+            board.slug,
+            padded(&name, 28),
+            counts_text(counts, "(empty)")
+        ));
+    }
+    out.push_str(&format!("\nCurrent board: {current}\n"));
+    if boards.len() > 1 {
+        out.push_str("`hermes kanban boards switch SLUG` uses another one.\n");
+    }
+    context.printer.out(&out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(board: &BoardInfo, counts: &Counts, is_current: bool) -> Result<Value> {
+    let mut value = serde_json::to_value(board)?;
+    if let Value::Object(fields) = &mut value {
+        fields.insert("is_current".to_owned(), json!(is_current));
+        fields.insert("counts".to_owned(), json!(counts));
+        let total: u64 = counts.values().sum();
+        fields.insert("total".to_owned(), json!(total));
+    }
+    Ok(value)
+}
+
+/// Cards by status. A board whose database is missing or cannot be read has none to show: one bad
+/// board must not hide the others.
+fn counts(context: &Context, home: &BoardHome, slug: &BoardSlug) -> Counts {
+    let board = home.board(slug);
+    if !board.database.exists() {
+        return Counts::new();
+    }
+    let counted = open(context, &board, &settings(context), CheckDepth::WhenDue)
+        .and_then(|store| Ok(store.counts()?));
+    counted.unwrap_or_else(|error| {
+        tracing::warn!(
+            board = slug.as_str(),
+            ?error,
+            "a board could not be counted"
+        );
+        Counts::new()
+    })
+}
+
+pub(super) fn show(context: &Context, home: &BoardHome) -> Result<ExitCode> {
+    let current = home.active();
+    let info = home.info(&current);
+    let counts = counts(context, home, &current);
+    let total: u64 = counts.values().sum();
+    let mut out = format!("Current board: {current}\n");
+    out.push_str(&format!("  Display name: {}\n", one_line(&info.name, NAME)));
+    if !info.description.is_empty() {
+        let description = one_line(&info.description, TITLE);
+        out.push_str(&format!("  Description:  {description}\n"));
+    }
+    if let Some(workdir) = &info.default_workdir {
+        out.push_str(&format!("  Workdir:      {}\n", one_line(workdir, TITLE)));
+    }
+    out.push_str(&format!("  DB path:      {}\n", info.db_path.display()));
+    let by_status = if counts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", counts_text(&counts, ""))
+    };
+    out.push_str(&format!("  Tasks:        {total} total{by_status}\n"));
+    context.printer.out(&out)?;
+    Ok(ExitCode::SUCCESS)
+}

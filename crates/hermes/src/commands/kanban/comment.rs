@@ -1,0 +1,69 @@
+//! `hermes kanban comment`.
+
+use std::process::ExitCode;
+
+use hermes_board::model::TaskId;
+
+use super::session::BoardSession;
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The card
+    id: TaskId,
+    /// What to say
+    #[arg(required = true)]
+    text: Vec<String>,
+    /// Who says it
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+    /// Keep at most so many characters
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_len: Option<u32>,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let mut body = args.text.join(" ").trim().to_owned();
+    if let Some(most) = args.max_len.and_then(|most| usize::try_from(most).ok()) {
+        body = trimmed(body, most);
+    }
+    let mut session = BoardSession::open(context, board)?;
+    let author = args.author.clone().unwrap_or_else(|| session.author());
+    session.store.add_comment(&args.id, &author, &body)?;
+    context
+        .printer
+        .line(format!("Comment added to {}", args.id))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// At most `most` characters, with a word about what was cut where there is room for it.
+fn trimmed(body: String, most: usize) -> String {
+    if body.chars().count() <= most {
+        return body;
+    }
+    let note = format!("\n\n[trimmed to {most} characters by --max-len]");
+    let room = most.saturating_sub(note.chars().count());
+    if room == 0 {
+        return body.chars().take(most).collect();
+    }
+    let kept: String = body.chars().take(room).collect();
+    format!("{}{note}", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trimming_counts_characters_and_says_so() {
+        assert_eq!(trimmed("äöü".to_owned(), 3), "äöü");
+        assert_eq!(trimmed("äöüß".to_owned(), 3), "äöü");
+        let long = trimmed("ä".repeat(300), 100);
+        assert_eq!(long.chars().count(), 100);
+        assert!(
+            long.ends_with("ä\n\n[trimmed to 100 characters by --max-len]"),
+            "{long}"
+        );
+    }
+}

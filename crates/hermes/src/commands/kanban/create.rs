@@ -1,0 +1,249 @@
+//! `hermes kanban create`: everything that can be wrong with the arguments is said before the board
+//! is touched.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::NonEmptyStringValueParser;
+use hermes_board::boards::BoardHome;
+use hermes_board::find_project;
+use hermes_board::model::{Assignee, LinkedTask, SkillList, Status, TaskId, WorkspaceKind};
+use hermes_board::store::{BoardStore, NewTask, StartIn};
+use hermes_tools::TOOLSET_NAMES;
+
+use super::cards::assignee;
+use super::checks;
+use super::dispatcher;
+use super::session::{BoardSession, is_profile, usage};
+use super::times::{parse_duration, parse_moment};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What is to be done, in one line
+    title: String,
+    /// The opening post
+    #[arg(long, value_name = "TEXT")]
+    body: Option<String>,
+    /// Profile or lane the card is given to
+    #[arg(long, value_name = "NAME")]
+    assignee: Option<String>,
+    /// Card to wait for; can be repeated
+    #[arg(long, value_name = "ID")]
+    parent: Vec<TaskId>,
+    /// Where it is worked on: scratch, worktree, worktree:PATH or dir:PATH
+    #[arg(long, value_name = "KIND", default_value = "scratch")]
+    workspace: String,
+    /// Branch of the worktree
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Project the card belongs to, by name or short name
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Namespace inside the board
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Higher goes first
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_negative_numbers = true
+    )]
+    priority: i64,
+    /// Let it be specified before anybody works on it
+    #[arg(long)]
+    triage: bool,
+    /// The same key again gives the same card
+    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
+    idempotency_key: Option<String>,
+    /// Longest time of an attempt: seconds, or 90s, 30m, 2h, 1d
+    #[arg(long, value_name = "TIME")]
+    max_runtime: Option<String>,
+    /// Who files it
+    #[arg(long, value_name = "NAME", default_value = "user")]
+    created_by: String,
+    /// Skill its worker loads; can be repeated
+    #[arg(long = "skill", value_name = "NAME")]
+    skills: Vec<String>,
+    /// Failures after which it is blocked, instead of the setting kanban.failure_limit
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_retries: Option<i64>,
+    /// Let its worker go on until a judge is satisfied
+    #[arg(long)]
+    goal: bool,
+    /// Most turns of such a worker
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    goal_max_turns: Option<i64>,
+    /// Hold it until somebody unblocks it
+    #[arg(long, value_name = "STATUS", value_parser = ["running", "blocked"], default_value = "running")]
+    initial_status: String,
+    /// Park it until this moment: 2027-01-31T09:00:00Z, or seconds since 1970
+    #[arg(long, value_name = "MOMENT", conflicts_with_all = ["triage"])]
+    scheduled_at: Option<String>,
+    #[command(flatten)]
+    checks: checks::CheckArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let home = BoardHome::resolve(&context.env, &context.location);
+    let new = new_card(args, context, &home)?;
+    let mut session = BoardSession::open(context, board)?;
+    let filed = session.store.create(&new)?;
+    let task = filed.task;
+    if args.json {
+        let linked = LinkedTask {
+            parents: session.store.parents(&task.id)?,
+            children: session.store.children(&task.id)?,
+            task,
+        };
+        context.printer.json(&serde_json::to_value(&linked)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    context.printer.line(format!(
+        "Created {}  ({}, assignee={})",
+        task.id,
+        task.status_word(),
+        one_line(assignee(&task, "-"), 64)
+    ))?;
+    if let Some(name) = task.assignee.as_deref()
+        && !is_profile(context, name)
+    {
+        context.printer.note(format!(
+            "hint: '{}' is no profile here; the card waits for another program to claim it",
+            one_line(name, 64)
+        ))?;
+    }
+    if task.status() == Status::Ready && task.assignee.is_some() {
+        dispatcher::warn_if_absent(&session)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn new_card(args: &Args, context: &Context, home: &BoardHome) -> Result<NewTask> {
+    let (workspace, workspace_path) = workspace(&args.workspace, home)?;
+    let branch_name = args.branch.as_deref().map(branch).transpose()?;
+    if branch_name.is_some() && workspace != WorkspaceKind::Worktree {
+        return Err(usage(
+            "--branch can only be given with --workspace worktree",
+        ));
+    }
+    let duration = |text: &String| {
+        parse_duration(text).map_err(|error| usage(format!("--max-runtime: {error}")))
+    };
+    if let Some(retries) = args.max_retries.filter(|retries| *retries < 1) {
+        return Err(
+            usage(format!("--max-retries must be at least 1, not {retries}"))
+                .hint("1 blocks the card at its first failure"),
+        );
+    }
+    let skills = match args.skills.as_slice() {
+        [] => None,
+        names => Some(SkillList::parse(
+            names.iter().map(String::as_str),
+            TOOLSET_NAMES,
+        )?),
+    };
+    Ok(NewTask {
+        body: args.body.clone(),
+        assignee: args.assignee.as_deref().map(Assignee::parse).transpose()?,
+        created_by: Some(args.created_by.clone()),
+        workspace,
+        workspace_path,
+        branch_name,
+        project: args
+            .project
+            .as_deref()
+            .and_then(|name| find_project(&context.location.home, name)),
+        tenant: args.tenant.clone(),
+        priority: args.priority,
+        parents: args.parent.clone(),
+        start: start(args)?,
+        idempotency_key: args.idempotency_key.clone(),
+        max_runtime_seconds: args.max_runtime.as_ref().map(duration).transpose()?,
+        skills,
+        max_retries: args.max_retries,
+        goal_mode: args.goal,
+        goal_max_turns: args.goal_max_turns,
+        checks: args.checks.commands()?,
+        ..NewTask::titled(&args.title)
+    })
+}
+
+fn start(args: &Args) -> Result<StartIn> {
+    let blocked = args.initial_status == "blocked";
+    if blocked && (args.triage || args.scheduled_at.is_some()) {
+        return Err(usage(
+            "a card can start in one place: --initial-status blocked, --triage or --scheduled-at",
+        ));
+    }
+    if let Some(text) = &args.scheduled_at {
+        let moment = parse_moment(text);
+        return match moment {
+            Ok(at) => Ok(StartIn::Scheduled(at)),
+            Err(error) => Err(usage(format!("--scheduled-at: {error}"))),
+        };
+    }
+    Ok(match (blocked, args.triage) {
+        (true, _) => StartIn::Blocked,
+        (false, true) => StartIn::Triage,
+        (false, false) => StartIn::Work,
+    })
+}
+
+/// `scratch`, `worktree`, `worktree:PATH` or `dir:PATH`.
+fn workspace(text: &str, home: &BoardHome) -> Result<(WorkspaceKind, Option<String>)> {
+    let (kind, path) = match text.trim().split_once(':') {
+        None => (text.trim(), None),
+        Some((kind, path)) => (kind, Some(path.trim())),
+    };
+    let kind = match (kind, path) {
+        ("scratch", None) => return Ok((WorkspaceKind::Scratch, None)),
+        ("worktree", None) => return Ok((WorkspaceKind::Worktree, None)),
+        ("worktree", Some(_)) => WorkspaceKind::Worktree,
+        ("dir", Some(_)) => WorkspaceKind::Dir,
+        _ => {
+            return Err(usage(format!(
+                "--workspace: '{}' is none of scratch, worktree, worktree:PATH and dir:PATH",
+                one_line(text, 64)
+            )));
+        }
+    };
+    let path = path.filter(|path| !path.is_empty());
+    let Some(path) = path.map(|path| home.expand(&PathBuf::from(path))) else {
+        return Err(usage(format!(
+            "--workspace {kind}: needs a path behind the colon"
+        )));
+    };
+    if !path.is_absolute() {
+        let refusal = usage(format!(
+            "--workspace: '{}' is not an absolute path",
+            one_line(&path.to_string_lossy(), 200)
+        ));
+        return Err(match std::path::absolute(&path) {
+            Ok(meant) => refusal.hint(format!("here that would be {kind}:{}", meant.display())),
+            Err(_) => refusal,
+        });
+    }
+    Ok((kind, Some(path.to_string_lossy().into_owned())))
+}
+
+/// A name that git would not take for an option or for two words.
+fn branch(text: &str) -> Result<String> {
+    let name = text.trim();
+    let problem = if name.is_empty() {
+        "must not be empty"
+    } else if name.starts_with('-') {
+        "must not begin with '-'"
+    } else if name.contains(|char: char| char.is_whitespace() || char.is_control()) {
+        "must not contain blanks"
+    } else {
+        return Ok(name.to_owned());
+    };
+    Err(usage(format!("--branch {problem}")))
+}

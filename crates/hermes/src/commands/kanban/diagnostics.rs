@@ -1,0 +1,83 @@
+//! `hermes kanban diagnostics`: cards in distress, the worst first.
+
+use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use hermes_board::diagnostics::{CardDiagnostics, Severity, diagnose_board};
+use hermes_board::model::TaskId;
+
+use super::cards::{NAME, TITLE, padded};
+use super::session::BoardSession;
+use super::show::{mark, sign_details};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only what is at least this bad
+    #[arg(long, value_name = "SEVERITY", value_parser = severity_parser())]
+    severity: Option<Severity>,
+    /// Only this card
+    #[arg(long, value_name = "ID")]
+    task: Option<TaskId>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn severity_parser() -> impl TypedValueParser<Value = Severity> {
+    let words = PossibleValuesParser::new(Severity::ALL.iter().map(|severity| severity.as_str()));
+    words.map(|word| Severity::parse(&word).unwrap_or(Severity::Warning))
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let session = BoardSession::open(context, board)?;
+    let only = args.task.as_ref();
+    let mut cards = diagnose_board(&session.store, only, &session.settings.thresholds)?;
+    if let Some(least) = args.severity {
+        for card in &mut cards {
+            card.diagnostics.retain(|sign| sign.severity >= least);
+        }
+        cards.retain(|card| !card.diagnostics.is_empty());
+    }
+    let printer = &context.printer;
+    if args.json {
+        printer.json(&serde_json::to_value(&cards)?)?;
+    } else if cards.is_empty() {
+        printer.line("No active diagnostics on this board.")?;
+    } else {
+        printer.out(&described(&cards))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(cards: &[CardDiagnostics]) -> String {
+    let total: usize = cards.iter().map(|card| card.diagnostics.len()).sum();
+    let mut out = format!(
+        "{total} active diagnostic(s) across {} task(s):\n\n",
+        cards.len()
+    );
+    for card in cards {
+        let assignee = card.assignee.as_deref().unwrap_or("(unassigned)");
+        out.push_str(&format!(
+            "  {}  {}  @{}  {}\n",
+            one_line(card.task_id.as_str(), NAME),
+            padded(&one_line(&card.status, NAME), 8),
+            padded(&one_line(assignee, NAME), 18),
+            one_line(&card.title, TITLE)
+        ));
+        for sign in &card.diagnostics {
+            out.push_str(&format!(
+                "    {} [{}] {}: {}\n",
+                mark(sign.severity),
+                sign.severity,
+                sign.kind,
+                one_line(&sign.title, TITLE)
+            ));
+            out.push_str(&sign_details(sign));
+        }
+        out.push('\n');
+    }
+    out
+}

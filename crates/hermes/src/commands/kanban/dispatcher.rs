@@ -1,0 +1,40 @@
+//! Whether anybody starts workers for ready cards.
+
+use hermes_home::probe_gateway;
+use hermes_home::profiles::names;
+
+use super::session::BoardSession;
+use crate::error::Result;
+
+/// Says on standard error that a ready card will wait, and how to change that.
+pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
+    let printer = session.printer();
+    if !any_gateway_runs(session)? {
+        if hermes_fs::FileLock::is_held(&session.home.dispatcher_lock()).unwrap_or(false) {
+            // A dispatcher of its own.
+            return Ok(());
+        }
+        printer.warn(
+            "no gateway runs, so nobody starts a worker for this card yet",
+            Some("`hermes gateway start` starts one; `hermes kanban dispatch` looks at the board once"),
+        )?;
+    } else if !session.settings.dispatch_in_gateway {
+        printer.warn(
+            "kanban.dispatch_in_gateway is off, so the gateway starts no worker for this card",
+            Some("`hermes config set kanban.dispatch_in_gateway true`, then restart the gateway"),
+        )?;
+    }
+    Ok(())
+}
+
+/// All profiles share the boards, so the gateway of any of them will do.
+fn any_gateway_runs(session: &BoardSession<'_>) -> Result<bool> {
+    let location = &session.context.location;
+    if probe_gateway(&location.home).running {
+        return Ok(true);
+    }
+    let profiles = names(location)?;
+    Ok(profiles
+        .iter()
+        .any(|name| probe_gateway(&location.profile_home(name)).running))
+}

@@ -1,0 +1,58 @@
+//! `hermes kanban edit`: what a finished card handed over, and the checks of one that waits.
+
+use std::process::ExitCode;
+
+use hermes_board::ResultEdit;
+use hermes_board::model::TaskId;
+
+use super::checks;
+use super::complete::metadata;
+use super::session::{BoardSession, usage};
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The card
+    id: TaskId,
+    /// New result of a finished card
+    #[arg(long, value_name = "TEXT")]
+    #[arg(required_unless_present_any = ["checks", "check_file", "no_checks"])]
+    result: Option<String>,
+    /// What the card handed over; the result if not given
+    #[arg(long, value_name = "TEXT", requires = "result")]
+    summary: Option<String>,
+    /// Facts for programs, a JSON object
+    #[arg(long, value_name = "JSON", requires = "result")]
+    metadata: Option<String>,
+    #[command(flatten)]
+    checks: checks::CheckArgs,
+    /// Take all checks off the card
+    #[arg(long)]
+    no_checks: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    if args.no_checks && args.checks.is_given() {
+        return Err(usage("--no-checks cannot be given together with checks"));
+    }
+    let changes_checks = args.no_checks || args.checks.is_given();
+    let checks = args.checks.commands()?;
+    let result = match &args.result {
+        Some(result) => Some(ResultEdit {
+            result: result.clone(),
+            summary: args.summary.clone(),
+            metadata: args.metadata.as_deref().map(metadata).transpose()?,
+        }),
+        None => None,
+    };
+    let mut session = BoardSession::open(context, board)?;
+    if let Some(edit) = &result {
+        session.store.edit_result(&args.id, edit)?;
+    }
+    if changes_checks {
+        session.store.set_checks(&args.id, &checks)?;
+    }
+    context.printer.line(format!("Edited {}", args.id))?;
+    Ok(ExitCode::SUCCESS)
+}

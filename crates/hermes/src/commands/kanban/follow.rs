@@ -1,0 +1,200 @@
+//! `hermes kanban tail` and `watch`: what happens, as it happens.
+//!
+//! A board is asked for events only after somebody has written to it; an idle one costs a look at a
+//! number. Ctrl-C ends either verb, and that is a success.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use hermes_board::model::{Event, TaskId};
+use hermes_board::store::BoardStore;
+use hermes_board::{Error, EventQuery};
+use hermes_proc::{EndSignal, EndSignals, first_readable};
+
+use super::cards::{NAME, padded, particulars};
+use super::session::{BoardSession, usage};
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::one_line;
+
+/// Shortest pause between two looks.
+const LEAST_PAUSE: f64 = 0.1;
+/// Longest pause between two looks.
+const MOST_PAUSE: f64 = 3600.0;
+/// Events taken at a time.
+const BATCH: u32 = 200;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct TailArgs {
+    /// The card
+    id: TaskId,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    interval: f64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct WatchArgs {
+    /// Only cards of this profile or lane
+    #[arg(long, value_name = "NAME")]
+    assignee: Option<String>,
+    /// Only cards of this namespace
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Only events of these kinds, separated by commas
+    #[arg(long, value_name = "KINDS")]
+    kinds: Option<String>,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    interval: f64,
+}
+
+pub(super) fn tail(args: &TailArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let pause = pause(args.interval)?;
+    let session = BoardSession::open(context, board)?;
+    if session.store.task(&args.id)?.is_none() {
+        return Err(Error::UnknownTask {
+            id: args.id.clone(),
+        }
+        .into());
+    }
+    let query = EventQuery {
+        task: Some(args.id.clone()),
+        ..EventQuery::default()
+    };
+    let time = session.time();
+    let listening = listen()?;
+    context
+        .printer
+        .line(format!("Events of {}. Ctrl-C to stop.", args.id))?;
+    follow(&session, query, pause, &listening, |event| {
+        Ok(context.printer.line(format!(
+            "[{}] {}{}",
+            time.minute(event.created_at),
+            one_line(&event.kind, NAME),
+            particulars(event.payload.as_ref())
+        ))?)
+    })
+}
+
+pub(super) fn watch(args: &WatchArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let pause = pause(args.interval)?;
+    let session = BoardSession::open(context, board)?;
+    let kinds = args.kinds.as_deref().unwrap_or_default().split(',');
+    let query = EventQuery {
+        after: session.store.latest_event_id()?,
+        kinds: kinds
+            .map(str::trim)
+            .filter(|kind| !kind.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        assignee: args
+            .assignee
+            .as_deref()
+            .map(|name| name.trim().to_lowercase()),
+        tenant: args.tenant.clone(),
+        ..EventQuery::default()
+    };
+    let time = session.time();
+    let listening = listen()?;
+    context
+        .printer
+        .line("Watching the board. Ctrl-C to stop.")?;
+    let mut assignees = HashMap::new();
+    follow(&session, query, pause, &listening, |event| {
+        let assignee = assignee_of(&session, event, &mut assignees)?;
+        Ok(context.printer.line(format!(
+            "[{}] {} {} (@{}){}",
+            time.minute(event.created_at),
+            padded(&one_line(event.task_id.as_str(), NAME), 10),
+            padded(&one_line(&event.kind, NAME), 18),
+            one_line(assignee.as_deref().unwrap_or("-"), NAME),
+            particulars(event.payload.as_ref())
+        ))?)
+    })
+}
+
+/// Whom the card of an event is given to. Asked again only after the card was given to another.
+fn assignee_of(
+    session: &BoardSession<'_>,
+    event: &Event,
+    known: &mut HashMap<TaskId, Option<String>>,
+) -> Result<Option<String>> {
+    let may_be_new = matches!(event.kind.as_str(), "assigned" | "created" | "specified");
+    if let Some(assignee) = known.get(&event.task_id)
+        && !may_be_new
+    {
+        return Ok(assignee.clone());
+    }
+    let task = session.store.task(&event.task_id)?;
+    let assignee = task.and_then(|task| task.assignee);
+    known.insert(event.task_id.clone(), assignee.clone());
+    Ok(assignee)
+}
+
+/// Hands over events from `query.after` on until somebody wants an end.
+fn follow(
+    session: &BoardSession<'_>,
+    mut query: EventQuery,
+    pause: Duration,
+    listening: &EndSignals,
+    mut print: impl FnMut(&Event) -> Result<()>,
+) -> Result<ExitCode> {
+    query.limit = Some(BATCH);
+    let mut version = None;
+    loop {
+        // In this order: what is written after the look at the number is found next time.
+        let now = session.store.data_version()?;
+        if version != Some(now) {
+            version = Some(now);
+            query.after = drain(session, &query, &mut print)?;
+        }
+        first_readable(&[listening.as_fd()], Some(pause))?;
+        match listening.take() {
+            None => {}
+            Some(EndSignal::Interrupt) => {
+                session.printer().line("\n(stopped)")?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            Some(signal) => return Ok(ExitCode::from(signal.exit_code())),
+        }
+    }
+}
+
+/// Hands over all events there are; gives where to go on.
+fn drain(
+    session: &BoardSession<'_>,
+    query: &EventQuery,
+    print: &mut impl FnMut(&Event) -> Result<()>,
+) -> Result<i64> {
+    let mut query = query.clone();
+    // Events that do not match need not be looked at again.
+    let newest = session.store.latest_event_id()?;
+    loop {
+        let events = session.store.events(&query)?;
+        for event in &events {
+            print(event)?;
+        }
+        match events.last() {
+            Some(last) => query.after = last.id,
+            None => return Ok(query.after.max(newest)),
+        }
+    }
+}
+
+fn listen() -> Result<EndSignals> {
+    EndSignals::listen().map_err(|error| {
+        CommandError::environment(format!("could not listen for signals: {error}"))
+    })
+}
+
+fn pause(seconds: f64) -> Result<Duration> {
+    if !seconds.is_finite() {
+        return Err(usage("--interval must be a number of seconds"));
+    }
+    Ok(Duration::from_secs_f64(
+        seconds.clamp(LEAST_PAUSE, MOST_PAUSE),
+    ))
+}

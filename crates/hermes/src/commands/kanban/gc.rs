@@ -1,0 +1,55 @@
+//! `hermes kanban gc`: what nobody needs any more.
+
+use std::process::ExitCode;
+
+use hermes_board::files::{Retention, collect_garbage};
+
+use super::session::BoardSession;
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Days that events of finished cards are kept
+    #[arg(
+        long = "event-retention-days",
+        value_name = "DAYS",
+        default_value_t = 30
+    )]
+    events: u32,
+    /// Days that logs and exit records of workers are kept
+    #[arg(long = "log-retention-days", value_name = "DAYS", default_value_t = 30)]
+    logs: u32,
+    /// Days that archived boards are kept; for ever if not given
+    #[arg(long = "archive-retention-days", value_name = "DAYS")]
+    archives: Option<u32>,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let mut session = BoardSession::open(context, board)?;
+    let retention = Retention {
+        event_days: args.events,
+        log_days: args.logs,
+        archive_days: args.archives,
+    };
+    let removed = collect_garbage(&mut session.store, &session.home, &retention)?;
+    let mut parts = vec![
+        format!("{} workspace(s)", removed.workspaces),
+        format!("{} event row(s)", removed.events),
+        format!("{} log file(s)", removed.logs),
+    ];
+    let seldom = [
+        (removed.attachments, "attachment(s) without a card"),
+        (removed.rows, "row(s) of deleted cards"),
+        (removed.boards, "archived board(s)"),
+    ];
+    for (count, what) in seldom {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    context
+        .printer
+        .line(format!("GC complete: {} removed", parts.join(", ")))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,34 @@
+//! `hermes kanban init`: the database, checked to the last page, and who could work on cards.
+
+use std::process::ExitCode;
+
+use hermes_board::CheckDepth;
+use hermes_home::profiles::names;
+
+use super::session::BoardSession;
+use crate::context::Context;
+use crate::error::Result;
+
+pub(super) fn run(context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let session = BoardSession::open_checked(context, board, CheckDepth::Full)?;
+    let printer = &context.printer;
+    let database = &session.store.board().database;
+    printer.line(format!(
+        "Board database ready at {}",
+        context.display(database)
+    ))?;
+    let profiles = names(&context.location)?;
+    printer.line("\nProfiles that cards can be given to:")?;
+    for profile in &profiles {
+        printer.line(format!("  {profile}"))?;
+    }
+    if profiles.len() == 1 {
+        printer.line("More are made with `hermes profile create NAME`.")?;
+    }
+    let seconds = session.settings.dispatch_interval.as_secs();
+    printer.line(format!(
+        "\nReady cards are worked on while a gateway runs; it looks for them every {seconds} s:\n  \
+         hermes gateway start"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

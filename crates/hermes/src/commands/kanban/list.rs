@@ -1,0 +1,157 @@
+//! `hermes kanban list`: cards one after another, however many there are.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use hermes_board::boards::Listed;
+use hermes_board::model::{LinkedTask, Status};
+use hermes_board::store::BoardStore;
+use hermes_board::{Error, ListQuery, SortOrder};
+use serde::Serializer;
+use serde::ser::SerializeSeq;
+
+use super::cards::card_line;
+use super::session::BoardSession;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only my own
+    #[arg(long)]
+    mine: bool,
+    /// Only those of this profile or lane
+    #[arg(long, value_name = "NAME")]
+    assignee: Option<String>,
+    /// Only those that stand there
+    #[arg(long, value_name = "STATUS", value_parser = status_parser())]
+    status: Option<Status>,
+    /// Only those of this namespace
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Only those that this session filed
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Also those that were put away
+    #[arg(long)]
+    archived: bool,
+    /// In which order
+    #[arg(long, value_name = "ORDER", value_parser = sort_parser())]
+    sort: Option<SortOrder>,
+    /// Only those of this template
+    #[arg(long, value_name = "ID")]
+    workflow_template_id: Option<String>,
+    /// Only those at this step
+    #[arg(long, value_name = "KEY")]
+    step_key: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Leave out so many at the beginning
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The nine that can be asked for.
+pub(super) fn status_parser() -> impl TypedValueParser<Value = Status> {
+    let words = PossibleValuesParser::new(Status::ALL.iter().map(|status| status.as_str()));
+    words.map(|word| Status::from_database(&word))
+}
+
+fn sort_parser() -> impl TypedValueParser<Value = SortOrder> {
+    let words = PossibleValuesParser::new(SortOrder::ALL.iter().map(|order| order.as_str()));
+    words.map(|word| SortOrder::parse(&word).unwrap_or(SortOrder::Priority))
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let mut session = BoardSession::open(context, board)?;
+    // What waits for nothing any more shows as ready, dispatcher or not.
+    let limit = session.settings.failure_limit;
+    session.store.promote_satisfied(limit)?;
+    let query = query(args, &session);
+    let mut out = context.printer.stream();
+    if args.json {
+        print_json(&session, &query, &mut out)?;
+    } else {
+        print_lines(&session, &query, &mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn query(args: &Args, session: &BoardSession<'_>) -> ListQuery {
+    let mine = || args.mine.then(|| session.author());
+    ListQuery {
+        assignee: args.assignee.clone().or_else(mine),
+        status: args.status,
+        tenant: args.tenant.clone(),
+        session_id: args.session.clone(),
+        workflow_template_id: args.workflow_template_id.clone(),
+        step_key: args.step_key.clone(),
+        include_archived: args.archived,
+        sort: args.sort,
+        limit: args.limit,
+        offset: args.offset,
+    }
+}
+
+fn print_json(session: &BoardSession<'_>, query: &ListQuery, out: &mut impl Write) -> Result<()> {
+    let mut json = serde_json::Serializer::pretty(&mut *out);
+    let mut array = json.serialize_seq(None)?;
+    each(session, query, |task| {
+        array.serialize_element(task).map_err(output_error)
+    })?;
+    array.end().map_err(output_error)?;
+    Ok(out.write_all(b"\n")?)
+}
+
+fn print_lines(session: &BoardSession<'_>, query: &ListQuery, out: &mut impl Write) -> Result<()> {
+    let boards = session.home.list(Listed::Active)?.len();
+    if boards > 1 {
+        let others = boards - 1;
+        writeln!(
+            out,
+            "Board: {} ({others} other board{}: `hermes kanban boards list`)\n",
+            session.store.board().slug,
+            if others == 1 { "" } else { "s" }
+        )?;
+    }
+    let mut any = false;
+    each(session, query, |task| {
+        any = true;
+        Ok(writeln!(out, "{}", card_line(&task.task))?)
+    })?;
+    if !any {
+        writeln!(out, "(no matching tasks)")?;
+    }
+    Ok(())
+}
+
+/// Hands over the cards until one cannot be printed.
+fn each(
+    session: &BoardSession<'_>,
+    query: &ListQuery,
+    mut print: impl FnMut(&LinkedTask) -> Result<()>,
+) -> Result<()> {
+    let mut failed = None;
+    let listed = session.store.each_task(query, &mut |task| {
+        print(&task).map_err(|error| {
+            failed = Some(error);
+            // Ends the walk; what counts is the error that was just put aside.
+            Error::BadRequest(String::new())
+        })
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(listed?),
+    }
+}
+
+/// Serialising into the output fails only where writing does.
+fn output_error(error: serde_json::Error) -> CommandError {
+    std::io::Error::from(error).into()
+}

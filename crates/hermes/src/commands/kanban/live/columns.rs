@@ -1,0 +1,145 @@
+//! The cards of a board by status, as many as anybody looks at.
+
+use hermes_board::boards::BoardSlug;
+use hermes_board::model::{LinkedTask, Status};
+use hermes_board::store::BoardStore;
+use hermes_board::{Counts, ListQuery, SortOrder};
+use serde_json::{Value, json};
+
+use super::super::session::BoardSession;
+use crate::error::Result;
+
+/// Cards of a column that are looked at; its number is that of all.
+const MOST: u32 = 200;
+
+/// Statuses with a column of their own, from left to right.
+const COLUMNS: [Status; 8] = [
+    Status::Triage,
+    Status::Todo,
+    Status::Scheduled,
+    Status::Ready,
+    Status::Running,
+    Status::Blocked,
+    Status::Review,
+    Status::Done,
+];
+
+/// Columns that are shown even when they are empty.
+const ALWAYS: [Status; 4] = [Status::Todo, Status::Ready, Status::Running, Status::Done];
+
+/// Which cards are wanted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choice {
+    pub(super) assignee: Option<String>,
+    pub(super) tenant: Option<String>,
+}
+
+/// Cards that stand in one place.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub(super) status: Status,
+    /// How many there are; not known if only some were asked for.
+    pub(super) total: Option<u64>,
+    pub(super) cards: Vec<LinkedTask>,
+}
+
+/// The board at one moment.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    pub(super) board: BoardSlug,
+    pub(super) now: i64,
+    pub(super) latest_event_id: i64,
+    pub(super) columns: Vec<Column>,
+}
+
+impl Snapshot {
+    pub(super) fn take(session: &BoardSession<'_>, choice: &Choice) -> Result<Self> {
+        let store = &session.store;
+        let latest_event_id = store.latest_event_id()?;
+        let counts = (choice.assignee.is_none() && choice.tenant.is_none())
+            .then(|| store.counts())
+            .transpose()?;
+        let mut columns = Vec::new();
+        for status in COLUMNS {
+            let total = counts.as_ref().map(|counts| number(counts, status));
+            let mut cards = Vec::new();
+            if total != Some(0) {
+                let query = query(choice, status);
+                store.each_task(&query, &mut |card| {
+                    cards.push(card);
+                    Ok(())
+                })?;
+            }
+            columns.push(Column {
+                status,
+                total,
+                cards,
+            });
+        }
+        Ok(Self {
+            board: store.board().slug.clone(),
+            now: store.now(),
+            latest_event_id,
+            columns,
+        })
+    }
+
+    /// Columns that are worth showing.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Column> {
+        self.columns
+            .iter()
+            .filter(|column| !column.cards.is_empty() || ALWAYS.contains(&column.status))
+    }
+
+    pub(super) fn to_json(&self) -> Result<Value> {
+        let columns: std::result::Result<Vec<Value>, serde_json::Error> = self
+            .columns
+            .iter()
+            .map(|column| {
+                Ok(json!({
+                    "name": column.status,
+                    "total": column.total,
+                    "tasks": serde_json::to_value(&column.cards)?,
+                }))
+            })
+            .collect();
+        Ok(json!({
+            "board": self.board,
+            "columns": columns?,
+            "latest_event_id": self.latest_event_id,
+            "now": self.now,
+        }))
+    }
+}
+
+impl Column {
+    /// `READY 12`, or `READY 200+` if there are more than were looked at.
+    pub(super) fn heading(&self) -> String {
+        let name = self.status.as_str().to_uppercase();
+        let looked_at = self.cards.len();
+        match self.total {
+            Some(total) => format!("{name} {total}"),
+            None if looked_at >= MOST as usize => format!("{name} {looked_at}+"),
+            None => format!("{name} {looked_at}"),
+        }
+    }
+}
+
+fn number(counts: &Counts, status: Status) -> u64 {
+    counts.get(status.as_str()).copied().unwrap_or_default()
+}
+
+fn query(choice: &Choice, status: Status) -> ListQuery {
+    ListQuery {
+        assignee: choice.assignee.clone(),
+        tenant: choice.tenant.clone(),
+        status: Some(status),
+        sort: Some(match status {
+            // The newest is what people look for there.
+            Status::Done => SortOrder::Updated,
+            _ => SortOrder::Priority,
+        }),
+        limit: Some(MOST),
+        ..ListQuery::default()
+    }
+}

@@ -1,0 +1,119 @@
+//! `hermes kanban board`: the whole board on the terminal, kept up to date; printed once where there
+//! is no terminal.
+
+mod columns;
+mod keys;
+mod picture;
+mod plain;
+mod screen;
+mod view;
+
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use hermes_board::model::TaskId;
+use hermes_proc::{EndSignal, EndSignals, first_readable};
+use rustix::stdio::{stdin, stdout};
+use rustix::termios::isatty;
+
+use super::session::BoardSession;
+use super::show;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use columns::{Choice, Snapshot};
+use keys::{Key, Keyboard};
+use screen::Screen;
+use view::{Step, View};
+
+/// Longest time after which a new size of the terminal and a change of the board are noticed.
+const PAUSE: Duration = Duration::from_millis(250);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only cards of this profile or lane
+    #[arg(long, value_name = "NAME")]
+    assignee: Option<String>,
+    /// Only cards of this namespace
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Print the board once, even at a terminal
+    #[arg(long)]
+    once: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let session = BoardSession::open(context, board)?;
+    let choice = Choice {
+        assignee: args.assignee.clone(),
+        tenant: args.tenant.clone(),
+    };
+    if args.json {
+        let snapshot = Snapshot::take(&session, &choice)?;
+        context.printer.json(&snapshot.to_json()?)?;
+    } else if args.once || !isatty(stdin()) || !isatty(stdout()) {
+        let snapshot = Snapshot::take(&session, &choice)?;
+        context.printer.out(&plain::text(&snapshot))?;
+    } else {
+        return live(&session, &choice);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the board until somebody has seen enough.
+fn live(session: &BoardSession<'_>, choice: &Choice) -> Result<ExitCode> {
+    let signals = EndSignals::listen().map_err(|error| {
+        CommandError::environment(format!("could not listen for signals: {error}"))
+    })?;
+    let mut view = View::of(Snapshot::take(session, choice)?);
+    let mut seen = session.store.data_version()?;
+    let mut screen = Screen::enter(&session.context.env)?;
+    let mut keyboard = Keyboard::default();
+    loop {
+        let size = Screen::size();
+        view.fit(size);
+        screen.draw(&picture::of(&view, size))?;
+        let ready = first_readable(&[signals.as_fd(), stdin()], Some(PAUSE))?;
+        if let Some(signal) = signals.take() {
+            drop(screen);
+            return Ok(match signal {
+                EndSignal::Interrupt => ExitCode::SUCCESS,
+                other => ExitCode::from(other.exit_code()),
+            });
+        }
+        if ready == Some(1) {
+            for key in keyboard.read()? {
+                match view.press(key) {
+                    Step::Stay => {}
+                    Step::Open(id) => view.open(details(session, &id)),
+                    Step::Leave => return Ok(ExitCode::SUCCESS),
+                }
+                if key == Key::Refresh {
+                    view.replace(Snapshot::take(session, choice)?);
+                }
+            }
+            if keyboard.is_over() {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+        // In this order: what is written after the look at the number is found next time.
+        let now = session.store.data_version()?;
+        if now != seen {
+            seen = now;
+            view.replace(Snapshot::take(session, choice)?);
+            if let Some(id) = view.opened().cloned() {
+                view.open(details(session, &id));
+            }
+        }
+    }
+}
+
+/// A card with everything that hangs on it, as `show` prints it.
+fn details(session: &BoardSession<'_>, id: &TaskId) -> view::Details {
+    // A card that was deleted a moment ago leaves a sentence about that.
+    let text = show::text(session, id, None).unwrap_or_else(|error| error.words().0.to_owned());
+    view::Details::new(id.clone(), &text)
+}

@@ -1,0 +1,94 @@
+//! The terminal: taken over while the board is shown, given back as it was, however that ends.
+
+use std::io::{Stdout, Write};
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::style::{Attribute, Print, SetAttribute};
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{execute, queue};
+use hermes_config::{Environment, vars};
+
+use super::picture::{Emphasis, Line};
+use super::view::Size;
+
+/// What is assumed of a terminal that does not say how large it is.
+const USUAL: Size = Size {
+    width: 80,
+    height: 24,
+};
+
+/// A screen of our own.
+pub(super) struct Screen {
+    out: Stdout,
+    /// Whether faint text is shown as such; what is chosen always stands out.
+    faint: bool,
+    /// What is on it.
+    shown: Vec<Line>,
+    size: Option<Size>,
+}
+
+impl Screen {
+    pub(super) fn enter(env: &Environment) -> std::io::Result<Self> {
+        enable_raw_mode()?;
+        // From here on dropping it gives the terminal back.
+        let mut screen = Self {
+            out: std::io::stdout(),
+            faint: !env.is_set(&vars::NO_COLOR),
+            shown: Vec::new(),
+            size: None,
+        };
+        execute!(screen.out, EnterAlternateScreen, Hide)?;
+        Ok(screen)
+    }
+
+    pub(super) fn size() -> Size {
+        match crossterm::terminal::size() {
+            Ok((width, height)) if width > 0 && height > 0 => Size {
+                width: width.into(),
+                height: height.into(),
+            },
+            Ok(_) | Err(_) => USUAL,
+        }
+    }
+
+    /// Shows these lines; only those that differ from what is there are sent.
+    pub(super) fn draw(&mut self, lines: &[Line]) -> std::io::Result<()> {
+        let size = Self::size();
+        if self.size != Some(size) {
+            queue!(self.out, Clear(ClearType::All))?;
+            self.shown.clear();
+            self.size = Some(size);
+        }
+        for (row, line) in lines.iter().enumerate() {
+            if self.shown.get(row) == Some(line) {
+                continue;
+            }
+            let row = u16::try_from(row).unwrap_or(u16::MAX);
+            queue!(self.out, MoveTo(0, row), Clear(ClearType::CurrentLine))?;
+            for piece in line {
+                let attribute = match piece.emphasis {
+                    Emphasis::Plain => None,
+                    Emphasis::Strong => Some(Attribute::Bold),
+                    Emphasis::Faint => self.faint.then_some(Attribute::Dim),
+                    Emphasis::Chosen => Some(Attribute::Reverse),
+                };
+                if let Some(attribute) = attribute {
+                    queue!(self.out, SetAttribute(attribute))?;
+                }
+                queue!(self.out, Print(&piece.text), SetAttribute(Attribute::Reset))?;
+            }
+        }
+        self.shown = lines.to_vec();
+        self.out.flush()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing.
+        drop(execute!(self.out, Show, LeaveAlternateScreen));
+        drop(disable_raw_mode());
+    }
+}

@@ -1,0 +1,144 @@
+//! `hermes kanban notify-subscribe`, `notify-list` and `notify-unsubscribe`: chats that hear of cards.
+
+use std::process::ExitCode;
+
+use hermes_board::model::TaskId;
+use hermes_board::{ChatAddress, NewSubscription};
+use hermes_home::ProfileName;
+
+use super::cards::{NAME, padded};
+use super::session::{BoardSession, usage};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, clap::Args)]
+struct ChatArgs {
+    /// Platform of the chat
+    #[arg(long, value_name = "NAME")]
+    platform: String,
+    /// The chat on that platform
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    chat_id: String,
+    /// Thread in the chat
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    thread_id: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SubscribeArgs {
+    /// The card
+    id: TaskId,
+    #[command(flatten)]
+    chat: ChatArgs,
+    /// Who asks
+    #[arg(long, value_name = "ID")]
+    user_id: Option<String>,
+    /// Profile whose gateway tells the chat; the one in use if not given
+    #[arg(long, value_name = "NAME")]
+    notifier_profile: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ListArgs {
+    /// Only those of this card
+    id: Option<TaskId>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct UnsubscribeArgs {
+    /// The card
+    id: TaskId,
+    #[command(flatten)]
+    chat: ChatArgs,
+}
+
+impl ChatArgs {
+    fn address(&self) -> Result<ChatAddress> {
+        for (flag, text) in [("--platform", &self.platform), ("--chat-id", &self.chat_id)] {
+            if text.trim().is_empty() {
+                return Err(usage(format!("{flag} must not be empty")));
+            }
+        }
+        Ok(ChatAddress {
+            platform: self.platform.trim().to_owned(),
+            chat_id: self.chat_id.trim().to_owned(),
+            thread_id: self.thread_id.clone().unwrap_or_default(),
+        })
+    }
+}
+
+pub(super) fn subscribe(
+    args: &SubscribeArgs,
+    context: &Context,
+    board: Option<&str>,
+) -> Result<ExitCode> {
+    let chat = args.chat.address()?;
+    let current = || context.current.as_ref().map(ProfileName::to_string);
+    let mut session = BoardSession::open(context, board)?;
+    let new = NewSubscription {
+        chat,
+        user_id: args.user_id.clone(),
+        notifier_profile: args.notifier_profile.clone().or_else(current),
+    };
+    session.store.subscribe(&args.id, &new)?;
+    context
+        .printer
+        .line(format!("Subscribed {} to {}", shown(&new.chat), args.id))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn list(args: &ListArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let session = BoardSession::open(context, board)?;
+    let subscriptions = session.store.subscriptions(args.id.as_ref())?;
+    let printer = &context.printer;
+    if args.json {
+        printer.json(&serde_json::to_value(&subscriptions)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if subscriptions.is_empty() {
+        printer.line("(no subscriptions)")?;
+    }
+    for one in &subscriptions {
+        let chat = ChatAddress {
+            platform: one.platform.clone(),
+            chat_id: one.chat_id.clone(),
+            thread_id: one.thread_id.clone(),
+        };
+        let owner = one.notifier_profile.as_deref();
+        let owner = owner.map(|owner| format!("  owner={}", one_line(owner, NAME)));
+        printer.line(format!(
+            "  {}  {}  (since event {}){}",
+            padded(&one_line(one.task_id.as_str(), NAME), 10),
+            shown(&chat),
+            one.last_event_id,
+            owner.unwrap_or_default()
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn unsubscribe(
+    args: &UnsubscribeArgs,
+    context: &Context,
+    board: Option<&str>,
+) -> Result<ExitCode> {
+    let chat = args.chat.address()?;
+    let mut session = BoardSession::open(context, board)?;
+    session.store.unsubscribe(&args.id, &chat)?;
+    context
+        .printer
+        .line(format!("Unsubscribed {} from {}", shown(&chat), args.id))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `platform:chat`, or `platform:chat:thread`.
+fn shown(chat: &ChatAddress) -> String {
+    let parts = [&chat.platform, &chat.chat_id, &chat.thread_id];
+    let filled = parts.into_iter().filter(|part| !part.is_empty());
+    let shown: Vec<String> = filled.map(|part| one_line(part, NAME)).collect();
+    shown.join(":")
+}

@@ -1,0 +1,59 @@
+//! `hermes kanban schedule`: parked until a moment, or until somebody unblocks it.
+
+use std::process::ExitCode;
+
+use hermes_board::model::{Status, TaskId};
+use hermes_board::store::{BoardStore, ScheduleRequest};
+
+use super::block::{all, announce, because, reason};
+use super::session::{BoardSession, usage};
+use super::times::parse_moment;
+use crate::context::Context;
+use crate::error::Result;
+
+/// Where cards can be parked from.
+const PARKABLE: &[Status] = &[
+    Status::Todo,
+    Status::Ready,
+    Status::Running,
+    Status::Blocked,
+];
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The card
+    id: TaskId,
+    /// Why; also said in a comment
+    reason: Vec<String>,
+    /// More cards to park for the same reason
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    ids: Vec<TaskId>,
+    /// Wake it at this moment: 2027-01-31T09:00:00Z, or seconds since 1970
+    #[arg(long, value_name = "MOMENT")]
+    at: Option<String>,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let at = match args.at.as_deref().map(parse_moment).transpose() {
+        Ok(at) => at,
+        Err(error) => return Err(usage(format!("--at: {error}"))),
+    };
+    let reason = reason(&args.reason);
+    let mut session = BoardSession::open(context, board)?;
+    session.for_each(&all(&args.id, &args.ids), |session, id| {
+        announce(session, id, "SCHEDULED", reason.as_deref(), PARKABLE)?;
+        session.store.schedule(&ScheduleRequest {
+            task: id.clone(),
+            reason: reason.clone(),
+            at,
+            expected_run: session.own_run(id),
+        })?;
+        let until = at.map(|at| format!(" until {}", session.time().minute(at)));
+        let line = format!(
+            "Scheduled {id}{}{}",
+            until.unwrap_or_default(),
+            because(reason.as_deref())
+        );
+        Ok(session.printer().line(line)?)
+    })
+}

@@ -1,0 +1,162 @@
+//! What every verb works with: the board it is about, open, and what is configured about it.
+
+use std::process::ExitCode;
+
+use hermes_board::boards::{Board, BoardHome};
+use hermes_board::model::{RunId, TaskId};
+use hermes_board::{BoardOptions, CheckDepth, KanbanSettings, SqliteBoard};
+use hermes_config::vars;
+use hermes_home::ProfileName;
+use hermes_home::profiles::existing;
+
+use super::times::LocalTime;
+use crate::context::Context;
+use crate::error::{CommandError, Kind, Result};
+use crate::ui::Printer;
+
+/// Who acts where nobody is named.
+const NOBODY_IN_PARTICULAR: &str = "user";
+
+/// An open board and its surroundings.
+pub(super) struct BoardSession<'a> {
+    pub(super) context: &'a Context,
+    pub(super) home: BoardHome,
+    pub(super) settings: KanbanSettings,
+    pub(super) store: SqliteBoard,
+}
+
+impl<'a> BoardSession<'a> {
+    /// Opens the board of a command, making its database if there is none.
+    pub(super) fn open(context: &'a Context, board: Option<&str>) -> Result<Self> {
+        Self::open_checked(context, board, CheckDepth::WhenDue)
+    }
+
+    /// As [`Self::open`], looking at the file this thoroughly.
+    pub(super) fn open_checked(
+        context: &'a Context,
+        board: Option<&str>,
+        check: CheckDepth,
+    ) -> Result<Self> {
+        let home = BoardHome::resolve(&context.env, &context.location);
+        let board = home.select(board)?;
+        let settings = settings(context);
+        let store = open(context, &board, &settings, check)?;
+        Ok(Self {
+            context,
+            home,
+            settings,
+            store,
+        })
+    }
+
+    pub(super) fn printer(&self) -> &Printer {
+        &self.context.printer
+    }
+
+    pub(super) fn time(&self) -> LocalTime {
+        LocalTime::of(self.context)
+    }
+
+    /// Who acts.
+    pub(super) fn author(&self) -> String {
+        author(self.context)
+    }
+
+    /// The attempt that speaks, if this process is the worker of the card.
+    pub(super) fn own_run(&self, card: &TaskId) -> Option<RunId> {
+        if self.home.worker_task() != Some(card) {
+            return None;
+        }
+        let run = self.context.env.text(&vars::HERMES_KANBAN_RUN_ID)?;
+        run.parse().ok().map(RunId)
+    }
+
+    /// Does something to each of these cards. One that fails does not hold up the others; the exit
+    /// code tells of it.
+    pub(super) fn for_each(
+        &mut self,
+        cards: &[TaskId],
+        mut act: impl FnMut(&mut Self, &TaskId) -> Result<()>,
+    ) -> Result<ExitCode> {
+        let mut code = ExitCode::SUCCESS;
+        let mut done: Vec<&TaskId> = Vec::new();
+        for card in cards {
+            // The same card twice would fail the second time, for no reason a person would see.
+            if done.contains(&card) {
+                continue;
+            }
+            done.push(card);
+            match act(self, card) {
+                Ok(()) => {}
+                Err(error) if error.is_broken_pipe() => return Err(error),
+                Err(error) => code = error.report(self.printer()),
+            }
+        }
+        Ok(code)
+    }
+}
+
+/// Opens one board.
+pub(super) fn open(
+    context: &Context,
+    board: &Board,
+    settings: &KanbanSettings,
+    check: CheckDepth,
+) -> Result<SqliteBoard> {
+    let options = BoardOptions {
+        check,
+        failure_limit: settings.failure_limit,
+        ..BoardOptions::from_environment(&context.env)
+    };
+    SqliteBoard::open(board, &options).map_err(|error| {
+        let kind = if error.is_storage_full() {
+            Kind::Environment
+        } else {
+            Kind::User
+        };
+        let message = format!("could not initialize database: {error}");
+        let refusal = CommandError::new(kind, message).by_the_board();
+        match error.hint() {
+            Some(hint) => refusal.hint(hint),
+            None => refusal,
+        }
+    })
+}
+
+/// What is configured about boards.
+pub(super) fn settings(context: &Context) -> KanbanSettings {
+    KanbanSettings::resolve(context.config(), &context.env, memory_bytes())
+}
+
+/// Memory of this machine.
+fn memory_bytes() -> Option<u64> {
+    let info = rustix::system::sysinfo();
+    info.totalram.checked_mul(u64::from(info.mem_unit))
+}
+
+/// Who acts: the profile that variables name, the one in use, or somebody.
+pub(super) fn author(context: &Context) -> String {
+    let named = [&vars::HERMES_PROFILE_NAME, &vars::HERMES_PROFILE]
+        .into_iter()
+        .find_map(|var| context.env.text(var));
+    let current = || context.current.as_ref().map(ProfileName::as_str);
+    named
+        .or_else(current)
+        .unwrap_or(NOBODY_IN_PARTICULAR)
+        .to_owned()
+}
+
+/// Whether there is a profile of this name.
+pub(super) fn is_profile(context: &Context, name: &str) -> bool {
+    ProfileName::parse(name).is_ok_and(|name| existing(&context.location, &name).is_ok())
+}
+
+/// The command line is wrong in a way the parser cannot see.
+pub(super) fn usage(message: impl Into<String>) -> CommandError {
+    CommandError::usage(message).by_the_board()
+}
+
+/// Refused for a reason of the board's.
+pub(super) fn refusal(message: impl Into<String>) -> CommandError {
+    CommandError::user(message).by_the_board()
+}

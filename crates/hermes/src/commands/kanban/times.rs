@@ -1,0 +1,153 @@
+//! Moments and durations, as people write and read them.
+
+use hermes_telemetry::Zone;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::context::Context;
+
+/// The zone in which moments are shown.
+#[derive(Debug, Clone)]
+pub(super) struct LocalTime(TimeZone);
+
+impl LocalTime {
+    pub(super) fn of(context: &Context) -> Self {
+        Self(match context.zone() {
+            Zone::Explicit(zone) => zone,
+            Zone::System => TimeZone::system(),
+        })
+    }
+
+    pub(super) fn zone(&self) -> &TimeZone {
+        &self.0
+    }
+
+    /// `2026-11-05 13:45`; nothing for a moment that no clock can show.
+    pub(super) fn minute(&self, seconds: i64) -> String {
+        Timestamp::from_second(seconds)
+            .map(|moment| {
+                let local = moment.to_zoned(self.0.clone());
+                local.strftime("%Y-%m-%d %H:%M").to_string()
+            })
+            .unwrap_or_default()
+    }
+}
+
+/// `90s`, `30m`, `2h`, `1d` or a number of seconds.
+pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
+    let malformed =
+        || format!("'{text}' is no duration: write seconds, or a number with s, m, h or d");
+    let trimmed = text.trim();
+    let (number, unit) = match trimmed.char_indices().next_back() {
+        Some((at, 's' | 'S')) => (trimmed.get(..at), 1.0),
+        Some((at, 'm' | 'M')) => (trimmed.get(..at), 60.0),
+        Some((at, 'h' | 'H')) => (trimmed.get(..at), 3600.0),
+        Some((at, 'd' | 'D')) => (trimmed.get(..at), 86_400.0),
+        _ => (Some(trimmed), 1.0),
+    };
+    let number: f64 = number
+        .filter(|digits| {
+            digits
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        })
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(malformed)?;
+    let seconds = number * unit;
+    if !(1.0..=1e12).contains(&seconds) {
+        return Err(format!(
+            "'{text}' is no duration: it must be a second or more"
+        ));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "cut to whole seconds on purpose"
+    )]
+    Ok(seconds as i64)
+}
+
+/// A moment: RFC 3339, or seconds since 1970.
+pub(super) fn parse_moment(text: &str) -> Result<i64, String> {
+    let trimmed = text.trim();
+    let moment = match trimmed.parse::<i64>() {
+        Ok(seconds) => Timestamp::from_second(seconds).ok(),
+        Err(_) => trimmed.parse().ok(),
+    };
+    let seconds = moment.map(Timestamp::as_second);
+    seconds.filter(|seconds| *seconds > 0).ok_or_else(|| {
+        format!("'{text}' is no moment: write 2027-01-31T09:00:00Z, or seconds since 1970")
+    })
+}
+
+/// `45s`, `12m` or `1.5h`.
+pub(super) fn elapsed(seconds: i64) -> String {
+    match seconds.max(0) {
+        short @ 0..60 => format!("{short}s"),
+        minutes @ 60..3600 => format!("{}m", minutes / 60),
+        long => {
+            let tenths = long / 360;
+            format!("{}.{}h", tenths / 10, tenths % 10)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        for (text, seconds) in [
+            ("300", 300),
+            ("90s", 90),
+            (" 30m ", 1800),
+            ("2H", 7200),
+            ("1.5h", 5400),
+            ("1d", 86_400),
+        ] {
+            assert_eq!(parse_duration(text), Ok(seconds), "{text}");
+        }
+        for bad in [
+            "",
+            "5x",
+            "m",
+            "-5",
+            "-5s",
+            "1e3",
+            "nan",
+            "inf",
+            "0",
+            "0.4s",
+            "5 m",
+            "99999999d",
+        ] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn moments_are_dates_or_numbers() {
+        assert_eq!(parse_moment("1800000000"), Ok(1_800_000_000));
+        assert_eq!(parse_moment("2027-01-15T08:00:00Z"), Ok(1_800_000_000));
+        assert_eq!(parse_moment("2027-01-15T09:00:00+01:00"), Ok(1_800_000_000));
+        for bad in ["", "tomorrow", "2027-01-15", "0", "-5", "99999999999999"] {
+            assert!(parse_moment(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!(
+            LocalTime(TimeZone::UTC).minute(1_800_000_000),
+            "2027-01-15 08:00"
+        );
+        assert_eq!(
+            (elapsed(-3), elapsed(59), elapsed(61)),
+            ("0s".into(), "59s".into(), "1m".into())
+        );
+        assert_eq!(
+            (elapsed(5400), elapsed(360_000)),
+            ("1.5h".into(), "100.0h".into())
+        );
+    }
+}

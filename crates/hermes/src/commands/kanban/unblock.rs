@@ -1,0 +1,44 @@
+//! `hermes kanban unblock`.
+
+use std::process::ExitCode;
+
+use hermes_board::model::{Status, TaskId};
+use hermes_board::store::BoardStore;
+
+use super::block::{announce, because};
+use super::session::BoardSession;
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The cards
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<TaskId>,
+    /// Why; also said in a comment
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let reason = args.reason.as_deref().map(str::trim);
+    let reason = reason.filter(|reason| !reason.is_empty());
+    let mut session = BoardSession::open(context, board)?;
+    session.for_each(&args.ids, |session, id| {
+        announce(
+            session,
+            id,
+            "UNBLOCK",
+            reason,
+            &[Status::Blocked, Status::Scheduled],
+        )?;
+        let landed = session.store.unblock(id)?;
+        let waits = if landed == Status::Todo {
+            " (waits for its parents)"
+        } else {
+            ""
+        };
+        let line = format!("Unblocked {id}{waits}{}", because(reason));
+        Ok(session.printer().line(line)?)
+    })
+}

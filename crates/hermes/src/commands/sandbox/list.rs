@@ -1,0 +1,92 @@
+//! `hermes sandbox list`.
+
+use std::process::ExitCode;
+
+use hermes_terminal::docker::manage::{self, SandboxRow, Scope};
+use jiff::Timestamp;
+
+use super::host;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::{Table, cut, human_age};
+
+const IMAGE_WIDTH: usize = 40;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Those of all profiles
+    #[arg(long)]
+    all_profiles: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let host = host(context)?;
+    let listing = manage::list(&host, &scope(context, args.all_profiles)?)?;
+    if args.json {
+        context.printer.json(&serde_json::to_value(&listing)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if listing.sandboxes.is_empty() {
+        context.printer.line("No sandboxes")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&[
+        "NAME",
+        "STATE",
+        "TASK",
+        "PROFILE",
+        "IMAGE",
+        "CREATED",
+        "LAST-USED",
+        "DRIFT",
+    ]);
+    for sandbox in &listing.sandboxes {
+        table.row(row(sandbox));
+    }
+    context.printer.out(&table.render())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Which sandboxes are meant, with the homes that count as ours.
+pub(super) fn scope(context: &Context, all_profiles: bool) -> Result<Scope> {
+    if !all_profiles {
+        return Ok(Scope::ThisProfile);
+    }
+    let found = hermes_home::profiles::list(&context.location, context.current.as_ref())?;
+    let homes = found.profiles.into_iter().map(|profile| profile.path);
+    Ok(Scope::AllProfiles {
+        homes: homes.collect(),
+    })
+}
+
+fn row(sandbox: &SandboxRow) -> Vec<String> {
+    let drift = if sandbox.drift.is_empty() {
+        "-".to_owned()
+    } else {
+        sandbox.drift.join(", ")
+    };
+    vec![
+        sandbox.name.clone(),
+        sandbox.state.clone(),
+        sandbox.task_id.clone(),
+        sandbox.profile.clone(),
+        cut(&sandbox.image, IMAGE_WIDTH),
+        age(sandbox.created_at.as_deref()),
+        age(sandbox.last_used_at.as_deref()),
+        drift,
+    ]
+}
+
+fn age(time: Option<&str>) -> String {
+    let then = time.and_then(|text| text.parse::<Timestamp>().ok());
+    then.map_or_else(
+        || "-".to_owned(),
+        |then| {
+            let seconds = Timestamp::now().as_second() - then.as_second();
+            human_age(u64::try_from(seconds).unwrap_or(0))
+        },
+    )
+}

@@ -1,0 +1,97 @@
+//! What happens when somebody asks the program to end while it runs commands.
+//!
+//! The first signal interrupts: commands are killed with all they started, their results are shown,
+//! and the exit code tells of the signal. Whoever does not want to wait for that sends a second one.
+
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use hermes_proc::{EndSignal, EndSignals, Wake, first_readable};
+use hermes_terminal::local::Terminal;
+
+/// Killing takes three seconds at most; showing what is left should not take long either.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Listens for signals until it is dropped.
+pub(crate) struct Ending {
+    received: Arc<OnceLock<EndSignal>>,
+    finished: Arc<Wake>,
+}
+
+impl Ending {
+    /// From now on a signal raises `interrupt` and ends the commands of `terminal`.
+    pub(super) fn watch(terminal: &Arc<Terminal>, interrupt: &Arc<Wake>) -> std::io::Result<Self> {
+        let ending = Self {
+            received: Arc::default(),
+            finished: Arc::new(Wake::new()?),
+        };
+        let watcher = Watcher {
+            signals: EndSignals::listen()?,
+            received: Arc::clone(&ending.received),
+            finished: Arc::clone(&ending.finished),
+            terminal: Arc::clone(terminal),
+            interrupt: Arc::clone(interrupt),
+        };
+        std::thread::Builder::new()
+            .name("end-signals".to_owned())
+            .spawn(move || watcher.run())?;
+        Ok(ending)
+    }
+
+    /// The exit code of the program: that of the signal if one has come.
+    pub(crate) fn exit_code(&self, otherwise: u8) -> ExitCode {
+        let code = self.received.get().map(|signal| signal.exit_code());
+        ExitCode::from(code.unwrap_or(otherwise))
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.finished.raise();
+    }
+}
+
+struct Watcher {
+    signals: EndSignals,
+    received: Arc<OnceLock<EndSignal>>,
+    finished: Arc<Wake>,
+    terminal: Arc<Terminal>,
+    interrupt: Arc<Wake>,
+}
+
+impl Watcher {
+    fn run(&self) {
+        let mut deadline: Option<Instant> = None;
+        loop {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let sources = [self.finished.as_fd(), self.signals.as_fd()];
+            match first_readable(&sources, left) {
+                Ok(Some(0)) => return,
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    tracing::warn!("the program did not come to its end in time");
+                    return self
+                        .received
+                        .get()
+                        .copied()
+                        .unwrap_or(EndSignal::Terminate)
+                        .obey();
+                }
+                Err(error) => return tracing::error!(%error, "signals are not heard any more"),
+            }
+            let Some(signal) = self.signals.take() else {
+                continue;
+            };
+            if self.received.set(signal).is_err() {
+                return signal.obey();
+            }
+            deadline = Some(Instant::now() + LIMIT);
+            self.interrupt.raise();
+            // Raises the flag for commands that nobody in front of a terminal has started; who waits
+            // for them waits on.
+            self.terminal.shut_down(Duration::ZERO);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+"""Commands through the terminal: this program beside bare bash and beside the reference.
+
+Used by scripts/bench. Every program is started once and asked in turns, so that a busy machine hurts
+all alike; the figure is the median.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+CALLS = 200
+LARGE_ROUNDS = 9
+LARGE_BYTES = 50_000_000
+# What `true` may take, as a multiple of bare bash and of the reference.
+OVER_BARE = 2.0
+OF_REFERENCE = 0.25
+# What a large output may take, as a multiple of reading it from a pipe, and of memory.
+OVER_PIPE = 1.5
+LARGE_MEMORY_MB = 20.0
+
+# Runs inside the reference's own interpreter: a command per line, seconds per line.
+REFERENCE = r"""
+import sys, time, logging
+logging.disable(logging.CRITICAL)
+from tools.environments.local import LocalEnvironment
+environment = LocalEnvironment(cwd=sys.argv[1], timeout=60)
+answers = sys.stdout
+sys.stdout = sys.stderr
+for line in sys.stdin:
+    begin = time.perf_counter()
+    result = environment.execute(line.rstrip("\n"))
+    elapsed = time.perf_counter() - begin
+    print(elapsed if result["returncode"] == 0 else "failed", file=answers, flush=True)
+"""
+
+
+class Reference:
+    """The reference's local environment, one session."""
+
+    def __init__(self, python, bench, directory):
+        self.process = subprocess.Popen(
+            [python, "-c", REFERENCE, directory], env=bench.environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def seconds(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Ours:
+    """`hermes tools call --stdin`: the whole way of a call, guards and JSON included."""
+
+    def __init__(self, program, bench, directory):
+        self.process = subprocess.Popen(
+            [program, "tools", "call", "--stdin"], env=bench.environment, cwd=directory,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def seconds(self, command):
+        line = json.dumps({"tool": "terminal", "args": {"command": command}}) + "\n"
+        begin = time.perf_counter()
+        self.process.stdin.write(line.encode())
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        elapsed = time.perf_counter() - begin
+        if json.loads(answer)["exit_code"] != 0:
+            raise RuntimeError(f"{command}: {answer[:500]}")
+        return elapsed
+
+    def megabytes(self, what):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(rf"^{what}:\s+(\d+) kB", status, re.M)[1]) / 1024
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def from_pipe(bench, command):
+    """Seconds until everything a bare shell writes has been read from a pipe."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(["/bin/bash", "-c", command], env=bench.environment,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0)
+    while os.read(process.stdout.fileno(), 65536):
+        pass
+    process.wait()
+    elapsed = time.perf_counter() - begin
+    process.stdout.close()
+    return elapsed
+
+
+def measure(bench, programs, versions, directory):
+    """Medians of `true`, of a large output, and the memory of the latter."""
+    ours = Ours(programs["ours"], bench, directory)
+    references = {version: Reference(str(Path(programs[version]).with_name("python")), bench,
+                                     directory)
+                  for version in versions}
+    ask = {"ours": lambda: ours.seconds("true"),
+           "bare": lambda: bench.seconds("/bin/bash", ["-c", "true"])}
+    ask |= {version: (lambda one=one: one.seconds("true")) for version, one in references.items()}
+    for _ in range(5):
+        for one in ask.values():
+            one()
+    times = {name: [] for name in ask}
+    for _ in range(CALLS):
+        for name, one in ask.items():
+            times[name].append(one())
+    short = {name: statistics.median(values) for name, values in times.items()}
+    for one in references.values():
+        one.close()
+
+    large = Path(directory) / "large"
+    line = b"all work and no play makes a long line of plain text\n"
+    large.write_bytes(line * (LARGE_BYTES // len(line)))
+    command = f"cat {large}"
+    idle = ours.megabytes("VmRSS")
+    for one in (lambda: ours.seconds(command), lambda: from_pipe(bench, command)):
+        one()
+    pairs = [(ours.seconds(command), from_pipe(bench, command)) for _ in range(LARGE_ROUNDS)]
+    memory = ours.megabytes("VmHWM") - idle
+    ours.close()
+    large.unlink()
+    figures = {
+        "short": short,
+        "large": statistics.median(pair[0] for pair in pairs),
+        "pipe": statistics.median(pair[1] for pair in pairs),
+        "memory": memory,
+    }
+    print("terminal true: " + ", ".join(f"{n} {t * 1000:.2f} ms" for n, t in short.items()))
+    print(f"terminal, {LARGE_BYTES // 10**6} MB: ours {figures['large'] * 1000:.1f} ms, "
+          f"pipe {figures['pipe'] * 1000:.1f} ms, {memory:.1f} MB above idle")
+    return figures
+
+
+def judge(figures, versions):
+    misses = []
+    short = figures["short"]
+    ratio = short["ours"] / short["bare"]
+    if ratio > OVER_BARE:
+        misses.append(f"terminal `true`: {ratio:.2f}x bare bash, budget {OVER_BARE:.0f}x")
+    for version in versions:
+        share = short["ours"] / short[version]
+        if share > OF_REFERENCE:
+            misses.append(f"terminal `true`: {share:.2f} of {version}, budget {OF_REFERENCE:.2f}")
+    ratio = figures["large"] / figures["pipe"]
+    if ratio > OVER_PIPE:
+        misses.append(f"terminal, large output: {ratio:.2f}x a pipe, budget {OVER_PIPE}x")
+    if figures["memory"] > LARGE_MEMORY_MB:
+        misses.append(f"terminal, large output: {figures['memory']:.1f} MB above idle, "
+                      f"budget {LARGE_MEMORY_MB:.0f} MB")
+    return misses
+
+
+def page(figures, versions):
+    short = figures["short"]
+    ours = short["ours"] * 1000
+    out = [
+        "", "## Commands in the local terminal", "",
+        f"`true`, {CALLS} times in turns, each in a session that is warm: here as a whole tool call "
+        "(a line of JSON to",
+        "`hermes tools call --stdin`, guards included), in the reference as "
+        "`LocalEnvironment.execute` alone.", "",
+        "| Beside | It takes | We take | Ratio | Budget |", "|---|---|---|---|---|",
+        f"| `bash -c true` | {short['bare'] * 1000:.2f} ms | {ours:.2f} ms "
+        f"| {short['ours'] / short['bare']:.2f} | ≤ {OVER_BARE:.0f} |",
+    ]
+    for version in versions:
+        out.append(f"| reference {version} | {short[version] * 1000:.2f} ms | {ours:.2f} ms "
+                   f"| 1/{short[version] / short['ours']:.1f} | ≤ 1/{1 / OF_REFERENCE:.0f} |")
+    size = LARGE_BYTES // 10**6
+    out.append(f"| `cat` of {size} MB to a pipe | {figures['pipe'] * 1000:.1f} ms "
+               f"| {figures['large'] * 1000:.1f} ms | {figures['large'] / figures['pipe']:.2f} "
+               f"| ≤ {OVER_PIPE} |")
+    out += ["", f"Memory above idle after {size} MB of output: {figures['memory']:.1f} MB "
+            f"(budget {LARGE_MEMORY_MB:.0f} MB).", ""]
+    return out
