@@ -21,8 +21,10 @@ const SYNTHESIZER_SKILL: &str = "humanizer";
 
 // Written out, because a line of usage is not wrapped.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "hermes kanban swarm --worker <WORKER>... --verifier <PROFILE>\n       \
-                            --synthesizer <PROFILE> [OPTIONS] <GOAL>")]
+#[command(
+    override_usage = "hermes kanban swarm --worker <WORKER>... --verifier <PROFILE>\n       \
+                            --synthesizer <PROFILE> [OPTIONS] <GOAL>"
+)]
 pub(super) struct Args {
     /// What is to be reached
     goal: String,
