@@ -19,7 +19,7 @@ pub use local::{
     Children, LocalWorkshop, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup, worker_program,
     write_exit_record,
 };
-pub use once::Dispatcher;
+pub use once::{Dispatcher, Pass};
 pub use settings::{DispatchFlags, DispatchSettings};
 pub use take_back::{TakenBack, take_back};
 pub use tick::{Step, Tick};

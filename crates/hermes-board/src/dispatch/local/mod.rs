@@ -13,7 +13,9 @@ mod workspace;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use hermes_config::Environment;
 use hermes_home::{Location, ProfileName};
 use hermes_proc::{EnvPolicy, KillTiming};
 
@@ -34,9 +36,10 @@ use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
 use crate::{Claimer, Clock, SystemClock};
 
 /// Names of toolsets, for the home of a profile.
-pub type ToolsetsOf = Box<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
+pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
 
 /// How workers are started, the same for all boards.
+#[derive(Clone)]
 pub struct WorkerSetup {
     /// The program; see [`worker_program`].
     pub program: PathBuf,
@@ -53,6 +56,31 @@ pub struct WorkerSetup {
     /// Toolsets that a profile with this home uses on the command line; none to leave it to the
     /// worker.
     pub toolsets: ToolsetsOf,
+}
+
+impl WorkerSetup {
+    /// The usual: workers are `HERMES_BIN` or the program of `policy`, and choose their toolsets
+    /// themselves. `env` is that of the process, with the home that was chosen.
+    pub fn new(
+        env: &Environment,
+        home: &BoardHome,
+        location: &Location,
+        policy: EnvPolicy,
+        log: LogRotation,
+    ) -> Self {
+        Self {
+            program: worker_program(env, home, &policy.hermes_program),
+            location: location.clone(),
+            base: env
+                .iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            policy,
+            log,
+            timing: WORKER_TIMING,
+            toolsets: Arc::new(|_| Vec::new()),
+        }
+    }
 }
 
 impl std::fmt::Debug for WorkerSetup {

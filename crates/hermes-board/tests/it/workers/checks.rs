@@ -23,7 +23,7 @@ fn finish(yard: &Yard, store: &mut SqliteBoard, id: &TaskId, limit: Duration) ->
     let setup = CheckSetup {
         board: &board,
         home: &yard.fixture.home,
-        workers: &yard.setup,
+        workers: &yard.dispatcher.workers,
         limit,
         policy: FailurePolicy::with_limit(2),
         redact: &|text| text.replace("hunter2", "[secret]"),
@@ -64,7 +64,7 @@ fn only_if_every_check_passes_is_a_card_done() {
 
 #[test]
 fn a_check_sees_what_a_script_of_the_user_sees() {
-    let mut yard = Yard::new();
+    let yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file_with(&mut store, "", with_checks(&["env; false"]));
     let Finish::CheckFailed { evidence, .. } = finish(&yard, &mut store, &id, LONG) else {
@@ -109,7 +109,7 @@ fn the_first_check_that_fails_is_evidence_and_sends_the_card_back() {
     assert!(!workspace.join("ran-on").exists());
 
     // Again, and the breaker decides.
-    yard.limits.crash_grace_seconds = 0;
+    yard.dispatcher.limits.crash_grace_seconds = 0;
     yard.tick(&mut store);
     let Finish::CheckFailed { release, .. } = finish(&yard, &mut store, &id, LONG) else {
         panic!("it failed");
@@ -126,7 +126,7 @@ fn the_first_check_that_fails_is_evidence_and_sends_the_card_back() {
 
 #[test]
 fn a_check_that_takes_too_long_is_ended_with_what_it_started() {
-    let mut yard = Yard::new();
+    let yard = Yard::new();
     let mut store = yard.open();
     let check = "setsid sh -c 'echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 300' &
         while ! test -e pid; do sleep 0.01; done; echo waiting; sleep 300";

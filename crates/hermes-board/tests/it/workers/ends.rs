@@ -12,7 +12,7 @@ use crate::{complete, kinds, status, task};
 #[test]
 fn a_card_is_blocked_by_the_configured_number_of_crashes() {
     let mut yard = Yard::new();
-    yard.limits.failure_limit = 3;
+    yard.dispatcher.limits.failure_limit = 3;
     let mut store = yard.open();
     let id = yard.file(&mut store, "exit 3");
     let stubborn = yard.file_with(
@@ -222,7 +222,7 @@ fn a_dispatcher_that_sees_its_worker_end_leaves_it_in_writing() {
     let id = yard.file(&mut store, "kill -9 $$");
     yard.tick_until_ended(&mut store, &id);
     let run = run_of(&store, &id);
-    yard.limits.crash_grace_seconds = 30;
+    yard.dispatcher.limits.crash_grace_seconds = 30;
     yard.tick(&mut store);
     let text = std::fs::read_to_string(yard.fixture.path(&format!("kanban/logs/{id}.exit")));
     let text = text.unwrap();
@@ -265,26 +265,24 @@ fn start_without_recording(yard: &mut Yard, store: &mut SqliteBoard, id: &TaskId
     let ClaimOutcome::Claimed(claimed) = store.claim(&request).unwrap() else {
         panic!("{id} was not claimed");
     };
-    yard.with_dispatcher(|dispatcher| {
-        let mut workshop = dispatcher.workshop();
-        let workspace = workshop.prepare(&claimed.task).unwrap();
-        let order = Order {
-            task: &claimed.task,
-            run: claimed.run,
-            lock: &lock,
-            workspace: &workspace,
-            review: false,
-            is_first_attempt: true,
-        };
-        workshop.start(&order).unwrap();
-    });
+    let mut workshop = yard.dispatcher.workshop(store.board());
+    let workspace = workshop.prepare(&claimed.task).unwrap();
+    let order = Order {
+        task: &claimed.task,
+        run: claimed.run,
+        lock: &lock,
+        workspace: &workspace,
+        review: false,
+        is_first_attempt: true,
+    };
+    workshop.start(&order).unwrap();
     yard.worker_of(id)
 }
 
 #[test]
 fn a_card_that_goes_back_while_its_worker_lives_waits_for_it_to_end() {
     let mut yard = Yard::new();
-    yard.limits.crash_grace_seconds = 30;
+    yard.dispatcher.limits.crash_grace_seconds = 30;
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");
     yard.tick(&mut store);
@@ -318,12 +316,12 @@ fn taking_a_card_back_ends_its_worker_first() {
     let id = yard.file(&mut store, "exec sleep 300");
     yard.tick(&mut store);
     let worker = yard.worker_of(&id);
-    let taken = yard.with_dispatcher(|one| one.take_back(&mut store, &id, Some("why not")));
+    let taken = yard.dispatcher.take_back(&mut store, &id, Some("why not"));
     assert_eq!(taken.unwrap(), TakenBack::Yes);
     assert!(!lives(worker));
     let card = task(&store, &id);
     assert_eq!((card.status(), card.worker_pid), (Status::Ready, None));
-    let again = yard.with_dispatcher(|one| one.take_back(&mut store, &id, None));
+    let again = yard.dispatcher.take_back(&mut store, &id, None);
     assert!(again.is_err());
 }
 

@@ -8,10 +8,11 @@ mod worktree;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_board::SqliteBoard;
-use hermes_board::dispatch::{Children, Dispatcher, LogRotation, WorkerSetup};
+use hermes_board::dispatch::{Dispatcher, LogRotation, Pass, WorkerSetup};
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
@@ -24,7 +25,7 @@ use crate::{Fixture, assignee, file};
 
 /// What every worker does first: it says who it is and where, then does what its card says.
 const STUB: &str = r#"#!/bin/sh
-here="$STUB_DIR/$HERMES_KANBAN_TASK"
+export here="$STUB_DIR/$HERMES_KANBAN_TASK"
 mkdir -p "$here"
 for word in "$@"; do printf '%s\n' "$word"; done > "$here/argv"
 env | sort > "$here/env"
@@ -39,9 +40,7 @@ if test -e "$STUB_DIR/$HERMES_KANBAN_TASK.sh"; then . "$STUB_DIR/$HERMES_KANBAN_
 /// A home with profiles, a board, and a program that stands in for workers.
 pub(crate) struct Yard {
     fixture: Fixture,
-    setup: WorkerSetup,
-    pub(crate) limits: Limits,
-    children: Children,
+    dispatcher: Dispatcher,
 }
 
 impl Yard {
@@ -66,26 +65,26 @@ impl Yard {
         let env = Environment::from_pairs([("HOME", &root), ("HERMES_HOME", &root)]);
         let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
         let policy = EnvPolicy::new(root.clone(), program.clone(), ChildHome::unchanged(root));
+        let limits = Limits {
+            crash_grace_seconds: 0,
+            ..Limits::default()
+        };
+        let setup = WorkerSetup {
+            program,
+            location,
+            base,
+            policy,
+            log: LogRotation::default(),
+            timing: KillTiming {
+                grace: Duration::from_millis(300),
+                patience: Duration::from_secs(10),
+                force: true,
+            },
+            toolsets: Arc::new(|_| Vec::new()),
+        };
         Self {
-            setup: WorkerSetup {
-                program,
-                location,
-                base,
-                policy,
-                log: LogRotation::default(),
-                timing: KillTiming {
-                    grace: Duration::from_millis(300),
-                    patience: Duration::from_secs(10),
-                    force: true,
-                },
-                toolsets: Box::new(|_| Vec::new()),
-            },
+            dispatcher: Dispatcher::new(fixture.home.clone(), limits, setup),
             fixture,
-            limits: Limits {
-                crash_grace_seconds: 0,
-                ..Limits::default()
-            },
-            children: Children::default(),
         }
     }
 
@@ -114,28 +113,23 @@ impl Yard {
         self.file_with(store, script, NewTask::titled("card"))
     }
 
-    fn with_dispatcher<T>(&mut self, deed: impl FnOnce(&mut Dispatcher<'_>) -> T) -> T {
-        let board = self.fixture.board();
-        deed(&mut Dispatcher {
-            board: &board,
-            home: &self.fixture.home,
-            limits: &self.limits,
-            workers: &self.setup,
-            children: &mut self.children,
-        })
-    }
-
     fn tick(&mut self, store: &mut SqliteBoard) -> Report {
-        self.with_dispatcher(|dispatcher| dispatcher.look(store).unwrap())
+        self.dispatcher.dispatch_once(store, Pass::Real).unwrap()
     }
 
     fn preview(&mut self, store: &SqliteBoard) -> Plan {
-        self.with_dispatcher(|dispatcher| dispatcher.preview(store).unwrap())
+        self.dispatcher.preview(store).unwrap()
     }
 
     /// As if this process had been killed and another one took its place.
     fn forget_children(&mut self) {
-        self.children = Children::default();
+        let Dispatcher {
+            home,
+            limits,
+            workers,
+            ..
+        } = &self.dispatcher;
+        self.dispatcher = Dispatcher::new(home.clone(), limits.clone(), workers.clone());
     }
 
     fn said(&self, id: &TaskId, name: &str) -> String {

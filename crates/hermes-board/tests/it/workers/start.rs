@@ -1,5 +1,7 @@
 //! What a worker is started with.
 
+use std::sync::Arc;
+
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::{BoardStore, NewTask, StartIn};
 use hermes_proc::identity_of;
@@ -19,7 +21,7 @@ fn variables(yard: &Yard, id: &TaskId) -> Vec<(String, String)> {
 #[test]
 fn a_worker_gets_its_arguments_its_variables_and_a_place_of_its_own() {
     let mut yard = Yard::new();
-    yard.setup.toolsets = Box::new(|home| {
+    yard.dispatcher.workers.toolsets = Arc::new(|home| {
         let name = home.file_name().unwrap().to_str().unwrap();
         vec![format!("z-{name}"), "kanban".to_owned()]
     });

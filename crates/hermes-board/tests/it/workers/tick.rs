@@ -2,7 +2,7 @@
 
 use hermes_board::boards::TickLock;
 use hermes_board::model::{Status, TaskId};
-use hermes_board::store::{BoardStore, NewTask};
+use hermes_board::store::NewTask;
 use pretty_assertions::assert_eq;
 
 use super::{Yard, files_below, ids, started};
@@ -28,7 +28,7 @@ fn without_a_default_a_card_of_nobody_is_untouched() {
 #[test]
 fn a_default_assignee_is_written_down_with_its_source_and_works_at_once() {
     let mut yard = Yard::new();
-    yard.limits.default_assignee = Some(assignee("alpha"));
+    yard.dispatcher.limits.default_assignee = Some(assignee("alpha"));
     let mut store = yard.open();
     let id = unassigned(&yard, &mut store);
     let planned = yard.preview(&store).report;
@@ -47,7 +47,7 @@ fn a_default_assignee_is_written_down_with_its_source_and_works_at_once() {
 #[test]
 fn a_profile_takes_what_it_may_and_the_rest_comes_later() {
     let mut yard = Yard::new();
-    yard.limits.max_in_progress_per_profile = Some(2);
+    yard.dispatcher.limits.max_in_progress_per_profile = Some(2);
     let mut store = yard.open();
     let mut cards = Vec::new();
     for (profile, count) in [("alpha", 5), ("beta", 3)] {
@@ -97,7 +97,7 @@ fn a_lane_that_is_no_profile_leaves_no_trace() {
 #[test]
 fn a_dry_run_changes_no_byte_and_says_what_will_be() {
     let mut yard = Yard::new();
-    yard.limits.max_spawn = Some(3);
+    yard.dispatcher.limits.max_spawn = Some(3);
     let mut store = yard.open();
     // One that crashed, one over its time, one that waits for nothing any more, and two to start.
     let crashed = yard.file(&mut store, "exit 3");
