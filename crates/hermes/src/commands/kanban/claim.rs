@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use hermes_board::Claimer;
-use hermes_board::dispatch::Workshop;
+use hermes_board::dispatch::{DispatchFlags, Workshop};
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{
     Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace,
@@ -11,7 +11,7 @@ use hermes_board::store::{
 
 use super::cards::NAME;
 use super::session::{BoardSession, refusal};
-use super::workers::Workers;
+use super::workers::dispatcher;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
@@ -27,12 +27,12 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let mut session = BoardSession::open(context, board)?;
-    let mut workers = Workers::of(&session);
+    let mut dispatcher = dispatcher(&session, &DispatchFlags::default());
     let lock = Claimer::of_this_process().lock();
     let outcome = session.store.claim(&ClaimRequest {
         task: args.id.clone(),
         lock: lock.clone(),
-        ttl_seconds: args.ttl.unwrap_or(workers.limits().claim_ttl_seconds),
+        ttl_seconds: args.ttl.unwrap_or(dispatcher.limits.claim_ttl_seconds),
         from: ClaimFrom::Ready,
     })?;
     let claimed = match outcome {
@@ -40,9 +40,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         other => return Err(not_claimed(&args.id, &session, &other)),
     };
     let board = session.store.board().clone();
-    let prepared = workers
-        .workshop(&board, &session.home)
-        .prepare(&claimed.task);
+    let prepared = dispatcher.workshop(&board).prepare(&claimed.task);
     let workspace = match prepared {
         Ok(workspace) => workspace,
         Err(problem) => {

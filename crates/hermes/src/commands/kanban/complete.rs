@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::cards::TITLE;
 use super::session::{BoardSession, refusal, usage};
-use super::workers::Workers;
+use super::workers::complete_checked;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{one_line, visible};
@@ -65,7 +65,7 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
     };
     let note = format!("{id}: running {checks}");
     session.printer().note(note)?;
-    match Workers::of(session).complete(session, id, &completion)? {
+    match complete_checked(session, id, &completion)? {
         Finish::Done { .. } => Ok(session
             .printer()
             .line(format!("Completed {id} ({checks} passed)"))?),

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hermes_board::CheckDepth;
 use hermes_board::boards::{Board, BoardHome, BoardSlug, DispatcherLock, Listed};
-use hermes_board::dispatch::Children;
+use hermes_board::dispatch::{DispatchFlags, DispatchSettings, Dispatcher, Pass};
 use hermes_board::plan::Report;
 use hermes_proc::{EndSignals, first_readable};
 
 use super::dispatch::LimitArgs;
 use super::session::{open, refusal, settings, usage};
 use super::times::LocalTime;
-use super::workers::Workers;
+use super::workers::{dispatch_settings, worker_setup};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -57,27 +57,24 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     })?;
     let _lock = take_lock(&home, context)?;
     let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
-    let mut rounds = Rounds::new(args, only);
-    let mut first = true;
+    let flags = args.limits.flags();
+    let mut rounds = Rounds::new(context, home, &flags, only, args.verbose);
+    let settings = dispatch_settings(context, &flags);
+    context.printer.note(format!(
+        "Looking at {} every {} s (pid {}). Ctrl-C to stop.",
+        rounds.boards_in_words(),
+        interval.unwrap_or(settings.interval).as_secs_f64(),
+        std::process::id()
+    ))?;
     loop {
         // What is configured may change while we run.
         let now = context.anew();
-        let mut workers = args.limits.workers(&now, &home);
-        let pause = interval.unwrap_or_else(|| workers.interval());
-        if std::mem::take(&mut first) {
-            context.printer.note(format!(
-                "Looking at {} every {} s (pid {}). Ctrl-C to stop.",
-                rounds.boards_in_words(),
-                pause.as_secs_f64(),
-                std::process::id()
-            ))?;
-        }
-        workers = workers.with_children(std::mem::take(&mut rounds.children));
-        rounds.look(&now, &home, &mut workers)?;
-        rounds.children = workers.into_children();
+        let settings = dispatch_settings(&now, &flags);
+        rounds.look(&now, &settings)?;
+        let pause = interval.unwrap_or(settings.interval);
         first_readable(&[signals.as_fd()], Some(pause))?;
         if signals.take().is_some() {
-            let left = match rounds.children.len() {
+            let left = match rounds.dispatcher.children() {
                 0 => String::new(),
                 1 => "; one worker goes on".to_owned(),
                 more => format!("; {more} workers go on"),
@@ -144,9 +141,9 @@ impl Drop for PidFile {
 
 /// What is remembered from look to look.
 struct Rounds {
+    dispatcher: Dispatcher,
     only: Option<Board>,
     verbose: bool,
-    children: Children,
     /// Boards that could not be looked at, and when that was last said.
     trouble: HashMap<BoardSlug, Trouble>,
     /// Looks in a row that started nobody though somebody should have been started.
@@ -165,11 +162,19 @@ struct Trouble {
 type Stamp = Option<(SystemTime, u64)>;
 
 impl Rounds {
-    fn new(args: &Args, only: Option<Board>) -> Self {
+    fn new(
+        context: &Context,
+        home: BoardHome,
+        flags: &DispatchFlags,
+        only: Option<Board>,
+        verbose: bool,
+    ) -> Self {
+        let settings = dispatch_settings(context, flags);
+        let workers = worker_setup(context, &home, &settings);
         Self {
+            dispatcher: Dispatcher::new(home, settings.limits, workers),
             only,
-            verbose: args.verbose,
-            children: Children::default(),
+            verbose,
             trouble: HashMap::new(),
             stuck: 0,
             warned: None,
@@ -184,7 +189,10 @@ impl Rounds {
     }
 
     /// Looks at each board. One that cannot be looked at does not hold up the others.
-    fn look(&mut self, context: &Context, home: &BoardHome, workers: &mut Workers) -> Result<()> {
+    fn look(&mut self, context: &Context, settings: &DispatchSettings) -> Result<()> {
+        self.dispatcher.limits = settings.limits.clone();
+        self.dispatcher.workers = worker_setup(context, &self.dispatcher.home, settings);
+        let home = self.dispatcher.home.clone();
         let boards = match &self.only {
             Some(board) => vec![board.clone()],
             None => match home.list(Listed::Active) {
@@ -200,7 +208,7 @@ impl Rounds {
             if self.is_left_alone(board) {
                 continue;
             }
-            match look_at(context, board, home, workers) {
+            match self.look_at(context, board) {
                 Ok(report) => {
                     self.trouble.remove(&board.slug);
                     started += report.spawned.len();
@@ -212,6 +220,11 @@ impl Rounds {
             }
         }
         self.judge(context, started, failed)
+    }
+
+    fn look_at(&mut self, context: &Context, board: &Board) -> Result<Report> {
+        let mut store = open(context, board, &settings(context), CheckDepth::WhenDue)?;
+        Ok(self.dispatcher.dispatch_once(&mut store, Pass::Real)?)
     }
 
     /// Whether a board is damaged and nothing has been done about it.
@@ -297,16 +310,6 @@ impl Rounds {
         }
         Ok(())
     }
-}
-
-fn look_at(
-    context: &Context,
-    board: &Board,
-    home: &BoardHome,
-    workers: &mut Workers,
-) -> Result<Report> {
-    let mut store = open(context, board, &settings(context), CheckDepth::WhenDue)?;
-    workers.look(&mut store, home)
 }
 
 fn stamp(board: &Board) -> Stamp {

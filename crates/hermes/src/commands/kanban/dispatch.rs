@@ -3,15 +3,14 @@
 use std::process::ExitCode;
 
 use hermes_board::CheckDepth;
-use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::DispatchFlags;
-use hermes_board::model::TaskId;
+use hermes_board::dispatch::{DispatchFlags, Pass};
+use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
 
 use super::cards::{NAME, TITLE, joined};
 use super::session::BoardSession;
 use super::times::LocalTime;
-use super::workers::Workers;
+use super::workers::dispatcher;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -32,38 +31,36 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct LimitArgs {
     /// Most cards in progress, instead of the setting kanban.max_spawn
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    max: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    max: Option<i64>,
     /// Failures after which a card is blocked, instead of kanban.failure_limit
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    failure_limit: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    failure_limit: Option<i64>,
 }
 
 impl LimitArgs {
-    /// Those of a run of the program, on whatever board.
-    pub(super) fn workers(&self, context: &Context, home: &BoardHome) -> Workers {
-        let max = self.max.map(|number| number.to_string());
-        let failures = self.failure_limit.map(|number| number.to_string());
-        let flags = DispatchFlags {
-            max_spawn: max.as_deref(),
-            failure_limit: failures.as_deref(),
-        };
-        Workers::new(context, home, &flags)
+    pub(super) fn flags(&self) -> DispatchFlags {
+        DispatchFlags {
+            max_spawn: self.max,
+            failure_limit: self.failure_limit,
+        }
     }
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let mut session = BoardSession::open_checked(context, board, CheckDepth::Quick)?;
-    let mut workers = args.limits.workers(context, &session.home);
-    let report = if args.dry_run {
-        workers.preview(&session)?.report
+    let mut dispatcher = dispatcher(&session, &args.limits.flags());
+    let pass = if args.dry_run {
+        Pass::DryRun
     } else {
-        workers.look(&mut session.store, &session.home)?
+        Pass::Real
     };
+    let report = dispatcher.dispatch_once(&mut session.store, pass)?;
     if args.json {
         context.printer.json(&serde_json::to_value(&report)?)?;
     } else {
-        let assignee = workers.default_assignee();
+        let assignee = dispatcher.limits.default_assignee.as_ref();
+        let assignee = assignee.map(Assignee::as_str).unwrap_or_default();
         context
             .printer
             .out(&described(&report, assignee, args.dry_run, &session.time()))?;

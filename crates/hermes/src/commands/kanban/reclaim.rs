@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use hermes_board::dispatch::TakenBack;
+use hermes_board::dispatch::{DispatchFlags, TakenBack};
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 
 use super::assign;
 use super::session::{BoardSession, refusal};
-use super::workers::Workers;
+use super::workers::dispatcher;
 use crate::context::Context;
 use crate::error::Result;
 
@@ -65,7 +65,8 @@ pub(super) fn reassign(
 
 /// Ends the worker of a card, if it is on this machine, and makes the card ready.
 fn take_back(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str>) -> Result<()> {
-    match Workers::of(session).take_back(session, id, reason)? {
+    let mut dispatcher = dispatcher(session, &DispatchFlags::default());
+    match dispatcher.take_back(&mut session.store, id, reason)? {
         TakenBack::Yes => Ok(()),
         TakenBack::WorkerLives(end) => {
             let pid = end.prev_pid.map(|pid| format!(" (pid {pid})"));

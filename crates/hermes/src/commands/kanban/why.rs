@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
+use hermes_board::dispatch::DispatchFlags;
 use hermes_board::model::{Task, TaskId};
-use hermes_board::plan::{Verdict, why_resting};
-use hermes_board::store::BoardStore;
+use hermes_board::plan::Verdict;
 use serde_json::{Value, json};
 
 use super::cards::{TITLE, icon};
 use super::session::BoardSession;
-use super::workers::Workers;
+use super::workers::dispatcher;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -26,11 +26,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let session = BoardSession::open(context, board)?;
     let task = session.task(&args.id)?;
-    let plan = Workers::of(&session).preview(&session)?;
-    let mut verdicts = plan.why(&args.id);
-    if verdicts.is_empty() {
-        verdicts.push(why_resting(&task, &open_parents(&session, &args.id)?));
-    }
+    let verdicts = dispatcher(&session, &DispatchFlags::default()).why(&session.store, &args.id)?;
     let time = session.time();
     let sentence = |verdict: &Verdict| verdict.sentence(|at| time.minute(at));
     let printer = &context.printer;
@@ -49,17 +45,6 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         printer.line(format!("  {}", one_line(&sentence(verdict), 1000)))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn open_parents(session: &BoardSession<'_>, id: &TaskId) -> Result<Vec<TaskId>> {
-    let mut open = Vec::new();
-    for parent in session.store.parents(id)? {
-        let task = session.store.task(&parent)?;
-        if task.is_some_and(|task| !task.status().satisfies_children()) {
-            open.push(parent);
-        }
-    }
-    Ok(open)
 }
 
 /// The verdicts with their sentences, for programs that want to show them.
