@@ -19,12 +19,7 @@ const VERIFIER_SKILL: &str = "requesting-code-review";
 /// Skill of the one who puts it together, if its profile has it.
 const SYNTHESIZER_SKILL: &str = "humanizer";
 
-// Written out, because a line of usage is not wrapped.
 #[derive(Debug, clap::Args)]
-#[command(
-    override_usage = "hermes kanban swarm --worker <WORKER>... --verifier <PROFILE>\n       \
-                            --synthesizer <PROFILE> [OPTIONS] <GOAL>"
-)]
 pub(super) struct Args {
     /// What is to be reached
     goal: String,
