@@ -4,6 +4,7 @@ mod checks;
 mod ends;
 mod rounds;
 mod start;
+mod storm;
 mod tick;
 mod worktree;
 
