@@ -8,6 +8,7 @@ mod apply;
 mod checks;
 mod local;
 mod once;
+mod rounds;
 mod settings;
 mod take_back;
 mod tick;
@@ -20,6 +21,7 @@ pub use local::{
     write_exit_record,
 };
 pub use once::{Dispatcher, Pass};
+pub use rounds::{BoardRound, Looked, Rounds};
 pub use settings::{DispatchFlags, DispatchSettings};
 pub use take_back::{TakenBack, take_back};
 pub use tick::{Step, Tick};

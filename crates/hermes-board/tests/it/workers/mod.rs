@@ -2,7 +2,9 @@
 
 mod checks;
 mod ends;
+mod rounds;
 mod start;
+mod storm;
 mod tick;
 mod worktree;
 
@@ -123,13 +125,27 @@ impl Yard {
 
     /// As if this process had been killed and another one took its place.
     fn forget_children(&mut self) {
+        self.dispatcher = self.another_dispatcher();
+    }
+
+    fn another_dispatcher(&self) -> Dispatcher {
         let Dispatcher {
             home,
             limits,
             workers,
             ..
         } = &self.dispatcher;
-        self.dispatcher = Dispatcher::new(home.clone(), limits.clone(), workers.clone());
+        Dispatcher::new(home.clone(), limits.clone(), workers.clone())
+    }
+
+    /// Ends the workers of all boards.
+    fn end_everyone(&self) {
+        let root = self.fixture.dir.path();
+        hermes_proc::kill_marked(
+            &["HERMES_KANBAN_DB"],
+            |process| Path::new(&process.values[0]).starts_with(root),
+            Duration::from_secs(10),
+        );
     }
 
     fn said(&self, id: &TaskId, name: &str) -> String {
@@ -165,13 +181,7 @@ impl Yard {
 impl Drop for Yard {
     /// No test leaves a worker behind, also when it fails.
     fn drop(&mut self) {
-        let database = self.fixture.board().database;
-        let names = ["HERMES_KANBAN_DB"];
-        hermes_proc::kill_marked(
-            &names,
-            |process| process.values[0] == database.as_os_str(),
-            Duration::from_secs(10),
-        );
+        self.end_everyone();
     }
 }
 
