@@ -41,6 +41,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See agents at work on a board, with no key and nothing of yours
+    Demo(commands::demo::Args),
     /// Look at and change settings
     Config(commands::config::Args),
     /// Manage profiles: agents with a home of their own
@@ -77,7 +79,7 @@ pub(crate) enum Command {
 impl Command {
     /// Whether the command is pointless where the home is no directory. `doctor` says what is wrong.
     fn needs_home(&self) -> bool {
-        !matches!(self, Self::Doctor(_) | Self::Completion(_) | Self::Version)
+        !matches!(self, Self::Demo(_) | Self::Doctor(_) | Self::Completion(_) | Self::Version)
     }
 }
 

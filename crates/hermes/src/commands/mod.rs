@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod completion;
 pub(crate) mod config;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod exec;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Config(args) => config::run(&args, context),
         Command::Profile(args) => profile::run(&args, context),
         Command::Kanban(args) => kanban::run(&args, context),
+        Command::Demo(args) => demo::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),

@@ -45,6 +45,10 @@ mod workers;
 
 use std::process::ExitCode;
 
+pub(in crate::commands) use live::{Looking, accompany};
+pub(in crate::commands) use session::BoardSession;
+pub(in crate::commands) use workers::plain_dispatcher as dispatcher;
+
 use crate::context::Context;
 use crate::error::Result;
 

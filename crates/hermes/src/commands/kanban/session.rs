@@ -19,16 +19,16 @@ use crate::ui::Printer;
 const NOBODY_IN_PARTICULAR: &str = "user";
 
 /// An open board and its surroundings.
-pub(super) struct BoardSession<'a> {
+pub(in crate::commands) struct BoardSession<'a> {
     pub(super) context: &'a Context,
     pub(super) home: BoardHome,
     pub(super) settings: KanbanSettings,
-    pub(super) store: SqliteBoard,
+    pub(in crate::commands) store: SqliteBoard,
 }
 
 impl<'a> BoardSession<'a> {
     /// Opens the board of a command, making its database if there is none.
-    pub(super) fn open(context: &'a Context, board: Option<&str>) -> Result<Self> {
+    pub(in crate::commands) fn open(context: &'a Context, board: Option<&str>) -> Result<Self> {
         Self::open_checked(context, board, CheckDepth::WhenDue)
     }
 

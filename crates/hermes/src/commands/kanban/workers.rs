@@ -38,6 +38,11 @@ pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> D
     Dispatcher::new(session.home.clone(), settings.limits, workers)
 }
 
+/// A dispatcher with what is configured.
+pub(in crate::commands) fn plain_dispatcher(session: &BoardSession<'_>) -> Dispatcher {
+    dispatcher(session, &DispatchFlags::default())
+}
+
 /// Completes a card, after running its checks.
 pub(super) fn complete_checked(
     session: &mut BoardSession<'_>,

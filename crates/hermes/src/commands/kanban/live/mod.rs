@@ -28,6 +28,8 @@ use view::{Step, View};
 
 /// Longest time after which a new size of the terminal and a change of the board are noticed.
 const PAUSE: Duration = Duration::from_millis(250);
+/// The same where something goes on meanwhile.
+const SHORT_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -58,13 +60,39 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         let snapshot = Snapshot::take(&session, &choice)?;
         context.printer.out(&plain::text(&snapshot))?;
     } else {
-        return live(&session, &choice);
+        return Ok(
+            match live(&session, &choice, PAUSE, &mut || Ok(Looking::On))? {
+                None | Some(EndSignal::Interrupt) => ExitCode::SUCCESS,
+                Some(other) => ExitCode::from(other.exit_code()),
+            },
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether the board is to be shown any longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Looking {
+    On,
+    Enough,
+}
+
+/// Shows the whole board while `meanwhile` does its work, many times a second; gives the signal that
+/// ended it.
+pub(in crate::commands) fn accompany(
+    session: &BoardSession<'_>,
+    meanwhile: &mut dyn FnMut() -> Result<Looking>,
+) -> Result<Option<EndSignal>> {
+    live(session, &Choice::default(), SHORT_PAUSE, meanwhile)
+}
+
 /// Shows the board until somebody has seen enough.
-fn live(session: &BoardSession<'_>, choice: &Choice) -> Result<ExitCode> {
+fn live(
+    session: &BoardSession<'_>,
+    choice: &Choice,
+    pause: Duration,
+    meanwhile: &mut dyn FnMut() -> Result<Looking>,
+) -> Result<Option<EndSignal>> {
     let signals = EndSignals::listen().map_err(|error| {
         CommandError::environment(format!("could not listen for signals: {error}"))
     })?;
@@ -76,27 +104,26 @@ fn live(session: &BoardSession<'_>, choice: &Choice) -> Result<ExitCode> {
         let size = Screen::size();
         view.fit(size);
         screen.draw(&picture::of(&view, size))?;
-        let ready = first_readable(&[signals.as_fd(), stdin()], Some(PAUSE))?;
+        if meanwhile()? == Looking::Enough {
+            return Ok(None);
+        }
+        let ready = first_readable(&[signals.as_fd(), stdin()], Some(pause))?;
         if let Some(signal) = signals.take() {
-            drop(screen);
-            return Ok(match signal {
-                EndSignal::Interrupt => ExitCode::SUCCESS,
-                other => ExitCode::from(other.exit_code()),
-            });
+            return Ok(Some(signal));
         }
         if ready == Some(1) {
             for key in keyboard.read()? {
                 match view.press(key) {
                     Step::Stay => {}
                     Step::Open(id) => view.open(details(session, &id)),
-                    Step::Leave => return Ok(ExitCode::SUCCESS),
+                    Step::Leave => return Ok(None),
                 }
                 if key == Key::Refresh {
                     view.replace(Snapshot::take(session, choice)?);
                 }
             }
             if keyboard.is_over() {
-                return Ok(ExitCode::SUCCESS);
+                return Ok(None);
             }
         }
         // In this order: what is written after the look at the number is found next time.

@@ -1,0 +1,209 @@
+//! The play itself: a dispatcher at work, a worker killed on purpose, and an eye on the cards.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use hermes_board::EventQuery;
+use hermes_board::dispatch::{Dispatcher, Pass};
+use hermes_board::model::{Event, Status, TaskId};
+use hermes_board::store::BoardStore;
+use hermes_proc::{ProcessHandle, ProcessIdentity};
+
+use super::script::Card;
+use crate::commands::kanban::BoardSession;
+use crate::error::Result;
+
+/// How long a worker that is to be killed may work.
+const UNTIL_KILL: Duration = Duration::from_millis(1200);
+/// How long workers whose cards are finished may take to leave.
+const LEAVING: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Events taken at a time.
+const BATCH: u32 = 200;
+
+/// A demo that is being played.
+pub(super) struct Play<'a> {
+    pub(super) session: BoardSession<'a>,
+    dispatcher: Dispatcher,
+    pub(super) cards: Vec<Played>,
+    seen_event: i64,
+    began: Instant,
+}
+
+/// A card of the demo.
+pub(super) struct Played {
+    pub(super) id: TaskId,
+    pub(super) title: String,
+    pub(super) assignee: String,
+    pub(super) checks: usize,
+    /// Since the beginning.
+    pub(super) finished: Option<Duration>,
+    kill: Kill,
+}
+
+/// What is to become of a card's worker.
+enum Kill {
+    No,
+    /// As soon as it has worked for a while.
+    Wanted(Option<Instant>),
+    Done,
+}
+
+/// Something to tell.
+pub(super) struct News {
+    pub(super) at: Duration,
+    pub(super) text: String,
+}
+
+impl<'a> Play<'a> {
+    pub(super) fn new(
+        session: BoardSession<'a>,
+        dispatcher: Dispatcher,
+        cards: &[Card],
+        ids: &HashMap<String, TaskId>,
+    ) -> Result<Self> {
+        let played = cards.iter().filter_map(|card| {
+            Some(Played {
+                id: ids.get(&card.key)?.clone(),
+                title: card.title.clone(),
+                assignee: card.assignee.clone(),
+                checks: card.checks.len(),
+                finished: None,
+                kill: if card.kill {
+                    Kill::Wanted(None)
+                } else {
+                    Kill::No
+                },
+            })
+        });
+        Ok(Self {
+            cards: played.collect(),
+            seen_event: session.store.latest_event_id()?,
+            session,
+            dispatcher,
+            began: Instant::now(),
+        })
+    }
+
+    /// How long it has been going on.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// One look of the dispatcher; says whether all cards have come to an end.
+    pub(super) fn step(&mut self) -> Result<bool> {
+        self.dispatcher
+            .dispatch_once(&mut self.session.store, Pass::Real)?;
+        let elapsed = self.began.elapsed();
+        let mut is_over = true;
+        for card in &mut self.cards {
+            let Some(task) = self.session.store.task(&card.id)? else {
+                continue;
+            };
+            match task.status() {
+                Status::Done | Status::Blocked | Status::Archived => {
+                    card.finished.get_or_insert(elapsed);
+                }
+                Status::Running => {
+                    is_over = false;
+                    card.kill.look(task.worker_pid)?;
+                }
+                _ => is_over = false,
+            }
+        }
+        Ok(is_over)
+    }
+
+    /// What has happened since it was last asked.
+    pub(super) fn news(&mut self) -> Result<Vec<News>> {
+        let query = EventQuery {
+            after: self.seen_event,
+            limit: Some(BATCH),
+            ..EventQuery::default()
+        };
+        let events = self.session.store.events(&query)?;
+        if let Some(last) = events.last() {
+            self.seen_event = last.id;
+        }
+        let at = self.began.elapsed();
+        let told = events.iter().filter_map(|event| {
+            let card = self.cards.iter().find(|card| card.id == event.task_id)?;
+            let text = words(event, card)?;
+            Some(News { at, text })
+        });
+        Ok(told.collect())
+    }
+
+    /// Lets workers leave whose cards are finished, and ends those whose cards are not.
+    pub(super) fn end(&mut self) -> Result<()> {
+        for card in &self.cards {
+            let task = self.session.store.task(&card.id)?;
+            if task.is_some_and(|task| task.status() == Status::Running) {
+                let why = Some("the demo is over");
+                self.dispatcher
+                    .take_back(&mut self.session.store, &card.id, why)?;
+            }
+        }
+        let deadline = Instant::now() + LEAVING;
+        while self.dispatcher.children() > 0 && Instant::now() < deadline {
+            std::thread::sleep(LOOK_AGAIN);
+            self.dispatcher.reap();
+        }
+        Ok(())
+    }
+
+    /// Attempts at each card, in their order.
+    pub(super) fn attempts(&self) -> Result<HashMap<TaskId, usize>> {
+        let mut attempts = HashMap::new();
+        for card in &self.cards {
+            let runs = self.session.store.runs(&card.id, None)?;
+            let distinct: HashSet<_> = runs.iter().map(|run| run.id).collect();
+            attempts.insert(card.id.clone(), distinct.len());
+        }
+        Ok(attempts)
+    }
+}
+
+impl Kill {
+    /// Kills a worker that has worked long enough.
+    fn look(&mut self, pid: Option<i64>) -> Result<()> {
+        let Self::Wanted(since) = self else {
+            return Ok(());
+        };
+        let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) else {
+            return Ok(());
+        };
+        let since = *since.get_or_insert_with(Instant::now);
+        if since.elapsed() < UNTIL_KILL {
+            return Ok(());
+        }
+        if let Some(identity) = ProcessIdentity::of(pid)
+            && let Some(process) = ProcessHandle::open(&identity)?
+        {
+            process.kill()?;
+        }
+        *self = Self::Done;
+        Ok(())
+    }
+}
+
+/// An event in words; `None` for what nobody needs to hear.
+fn words(event: &Event, card: &Played) -> Option<String> {
+    let title = &card.title;
+    let who = &card.assignee;
+    Some(match event.kind.as_str() {
+        "spawned" => format!("▶ {title}: @{who} starts"),
+        "check_failed" => format!(
+            "✗ {title}: @{who} said done, and a check says no ({})",
+            event.text("command").unwrap_or("-")
+        ),
+        "crashed" => format!("✗ {title}: its worker died; the card is ready again"),
+        "protocol_violation" => format!("✗ {title}: its worker left without a word"),
+        "spawn_failed" => format!("✗ {title}: {}", event.text("error").unwrap_or("no worker")),
+        "gave_up" => format!("⊘ {title}: given up"),
+        "blocked" => format!("⊘ {title}: {}", event.text("reason").unwrap_or("blocked")),
+        "promoted" => format!("  {title}: its parents are done, it is ready"),
+        "completed" => format!("✓ {title}: {}", event.text("summary").unwrap_or("done")),
+        _ => return None,
+    })
+}

@@ -1,0 +1,71 @@
+//! What a demo came to, and what a newcomer does next.
+
+use std::path::Path;
+
+use hermes_board::model::Status;
+use hermes_board::store::BoardStore;
+
+use super::play::Play;
+use crate::error::Result;
+use crate::ui::{Printer, Table, one_line};
+
+const TITLE: usize = 40;
+const RESULT: usize = 60;
+
+/// Prints the table; says whether every card is done.
+pub(super) fn print(play: &Play<'_>, printer: &Printer) -> Result<bool> {
+    let attempts = play.attempts()?;
+    let ids: Vec<_> = play.cards.iter().map(|card| card.id.clone()).collect();
+    let summaries = play.session.store.latest_summaries(&ids)?;
+    let mut table = Table::new(&["CARD", "AGENT", "ATTEMPTS", "CHECKS", "AT", "RESULT"]);
+    let (mut done, mut workers) = (0, 0);
+    for card in &play.cards {
+        let task = play.session.store.task(&card.id)?;
+        let status = task.as_ref().map(hermes_board::model::Task::status);
+        let is_done = status == Some(Status::Done);
+        done += usize::from(is_done);
+        let tries = attempts.get(&card.id).copied().unwrap_or_default();
+        workers += tries;
+        let result = match summaries.get(&card.id) {
+            Some(summary) if is_done => summary.clone(),
+            _ => status.map_or("gone", Status::as_str).to_owned(),
+        };
+        let passed = if is_done { card.checks } else { 0 };
+        table.row(vec![
+            one_line(&card.title, TITLE),
+            card.assignee.clone(),
+            tries.to_string(),
+            format!("{passed}/{}", card.checks),
+            card.finished
+                .map_or_else(|| "-".to_owned(), |at| format!("{:.1} s", at.as_secs_f64())),
+            one_line(&result, RESULT),
+        ]);
+    }
+    printer.line("")?;
+    printer.out(&table.render())?;
+    printer.line(format!(
+        "\n{done} of {} cards done by {workers} worker processes in {:.1} s.",
+        play.cards.len(),
+        play.elapsed().as_secs_f64()
+    ))?;
+    Ok(done == play.cards.len())
+}
+
+/// What to do now.
+pub(super) fn next_steps(kept: Option<&Path>, printer: &Printer) -> Result<()> {
+    match kept {
+        Some(directory) => printer.line(format!(
+            "Kept in {0}. Look around: HERMES_HOME={0}/home hermes kanban board",
+            directory.display()
+        ))?,
+        None => printer.line("Everything it made is gone again; --keep keeps it.")?,
+    }
+    printer.line(
+        "\nThe model was a script. With one of your own:\n  \
+         hermes config set model.provider openrouter     # or any other, see docs/providers.md\n  \
+         hermes profile create builder\n  \
+         hermes kanban create 'Write a word counter' --assignee builder --check 'sh test.sh'\n  \
+         hermes kanban daemon                            # starts a worker for every ready card",
+    )?;
+    Ok(())
+}
