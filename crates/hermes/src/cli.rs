@@ -79,7 +79,10 @@ pub(crate) enum Command {
 impl Command {
     /// Whether the command is pointless where the home is no directory. `doctor` says what is wrong.
     fn needs_home(&self) -> bool {
-        !matches!(self, Self::Demo(_) | Self::Doctor(_) | Self::Completion(_) | Self::Version)
+        !matches!(
+            self,
+            Self::Demo(_) | Self::Doctor(_) | Self::Completion(_) | Self::Version
+        )
     }
 }
 

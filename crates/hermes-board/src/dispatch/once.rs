@@ -134,6 +134,12 @@ impl Dispatcher {
         self.children.len()
     }
 
+    /// Lets go of workers that have ended; gives how many run. A look at a board does so, too.
+    pub fn reap(&mut self) -> usize {
+        self.children.reap(jiff::Timestamp::now().as_second());
+        self.children.len()
+    }
+
     /// Tells about scratch workspaces, once in the life of an installation.
     fn tip(&self, store: &mut SqliteBoard, report: &Report) {
         let sentinel = self.home.scratch_tip_sentinel();

@@ -114,7 +114,16 @@ impl Script {
 }
 
 fn read_script(root: &Node) -> Result<Script, Complaint> {
-    let top = fields(root, "a script", &["turns", "model", "context_length"])?;
+    // The last three are of a demo, which keeps its cards and its turns in one file.
+    let known = [
+        "turns",
+        "model",
+        "context_length",
+        "title",
+        "profiles",
+        "cards",
+    ];
+    let top = fields(root, "a script", &known)?;
     if top.get("turns").is_none() {
         return Err(Complaint::new(root, "a script needs a list `turns`"));
     }

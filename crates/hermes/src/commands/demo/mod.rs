@@ -104,10 +104,8 @@ fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> 
             ))
             .hint("look at it with --keep and `hermes kanban log`"));
         }
-        End::Over | End::Left => match summary::print(&play, printer)? {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        },
+        End::Over | End::Left if summary::print(&play, printer)? => ExitCode::SUCCESS,
+        End::Over | End::Left => ExitCode::FAILURE,
     };
     let kept = args.keep.then_some(stage.directory.as_path());
     summary::next_steps(kept, printer)?;

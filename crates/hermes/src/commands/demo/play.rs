@@ -7,11 +7,11 @@ use hermes_board::EventQuery;
 use hermes_board::dispatch::{Dispatcher, Pass};
 use hermes_board::model::{Event, Status, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_proc::{ProcessHandle, ProcessIdentity};
+use hermes_proc::{ProcessHandle, identity_of};
 
 use super::script::Card;
 use crate::commands::kanban::BoardSession;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 
 /// How long a worker that is to be killed may work.
 const UNTIL_KILL: Duration = Duration::from_millis(1200);
@@ -145,9 +145,8 @@ impl<'a> Play<'a> {
             }
         }
         let deadline = Instant::now() + LEAVING;
-        while self.dispatcher.children() > 0 && Instant::now() < deadline {
+        while self.dispatcher.reap() > 0 && Instant::now() < deadline {
             std::thread::sleep(LOOK_AGAIN);
-            self.dispatcher.reap();
         }
         Ok(())
     }
@@ -177,13 +176,13 @@ impl Kill {
         if since.elapsed() < UNTIL_KILL {
             return Ok(());
         }
-        if let Some(identity) = ProcessIdentity::of(pid)
-            && let Some(process) = ProcessHandle::open(&identity)?
-        {
-            process.kill()?;
-        }
         *self = Self::Done;
-        Ok(())
+        let Some(identity) = identity_of(pid) else {
+            return Ok(());
+        };
+        let killed = ProcessHandle::open(&identity)
+            .and_then(|process| process.map_or(Ok(()), |process| process.kill()));
+        killed.map_err(|error| CommandError::user(error.to_string()))
     }
 }
 

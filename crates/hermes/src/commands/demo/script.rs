@@ -131,7 +131,10 @@ mod tests {
         for (text, expected) in [
             ("title: [", "line"),
             ("title: x\n", "missing field"),
-            ("title: x\nprofiles: {}\ncards: []\nturns: [{text: x}]", "no cards"),
+            (
+                "title: x\nprofiles: {}\ncards: []\nturns: [{text: x}]",
+                "no cards",
+            ),
             (
                 "title: x\nprofiles: {a: b}\ncards: [{key: k, title: t, assignee: z}]\nturns: [{text: x}]",
                 "no profile is called 'z'",

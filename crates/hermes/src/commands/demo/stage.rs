@@ -125,12 +125,7 @@ fn settings(script: &Path) -> String {
     format!("{settings:#}\n")
 }
 
-fn make_profile(
-    context: &Context,
-    name: &str,
-    description: &str,
-    settings: &str,
-) -> Result<()> {
+fn make_profile(context: &Context, name: &str, description: &str, settings: &str) -> Result<()> {
     let request = CreateRequest {
         name: ProfileName::parse_new(name)?,
         content: Content::Fresh {
@@ -152,7 +147,9 @@ fn make_profile(
 
 /// A directory of our own where temporary things are.
 fn new_directory(env: &Environment) -> Result<PathBuf> {
-    let place = env.os(&vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let place = env
+        .os(&vars::TMPDIR)
+        .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
     let pid = std::process::id();
     for number in 0..MOST_NAMES {
         let path = place.join(format!("hermes-demo-{pid}-{number}"));
@@ -162,9 +159,8 @@ fn new_directory(env: &Environment) -> Result<PathBuf> {
             Err(error) => return Err(error.into()),
         }
     }
-    Err(CommandError::environment(format!(
-        "{} is full of earlier demos",
-        place.display()
-    ))
-    .hint("remove the directories hermes-demo-* there"))
+    Err(
+        CommandError::environment(format!("{} is full of earlier demos", place.display()))
+            .hint("remove the directories hermes-demo-* there"),
+    )
 }
