@@ -1,0 +1,21 @@
+//! Model providers: one vocabulary for conversations, one blocking door ([`Provider`]) to whatever
+//! answers them, and the replay provider, which needs neither key nor network.
+//!
+//! The crate knows wire formats, keys, retries and error classes. It never runs a tool, never stores
+//! a conversation, and never prints.
+
+mod error;
+mod message;
+mod provider;
+pub mod replay;
+mod request;
+mod response;
+mod route;
+
+pub use error::{ErrorClass, Failure, ProviderError};
+pub use message::{Content, Image, Message, Part, Reasoning, Role, ToolCall};
+pub use provider::{Provider, RouteInfo};
+pub use replay::Replay;
+pub use request::{Effort, Request, ToolSchema};
+pub use response::{Finish, Response, StreamEvent, Usage};
+pub use route::{OpenError, Wanted, open};
