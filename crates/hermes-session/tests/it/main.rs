@@ -1,0 +1,8 @@
+//! Sessions in real files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+mod conversation;
