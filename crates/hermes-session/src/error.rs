@@ -78,13 +78,19 @@ pub enum Error {
         /// Which call or result has no counterpart.
         detail: String,
     },
-    /// Another process compacts this session.
-    #[error("session {session} is being compacted by {holder}")]
+    /// The right to compact this session is gone: it expired, or another process has it.
+    #[error(
+        "session {session} was not compacted: {}",
+        holder.as_ref().map_or_else(
+            || "the right to do so expired".to_owned(),
+            |holder| format!("{holder} does it"),
+        )
+    )]
     CompactionLost {
         /// The session.
         session: SessionId,
-        /// Who does it.
-        holder: String,
+        /// Who has the right.
+        holder: Option<String>,
     },
 }
 

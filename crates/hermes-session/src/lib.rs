@@ -13,17 +13,23 @@ mod error;
 mod id;
 mod message;
 mod schema;
+mod search;
 mod session;
 mod shown;
 mod store;
+mod title;
 mod todo;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};
 pub use id::{MessageId, SessionId};
-pub use message::{Content, Message, Role, StoredMessage};
+pub use message::{Content, Message, Role, SUMMARY_MARK, StoredMessage};
 pub use session::{Counters, EndReason, NewSession, Session, Usage};
-pub use store::{History, SessionStore, Step, StoreOptions};
+pub use store::{
+    Compaction, CompactionLock, CompactionPause, History, Hit, ListRequest, Listed, Neighbour,
+    SearchOrder, SearchRequest, SessionStore, Stats, Step, StoreOptions, TakenBack,
+};
+pub use title::{MAX_TITLE, clean_title};
 pub use todo::latest_todos;
 
 pub(crate) use shown::shown;

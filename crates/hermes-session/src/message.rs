@@ -10,6 +10,11 @@ use crate::{MessageId, SessionId};
 /// What precedes JSON in a column of texts. A NUL cannot be part of ordinary text.
 const JSON_MARK: &str = "\0json:";
 
+/// What a message begins with that stands for summarised ones.
+pub const SUMMARY_MARK: &str = "[CONTEXT COMPACTION — REFERENCE ONLY]";
+/// What older files have instead.
+const OLD_SUMMARY_MARK: &str = "[CONTEXT SUMMARY]:";
+
 /// Who speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
@@ -214,6 +219,13 @@ impl Message {
     /// The text of the content; empty if there is none.
     pub fn text(&self) -> String {
         self.content.as_ref().map(Content::text).unwrap_or_default()
+    }
+
+    /// Whether it stands for summarised messages.
+    pub fn is_summary(&self) -> bool {
+        let text = self.text();
+        let text = text.trim_start();
+        text.starts_with(SUMMARY_MARK) || text.starts_with(OLD_SUMMARY_MARK)
     }
 
     /// Ids of the calls, in their order.

@@ -2,14 +2,26 @@
 
 mod append;
 mod cells;
+mod compaction;
+mod fragments;
 mod history;
 mod lifecycle;
+mod lineage;
+mod list;
 mod open;
+mod rewind;
+mod search;
+mod search_sql;
+mod titles;
 mod usage;
 
 pub use append::Step;
+pub use compaction::{Compaction, CompactionLock, CompactionPause};
 pub use history::History;
+pub use list::{ListRequest, Listed, Stats};
 pub use open::StoreOptions;
+pub use rewind::TakenBack;
+pub use search::{Hit, Neighbour, SearchOrder, SearchRequest};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +45,8 @@ pub struct SessionStore {
 struct Features {
     /// Messages can be taken back or summarised.
     activity: bool,
+    /// Sessions can be put away.
+    archive: bool,
 }
 
 impl SessionStore {

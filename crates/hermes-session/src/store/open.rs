@@ -84,6 +84,7 @@ fn store_of(database: Database, clock: Arc<dyn Clock>) -> Result<SessionStore> {
         path: database.path().to_owned(),
         features: Features {
             activity: shape.has("messages", "active") && shape.has("messages", "compacted"),
+            archive: shape.has("sessions", "archived"),
         },
         database,
         clock,

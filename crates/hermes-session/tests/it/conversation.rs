@@ -9,23 +9,13 @@ use hermes_session::{
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-fn new_session() -> NewSession {
-    NewSession {
-        source: "cli".to_owned(),
-        model: Some("m".to_owned()),
-        ..NewSession::default()
-    }
-}
-
-fn call(id: &str, name: &str) -> serde_json::Value {
-    json!({"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}})
-}
+use crate::world::{call, new_session};
 
 #[test]
 fn what_is_stored_comes_back() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
-    let id = store.create_session(&new_session()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
     store
         .append_user(&id, &Message::user("list files"))
         .unwrap();
@@ -101,7 +91,7 @@ fn what_is_stored_comes_back() {
 fn the_file_is_for_its_owner_only() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
-    store.create_session(&new_session()).unwrap();
+    store.create_session(&new_session("cli")).unwrap();
     for entry in std::fs::read_dir(home.path()).unwrap() {
         let entry = entry.unwrap();
         let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
@@ -121,7 +111,7 @@ fn the_file_is_for_its_owner_only() {
 fn a_step_without_all_results_is_refused_whole() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
-    let id = store.create_session(&new_session()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
     let assistant = Message::calls(None, json!([call("a", "terminal"), call("b", "terminal")]));
     for results in [
         vec![],
@@ -154,7 +144,7 @@ fn a_step_without_all_results_is_refused_whole() {
 fn unanswered_calls_of_other_programs_are_healed() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
-    let id = store.create_session(&new_session()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
     store
         .append(
             &id,
@@ -227,10 +217,10 @@ fn nothing_is_written_to_a_session_that_does_not_exist() {
         store.reopen_session(&id),
         Err(Error::Unknown { .. })
     ));
-    let taken = store.create_session(&new_session()).unwrap();
+    let taken = store.create_session(&new_session("cli")).unwrap();
     let again = NewSession {
         id: Some(taken),
-        ..new_session()
+        ..new_session("cli")
     };
     assert!(matches!(
         store.create_session(&again),

@@ -5,4 +5,8 @@
     reason = "tests look at files directly"
 )]
 
+mod compacting;
 mod conversation;
+mod finding;
+mod searching;
+mod world;
