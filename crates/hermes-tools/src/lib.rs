@@ -3,6 +3,7 @@
 //! Results are JSON for a model: never a backtrace, never a secret, always of bounded size.
 
 mod argument;
+mod child_runner;
 mod context;
 mod execute_code;
 mod files;
@@ -16,6 +17,7 @@ mod tool;
 mod toolset_names;
 
 pub use argument::{Argument, Kind, checked, schema_of};
+pub use child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
