@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use crate::child_runner::ChildRunner;
 use crate::clarify::Answerer;
-use crate::delegate::Delegate;
 use crate::todo::TodoList;
 
 /// A conversation. Clones mean the same one.
@@ -18,8 +18,8 @@ pub struct Conversation {
     pub todos: Arc<TodoList>,
     /// Who answers questions.
     pub answerer: Option<Arc<dyn Answerer>>,
-    /// Who works on what is handed on.
-    pub delegate: Option<Arc<dyn Delegate>>,
+    /// Runs agents for parts of the work; `None` where no further depth is allowed.
+    pub children: Option<Arc<dyn ChildRunner>>,
 }
 
 impl std::fmt::Debug for Conversation {

@@ -1,97 +1,38 @@
-//! `delegate_task`: work that other agents do while this one waits.
+//! `delegate_task`: parts of the work that other agents do while this one waits.
 //!
-//! What runs those agents stands behind [`Delegate`]; here is what a call may ask for and how the
-//! answer looks.
+//! What runs those agents stands behind [`ChildRunner`]; here is what a call may ask for, that the
+//! parts run side by side, and how the answer looks.
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::argument::{Argument, Kind};
+use crate::child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
 use crate::context::CallContext;
 use crate::tool::{Tool, error};
 
-/// Most tasks of one call.
-pub const MOST_DELEGATED: usize = 3;
+const ROLES: &[&str] = &["leaf", "orchestrator"];
 
-/// What an agent that is given work may do in turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DelegateRole {
-    /// It does the work itself.
-    #[default]
-    Leaf,
-    /// It may hand on parts, as far as the settings allow.
-    Orchestrator,
-}
-
-/// One piece of work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DelegatedTask {
-    /// What is to be achieved. The other agent knows nothing else but the context.
-    pub goal: String,
-    /// What it has to know.
-    pub context: Option<String>,
-    /// Toolsets it gets; none for those of the conversation.
-    pub toolsets: Vec<String>,
-    /// What it may do in turn.
-    pub role: DelegateRole,
-}
-
-/// How a piece of work ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct DelegatedResult {
-    /// `completed`, `failed`, `timeout` or `interrupted`.
-    pub status: String,
-    /// What the agent said last.
-    pub summary: Option<String>,
-    /// What went wrong.
-    pub error: Option<String>,
-    /// Requests to the model.
-    pub api_calls: u64,
-    /// How long it took.
-    pub duration: Duration,
-    /// The model.
-    pub model: Option<String>,
-    /// Why its turn ended.
-    pub exit_reason: Option<String>,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
-    /// Tools it called, in order, with how each went.
-    pub tool_trace: Vec<Value>,
-}
-
-/// Runs agents for a conversation.
-pub trait Delegate: Send + Sync {
-    /// Works on all tasks, side by side, and answers in their order. Ends early when
-    /// `context.interrupt` is raised. The error is a sentence about the whole call.
-    fn run(
-        &self,
-        tasks: &[DelegatedTask],
-        context: &CallContext,
-    ) -> Result<Vec<DelegatedResult>, String>;
-
-    /// Why nothing can be handed on here, if so: an agent that was given work itself.
-    fn refusal(&self) -> Option<String> {
-        None
-    }
-}
-
-const TASK_FIELDS: &[Argument] = &[
+const JOB_FIELDS: &[Argument] = &[
     Argument::required("goal", Kind::Text, "What is to be achieved."),
     Argument::optional("context", Kind::Text, "What the other agent has to know."),
     Argument::optional("toolsets", Kind::Texts, "Toolsets it gets."),
-    Argument::optional(
-        "role",
-        Kind::Choice(&["leaf", "orchestrator"]),
-        "Whether it may hand on parts itself.",
-    ),
+    Argument::optional("role", Kind::Choice(ROLES), "Whether it may hand on parts."),
 ];
 
 /// The tool.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DelegateTool;
+#[derive(Debug, Clone, Copy)]
+pub struct DelegateTool {
+    /// Most agents of one call (`delegation.max_concurrent_children`).
+    pub most: usize,
+}
+
+impl Default for DelegateTool {
+    fn default() -> Self {
+        Self { most: 3 }
+    }
+}
 
 impl Tool for DelegateTool {
     fn name(&self) -> &'static str {
@@ -106,83 +47,88 @@ impl Tool for DelegateTool {
         "Hands work to other agents and waits for them. Each has a conversation and a terminal of \
          its own and knows only the goal and the context it is given: put paths, names and \
          constraints into them. Only their summary comes back. Use it for work that fills the \
-         context with details, or for up to three independent pieces side by side (tasks). Not for \
-         a single tool call, and not for anything that needs the user. Verify what a summary \
-         claims before relying on it."
+         context with details, or for a few independent pieces side by side (tasks). Not for a \
+         single tool call, and not for anything that needs the user. Verify what a summary claims \
+         before relying on it."
     }
 
     fn arguments(&self) -> &'static [Argument] {
         const ARGUMENTS: &[Argument] = &[
             Argument::optional("goal", Kind::Text, "What is to be achieved."),
             Argument::optional("context", Kind::Text, "What the other agent has to know."),
-            Argument::optional("toolsets", Kind::Texts, "Toolsets it gets."),
+            Argument::optional(
+                "toolsets",
+                Kind::Texts,
+                "Toolsets it gets; yours if left out.",
+            ),
             Argument::optional(
                 "role",
-                Kind::Choice(&["leaf", "orchestrator"]),
+                Kind::Choice(ROLES),
                 "Whether it may hand on parts itself. Default leaf.",
             ),
             Argument::optional(
                 "tasks",
-                Kind::Records(TASK_FIELDS),
-                "Up to three pieces of work side by side, instead of goal.",
+                Kind::Records(JOB_FIELDS),
+                "Several pieces of work side by side, instead of goal; usually up to three.",
             ),
         ];
         ARGUMENTS
     }
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {
-        match &context.conversation.delegate {
-            Some(delegate) => delegate.refusal(),
-            None => Some("this call has no conversation that could hand on work".to_owned()),
+        match context.conversation.children {
+            Some(_) => None,
+            None => Some("nobody runs other agents for this conversation".to_owned()),
         }
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        if let Some(reason) = self.unavailable(context) {
-            return error(format!("Nothing can be delegated: {reason}."));
-        }
-        let tasks = match tasks_of(args) {
-            Ok(tasks) => tasks,
+        let Some(runner) = &context.conversation.children else {
+            return error(
+                "Nothing can be delegated: nobody runs other agents for this conversation.",
+            );
+        };
+        let jobs = match self.jobs(args) {
+            Ok(jobs) => jobs,
             Err(message) => return error(message),
         };
-        let Some(delegate) = &context.conversation.delegate else {
-            return error("Nothing can be delegated.");
-        };
         let started = Instant::now();
-        match delegate.run(&tasks, context) {
-            Ok(results) => json!({
-                "results": results.iter().enumerate().map(to_json).collect::<Vec<_>>(),
-                "total_duration_seconds": two_decimals(started.elapsed()),
-            }),
-            Err(message) => error(message),
-        }
+        let results = side_by_side(&jobs, runner.as_ref(), context);
+        let results: Vec<Value> = results.iter().enumerate().map(to_json).collect();
+        json!({
+            "results": results,
+            "total_duration_seconds": two_decimals(started.elapsed()),
+        })
     }
 }
 
-fn tasks_of(args: &Value) -> Result<Vec<DelegatedTask>, String> {
-    let single = args.get("goal").is_some();
-    let tasks = match args["tasks"].as_array().filter(|tasks| !tasks.is_empty()) {
-        Some(_) if single => return Err("Give either goal or tasks, not both.".to_owned()),
-        Some(tasks) if tasks.len() > MOST_DELEGATED => {
-            return Err(format!(
-                "At most {MOST_DELEGATED} tasks at once, got {}.",
-                tasks.len()
-            ));
-        }
-        Some(tasks) => tasks.as_slice(),
-        None if single => std::slice::from_ref(args),
-        None => return Err("Give a goal, or tasks with a goal each.".to_owned()),
-    };
-    tasks.iter().map(task_of).collect()
+impl DelegateTool {
+    fn jobs(self, args: &Value) -> Result<Vec<ChildJob>, String> {
+        let single = args.get("goal").is_some();
+        let jobs = match args["tasks"].as_array().filter(|jobs| !jobs.is_empty()) {
+            Some(_) if single => return Err("Give either goal or tasks, not both.".to_owned()),
+            Some(jobs) if jobs.len() > self.most => {
+                return Err(format!(
+                    "At most {} tasks at once, got {}.",
+                    self.most,
+                    jobs.len()
+                ));
+            }
+            Some(jobs) => jobs.as_slice(),
+            None if single => std::slice::from_ref(args),
+            None => return Err("Give a goal, or tasks with a goal each.".to_owned()),
+        };
+        jobs.iter().map(job).collect()
+    }
 }
 
-fn task_of(fields: &Value) -> Result<DelegatedTask, String> {
+fn job(fields: &Value) -> Result<ChildJob, String> {
     let text = |name: &str| {
         let text = fields[name].as_str().map(str::trim);
         text.filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let toolsets = fields["toolsets"].as_array().map(Vec::as_slice);
-    Ok(DelegatedTask {
+    Ok(ChildJob {
         goal: text("goal").ok_or("A goal is empty.")?,
         context: text("context"),
         toolsets: toolsets
@@ -192,31 +138,70 @@ fn task_of(fields: &Value) -> Result<DelegatedTask, String> {
             .map(str::to_owned)
             .collect(),
         role: match fields["role"].as_str() {
-            Some("orchestrator") => DelegateRole::Orchestrator,
-            _ => DelegateRole::Leaf,
+            Some("orchestrator") => ChildRole::Orchestrator,
+            _ => ChildRole::Leaf,
         },
     })
 }
 
-fn to_json((index, result): (usize, &DelegatedResult)) -> Value {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-    put("task_index", json!(index));
-    put("status", json!(result.status));
-    put("summary", json!(result.summary));
-    put("api_calls", json!(result.api_calls));
-    put("duration_seconds", json!(two_decimals(result.duration)));
-    put("model", json!(result.model));
-    put("exit_reason", json!(result.exit_reason));
-    put(
-        "tokens",
-        json!({"input": result.input_tokens, "output": result.output_tokens}),
-    );
-    put("tool_trace", json!(result.tool_trace));
-    if let Some(problem) = &result.error {
-        put("error", json!(problem));
+/// Runs all jobs at once, one of them in this thread; answers in their order.
+fn side_by_side(
+    jobs: &[ChildJob],
+    runner: &dyn ChildRunner,
+    context: &CallContext,
+) -> Vec<ChildResult> {
+    let run = |job: &ChildJob| runner.run_child(job, context);
+    let Some((first, others)) = jobs.split_first() else {
+        return Vec::new();
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = others
+            .iter()
+            .map(|job| {
+                let thread = std::thread::Builder::new().name("sub-agent".to_owned());
+                (job, thread.spawn_scoped(scope, move || run(job)))
+            })
+            .collect();
+        let mut results = vec![run(first)];
+        for (job, thread) in threads {
+            results.push(match thread.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(result)) => result,
+                Ok(Err(_)) => broken(),
+                // No thread to be had: then after the others.
+                Err(_) => run(job),
+            });
+        }
+        results
+    })
+}
+
+/// What is left of an agent that ended by a panic; the log has the rest.
+fn broken() -> ChildResult {
+    ChildResult {
+        status: ChildStatus::Failed,
+        summary: "The agent failed because of a bug in it; the log has the details.".to_owned(),
+        api_calls: 0,
+        duration: Duration::ZERO,
+        model: String::new(),
+        exit_reason: "bug".to_owned(),
+        input_tokens: 0,
+        output_tokens: 0,
+        tool_trace: Vec::new(),
     }
-    Value::Object(fields)
+}
+
+fn to_json((index, result): (usize, &ChildResult)) -> Value {
+    json!({
+        "task_index": index,
+        "status": result.status.name(),
+        "summary": result.summary,
+        "api_calls": result.api_calls,
+        "duration_seconds": two_decimals(result.duration),
+        "model": result.model,
+        "exit_reason": result.exit_reason,
+        "tokens": {"input": result.input_tokens, "output": result.output_tokens},
+        "tool_trace": result.tool_trace,
+    })
 }
 
 fn two_decimals(duration: Duration) -> f64 {

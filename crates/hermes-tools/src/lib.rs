@@ -3,6 +3,7 @@
 //! Results are JSON for a model: never a backtrace, never a secret, always of bounded size.
 
 mod argument;
+mod child_runner;
 mod clarify;
 mod context;
 mod conversation;
@@ -14,6 +15,7 @@ mod place;
 mod random;
 mod registry;
 mod result_cap;
+mod session_search;
 mod symptom_hint;
 mod terminal_tool;
 mod todo;
@@ -21,12 +23,11 @@ mod tool;
 mod toolset_names;
 
 pub use argument::{Argument, Kind, checked, schema_of};
+pub use child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
 pub use clarify::{Answerer, ClarifyTool, Question};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
 pub use conversation::Conversation;
-pub use delegate::{
-    Delegate, DelegateRole, DelegateTool, DelegatedResult, DelegatedTask, MOST_DELEGATED,
-};
+pub use delegate::DelegateTool;
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,
@@ -38,6 +39,7 @@ pub use files::{
 pub use kanban::{KanbanDesk, KanbanTool, Worker, kanban_tools};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
+pub use session_search::SessionSearchTool;
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
 pub use todo::{TodoList, TodoTool};

@@ -24,8 +24,8 @@ use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
 use hermes_tools::{
     CallContext, ClarifyTool, CodeSettings, Conversation, DelegateTool, ExecuteCodeTool,
     FileLedger, Filesystem, HostFiles, Mode, PatchTool, ProcessTool, ReadFileTool, Registry,
-    SearchFilesTool, Session, TerminalParts, TerminalSession, TerminalTool, TodoTool,
-    WriteFileTool, kanban_tools,
+    SearchFilesTool, Session, SessionSearchTool, TerminalParts, TerminalSession, TerminalTool,
+    TodoTool, WriteFileTool, kanban_tools,
 };
 
 pub(crate) use self::ending::Ending;
@@ -129,7 +129,13 @@ impl Toolbox {
             .with(scripts)
             .with(TodoTool)
             .with(ClarifyTool)
-            .with(DelegateTool);
+            .with(SessionSearchTool {
+                home: context.location.home.clone(),
+            })
+            .with(DelegateTool {
+                most: positive(config, "delegation.max_concurrent_children")
+                    .unwrap_or(DelegateTool::default().most),
+            });
         let registry = kanban_tools(kanban_desk::desk(context))
             .into_iter()
             .fold(registry, Registry::with);
