@@ -17,6 +17,7 @@ mod docker_world;
 mod foreground;
 mod killing;
 mod output;
+mod prepared_shells;
 mod real_docker_drift;
 mod real_docker_life;
 mod real_docker_many;

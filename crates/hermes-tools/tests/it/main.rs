@@ -6,6 +6,7 @@
     reason = "tests look at files directly"
 )]
 
+mod board_desk;
 mod docker_place;
 mod elsewhere_edits;
 mod elsewhere_reads;
@@ -14,6 +15,7 @@ mod elsewhere_search;
 mod elsewhere_stops;
 mod execute_code;
 mod interpreter;
+mod kanban_worker;
 mod patch;
 mod places;
 mod read;
@@ -21,4 +23,5 @@ mod registry;
 mod rpc;
 mod search;
 mod stage;
+mod todo;
 mod write;

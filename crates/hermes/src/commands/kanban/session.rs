@@ -11,6 +11,7 @@ use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
 
 use super::times::LocalTime;
+pub(super) use crate::board_settings::kanban_settings as settings;
 use crate::context::Context;
 use crate::error::{CommandError, Kind, Result};
 use crate::ui::Printer;
@@ -128,17 +129,6 @@ pub(super) fn open(
             None => refusal,
         }
     })
-}
-
-/// What is configured about boards.
-pub(super) fn settings(context: &Context) -> KanbanSettings {
-    KanbanSettings::resolve(context.config(), &context.env, memory_bytes())
-}
-
-/// Memory of this machine.
-fn memory_bytes() -> Option<u64> {
-    let info = rustix::system::sysinfo();
-    info.totalram.checked_mul(u64::from(info.mem_unit))
 }
 
 /// Who acts: the profile that variables name, the one in use, or somebody.

@@ -1,35 +1,13 @@
 //! What dispatching needs from this run of the program: how workers are started and which limits
 //! hold.
 
-use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::{
-    CheckSetup, DispatchFlags, DispatchSettings, Dispatcher, Finish, WorkerSetup, complete,
-};
+use hermes_board::dispatch::{CheckSetup, DispatchFlags, Dispatcher, Finish, complete};
 use hermes_board::model::TaskId;
 use hermes_board::store::{Completion, FailurePolicy};
 
-use super::session::{BoardSession, settings};
-use crate::context::Context;
+use super::session::BoardSession;
+pub(super) use crate::board_settings::{dispatch_settings, worker_setup};
 use crate::error::Result;
-
-/// What is configured about dispatching, and flags over it.
-pub(super) fn dispatch_settings(context: &Context, flags: &DispatchFlags) -> DispatchSettings {
-    let settings = DispatchSettings::resolve(&settings(context), &context.env, flags);
-    for complaint in &settings.complaints {
-        tracing::warn!("{complaint}");
-    }
-    settings
-}
-
-/// How this run of the program starts workers.
-pub(super) fn worker_setup(
-    context: &Context,
-    home: &BoardHome,
-    settings: &DispatchSettings,
-) -> WorkerSetup {
-    let policy = context.environment().policy().clone();
-    WorkerSetup::new(&context.env, home, &context.location, policy, settings.log)
-}
 
 /// A dispatcher for the board of a command.
 pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> Dispatcher {

@@ -1,0 +1,35 @@
+//! Sessions: the conversations of a home, in `state.db`.
+//!
+//! The file is shared with the reference program: names, columns and the search index are its own,
+//! and each of the two opens what the other wrote. Every step of a conversation is one transaction,
+//! so that a process may die at any moment and the stored history is still one that a provider
+//! accepts. Nothing is deleted by taking it back or by summarising it.
+//!
+//! Knows no model, no tool and no terminal: records are plain data, and calls stay the JSON they
+//! came as.
+
+mod clock;
+mod error;
+mod id;
+mod message;
+mod schema;
+mod search;
+mod session;
+mod shown;
+mod store;
+mod title;
+mod todo;
+
+pub use clock::{Clock, SystemClock};
+pub use error::{Error, Result};
+pub use id::{MessageId, SessionId};
+pub use message::{Content, Message, Role, SUMMARY_MARK, StoredMessage};
+pub use session::{Counters, EndReason, NewSession, Session, Usage};
+pub use store::{
+    Compaction, CompactionLock, CompactionPause, History, Hit, ListRequest, Listed, Neighbour,
+    SearchOrder, SearchRequest, SessionStore, Stats, Step, StoreOptions, TakenBack,
+};
+pub use title::{MAX_TITLE, clean_title};
+pub use todo::latest_todos;
+
+pub(crate) use shown::shown;

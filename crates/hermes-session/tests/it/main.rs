@@ -1,0 +1,12 @@
+//! Sessions in real files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+mod compacting;
+mod conversation;
+mod finding;
+mod searching;
+mod world;
