@@ -8,7 +8,7 @@ use hermes_home::{ProfileName, SystemFacts, refuse_non_directory, select};
 
 use crate::commands;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::recovery::finish_interrupted_import;
 use crate::ui::Printer;
 
@@ -18,7 +18,6 @@ use crate::ui::Printer;
     name = "hermes",
     version = commands::version::SHORT,
     max_term_width = 80,
-    arg_required_else_help = true,
     propagate_version = false,
     disable_help_subcommand = true,
     after_help = "Settings: hermes config --help. Profiles: hermes profile --help.",
@@ -29,12 +28,17 @@ pub(crate) struct Cli {
     #[arg(short, long, global = true, value_name = "NAME", value_parser = ProfileName::parse)]
     profile: Option<ProfileName>,
 
+    #[command(flatten)]
+    chat: commands::chat::TopLevel,
+
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Talk to the agent
+    Chat(Box<commands::chat::Args>),
     /// Look at and change settings
     Config(commands::config::Args),
     /// Manage profiles: agents with a home of their own
@@ -77,7 +81,10 @@ impl Command {
 
 /// A command and its surroundings.
 pub(crate) struct Invocation {
-    pub(crate) command: Command,
+    /// Without a command a conversation is meant.
+    pub(crate) command: Option<Command>,
+    /// Flags that stood before it.
+    pub(crate) chat: commands::chat::TopLevel,
     pub(crate) context: Context,
 }
 
@@ -132,11 +139,18 @@ pub(crate) fn interpret(
         .and_then(|m| Cli::from_arg_matches(&m));
     match (parsed, selection) {
         (Ok(cli), Some(selection)) => {
-            if cli.command.needs_home() {
+            let is_chat = matches!(cli.command, None | Some(Command::Chat(_)));
+            if !is_chat && cli.chat.is_given() {
+                return Err(CommandError::usage(
+                    "flags of a conversation stand before a command that is none",
+                ));
+            }
+            if cli.command.as_ref().is_none_or(Command::needs_home) {
                 refuse_non_directory(&selection.location)?;
             }
             Ok(Interpreted::Run(Box::new(Invocation {
                 command: cli.command,
+                chat: cli.chat,
                 context: Context::new(env, system, &selection, printer),
             })))
         }
