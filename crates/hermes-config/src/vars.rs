@@ -152,6 +152,18 @@ vars! {
     TIRITH_FAIL_OPEN;
     /// Overrides the setting `display.background_process_notifications`.
     HERMES_BACKGROUND_NOTIFICATIONS;
+    /// Model of `-z` where none is named on the command line.
+    HERMES_INFERENCE_MODEL;
+    /// Where sessions say they come from, instead of `cli`.
+    HERMES_SESSION_SOURCE;
+    /// Text added to the system prompt of every request and never stored.
+    HERMES_EPHEMERAL_SYSTEM_PROMPT;
+    /// Any yes: `config.yaml` is not read; `.env` still is.
+    HERMES_IGNORE_USER_CONFIG;
+    /// Any yes: no persona, context files, memory or preloaded skills.
+    HERMES_IGNORE_RULES;
+    /// Seconds a worker that is asked to end has for its tools; 1.5 unless a number.
+    HERMES_SIGTERM_GRACE;
     /// Any yes: risky commands run unasked in this process; what must never run still does not.
     HERMES_YOLO_MODE;
     /// Directories, separated by `:`, outside of which file tools do not write.

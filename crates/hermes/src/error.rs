@@ -98,6 +98,13 @@ impl CommandError {
         self
     }
 
+    /// The same in one line.
+    #[must_use]
+    pub(crate) fn without_hints(mut self) -> Self {
+        self.hints.clear();
+        self
+    }
+
     #[must_use]
     fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hints.extend(hint);
@@ -282,6 +289,20 @@ impl From<hermes_terminal::remote::TransportError> for CommandError {
             Kind::User
         };
         Self::new(kind, error.message).maybe_hint(error.hint)
+    }
+}
+
+impl From<hermes_session::Error> for CommandError {
+    fn from(error: hermes_session::Error) -> Self {
+        let hint = error.hint();
+        Self::user(error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_agent::Error> for CommandError {
+    fn from(error: hermes_agent::Error) -> Self {
+        let hint = error.hint();
+        Self::user(error.to_string()).maybe_hint(hint)
     }
 }
 
