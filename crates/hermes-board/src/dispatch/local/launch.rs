@@ -61,7 +61,9 @@ pub(super) fn launch(
     let Order { task, run, .. } = *order;
     let profile = profile_of(task, setup)?;
     if !order.is_first_attempt {
-        let survivors = ending::end_earlier(board, &task.id, run, setup.timing);
+        let mut survivors = ending::end_earlier(board, &task.id, run, setup.timing);
+        let patience = setup.timing.patience;
+        survivors.extend(ending::end_earlier_checks(board, &task.id, patience));
         if !survivors.is_empty() {
             return Err(LaunchError::EarlierAttempt {
                 pids: ending::pids(&survivors),

@@ -36,6 +36,8 @@ const CARDS: usize = 2_000;
 const DISPATCHERS: usize = 4;
 /// Most workers at a time.
 const AT_ONCE: usize = 12;
+/// Between two looks of one dispatcher.
+const PAUSE: Duration = Duration::from_millis(5);
 /// Enough for any machine; a card that is stuck is found out by this.
 const DEADLINE: Duration = Duration::from_mins(4);
 
@@ -137,7 +139,7 @@ impl Place {
                 }
                 Err(error) => self.note("wrong", &format!("a look failed: {error}")),
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(PAUSE);
         }
     }
 
