@@ -104,8 +104,12 @@ fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> 
             ))
             .hint("look at it with --keep and `hermes kanban log`"));
         }
-        End::Over | End::Left if summary::print(&play, printer)? => ExitCode::SUCCESS,
-        End::Over | End::Left => ExitCode::FAILURE,
+        End::Left => {
+            summary::print(&play, printer)?;
+            ExitCode::SUCCESS
+        }
+        End::Over if summary::print(&play, printer)? => ExitCode::SUCCESS,
+        End::Over => ExitCode::FAILURE,
     };
     let kept = args.keep.then_some(stage.directory.as_path());
     summary::next_steps(kept, printer)?;

@@ -136,19 +136,27 @@ impl<'a> Play<'a> {
 
     /// Lets workers leave whose cards are finished, and ends those whose cards are not.
     pub(super) fn end(&mut self) -> Result<()> {
+        let mut trouble = None;
         for card in &self.cards {
-            let task = self.session.store.task(&card.id)?;
-            if task.is_some_and(|task| task.status() == Status::Running) {
-                let why = Some("the demo is over");
-                self.dispatcher
-                    .take_back(&mut self.session.store, &card.id, why)?;
+            if !is_running(&self.session, &card.id)? {
+                continue;
+            }
+            let why = Some("the demo is over");
+            let taken = self
+                .dispatcher
+                .take_back(&mut self.session.store, &card.id, why);
+            // Its worker may have finished it at the last moment.
+            if let Err(error) = taken
+                && is_running(&self.session, &card.id)?
+            {
+                trouble.get_or_insert(error);
             }
         }
         let deadline = Instant::now() + LEAVING;
         while self.dispatcher.reap() > 0 && Instant::now() < deadline {
             std::thread::sleep(LOOK_AGAIN);
         }
-        Ok(())
+        trouble.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Attempts at each card, in their order.
@@ -161,6 +169,11 @@ impl<'a> Play<'a> {
         }
         Ok(attempts)
     }
+}
+
+fn is_running(session: &BoardSession<'_>, id: &TaskId) -> Result<bool> {
+    let task = session.store.task(id)?;
+    Ok(task.is_some_and(|task| task.status() == Status::Running))
 }
 
 impl Kill {

@@ -62,7 +62,7 @@ pub(super) fn next_steps(kept: Option<&Path>, printer: &Printer) -> Result<()> {
     }
     printer.line(
         "\nThe model was a script. With one of your own:\n  \
-         hermes config set model.provider openrouter     # or any other, see docs/providers.md\n  \
+         hermes config set model.provider openrouter     # and its key, OPENROUTER_API_KEY\n  \
          hermes profile create builder\n  \
          hermes kanban create 'Write a word counter' --assignee builder --check 'sh test.sh'\n  \
          hermes kanban daemon                            # starts a worker for every ready card",
