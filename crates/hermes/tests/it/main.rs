@@ -17,6 +17,7 @@ mod command_line;
 mod concurrent;
 mod config_values;
 mod config_writes;
+mod demo;
 mod doctor;
 mod dotenv;
 mod edit;
