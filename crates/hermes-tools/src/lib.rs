@@ -20,7 +20,7 @@ mod symptom_hint;
 mod terminal_tool;
 mod todo;
 mod tool;
-mod toolset_names;
+mod toolset;
 
 pub use argument::{Argument, Kind, checked, schema_of};
 pub use child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
@@ -43,5 +43,8 @@ pub use session_search::SessionSearchTool;
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
 pub use todo::{TodoList, TodoTool};
-pub use tool::{Tool, error, is_failure};
-pub use toolset_names::TOOLSET_NAMES;
+pub use tool::{Reach, Tool, error, is_failure};
+pub use toolset::{
+    Offer, OfferedTool, TOOLSET_NAMES, ToolSelection, basic_toolsets, normalised_schema,
+    toolset_doc,
+};
