@@ -36,7 +36,7 @@ pub use files::{
     FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
     WriteFileTool, WriteRules,
 };
-pub use kanban::{KanbanDesk, KanbanTool, Worker, kanban_tools};
+pub use kanban::{ImageReference, KanbanDesk, KanbanTool, Worker, images_in, kanban_tools};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use session_search::SessionSearchTool;
