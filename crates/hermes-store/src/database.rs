@@ -151,6 +151,32 @@ impl Database {
         Self::open_reader(path, &Location::of(path)?, true, BUSY_TIMEOUT)
     }
 
+    /// Opens a damaged file for reading what is left in it. Parts of the schema that contradict
+    /// themselves are overlooked, so what it gives may be wrong: never for anything but salvage.
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+    pub fn open_for_salvage(path: &Path) -> Result<Self> {
+        let location = Location::of(path)?;
+        location.must_exist()?;
+        let mark = OpenMark::new(&location.real)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(&location.real, flags)
+            .map_err(Error::sqlite("open", path))?;
+        // The first statement of all: any other would already look at the schema.
+        connection
+            .pragma_update(None, "writable_schema", true)
+            .and_then(|()| connection.busy_timeout(BUSY_TIMEOUT))
+            .map_err(Error::sqlite("read", path))?;
+        Ok(Self {
+            connection,
+            _mark: mark,
+            path: path.to_owned(),
+            access: Access::ReadOnly,
+            journal: Journal::Rollback,
+        })
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     fn open_reader(
         path: &Path,
