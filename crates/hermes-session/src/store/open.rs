@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hermes_store::{Database, OpenOptions};
 
-use super::{Features, SessionStore};
+use super::SessionStore;
 use crate::clock::{Clock, SystemClock};
 use crate::error::database_of;
 use crate::schema::{self, Shape};
@@ -57,7 +57,7 @@ pub(super) fn open(home: &Path, options: &StoreOptions) -> Result<SessionStore> 
                 .map_err(Error::from)
         })?;
     }
-    store_of(database, options.clock.clone())
+    Ok(store_of(database, options.clock.clone()))
 }
 
 pub(super) fn open_read_only(home: &Path) -> Result<Option<SessionStore>> {
@@ -72,23 +72,19 @@ pub(super) fn open_read_only(home: &Path) -> Result<Option<SessionStore>> {
     if !shape.has_table("sessions") || !shape.has_table("messages") {
         return Ok(None);
     }
-    store_of(database, Arc::new(SystemClock)).map(Some)
+    schema::stand_in(database.connection(), &shape).map_err(database.error("read"))?;
+    Ok(Some(store_of(database, Arc::new(SystemClock))))
 }
 
-fn store_of(database: Database, clock: Arc<dyn Clock>) -> Result<SessionStore> {
-    let shape = Shape::of(database.connection()).map_err(database.error("read"))?;
+fn store_of(database: Database, clock: Arc<dyn Clock>) -> SessionStore {
     database
         .connection()
         .set_prepared_statement_cache_capacity(STATEMENTS);
-    Ok(SessionStore {
+    SessionStore {
         path: database.path().to_owned(),
-        features: Features {
-            activity: shape.has("messages", "active") && shape.has("messages", "compacted"),
-            archive: shape.has("sessions", "archived"),
-        },
         database,
         clock,
-    })
+    }
 }
 
 /// The reference leaves its file readable for everybody. Conversations are nobody else's business.

@@ -8,5 +8,8 @@
 mod compacting;
 mod conversation;
 mod finding;
+mod mending;
+mod recalling;
+mod removing;
 mod searching;
 mod world;
