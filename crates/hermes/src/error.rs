@@ -262,6 +262,19 @@ impl From<hermes_board::Error> for CommandError {
     }
 }
 
+impl From<hermes_session::Error> for CommandError {
+    fn from(error: hermes_session::Error) -> Self {
+        use hermes_session::Error;
+        let outside = match &error {
+            Error::Store(store) => store.is_storage_full() || store.is_retryable(),
+            Error::File(file) => file.is_storage_full(),
+            _ => false,
+        };
+        let hint = error.hint();
+        Self::new(kind_of(outside), error.to_string()).maybe_hint(hint)
+    }
+}
+
 impl From<hermes_terminal::docker::DockerError> for CommandError {
     fn from(error: hermes_terminal::docker::DockerError) -> Self {
         let kind = if error.is_missing_part() {

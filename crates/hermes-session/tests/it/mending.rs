@@ -318,3 +318,13 @@ fn a_home_that_may_not_be_written_to_can_be_read() {
     drop(store);
     set(0o700);
 }
+
+#[test]
+fn a_message_with_parts_is_no_damage() {
+    let mut world = World::new();
+    let session = world.talk(&["hello"]);
+    let parts = serde_json::json!([{"type": "text", "text": "a picture of zebras"}]);
+    let message = Message::user(hermes_session::Content::Parts(parts));
+    world.store.append_user(&session, &message).unwrap();
+    assert_eq!(check(world.home.path()).unwrap(), Health::Sound);
+}
