@@ -13,6 +13,10 @@ use crate::in_process::OpenMark;
 use crate::location::Location;
 use crate::{Error, Result};
 
+/// How often an eager connection asks for a lock.
+const EAGER_TRIES: i32 = 2_000;
+/// Bounds of its pauses.
+const EAGER_PAUSE_MS: std::ops::Range<u64> = 1..10;
 /// How long a statement waits for another connection's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause between tries where SQLite does not wait by itself.
@@ -43,6 +47,10 @@ pub struct OpenOptions {
     /// Pages in the log after which a commit moves them into the file; `None` is SQLite's own
     /// measure.
     pub checkpoint_pages: Option<u32>,
+    /// Whether a lock is asked for every few milliseconds, for about ten seconds, instead of ever
+    /// more seldom within `busy_timeout`: for files that several processes write to all the time,
+    /// where whoever asks seldom waits longest.
+    pub eager: bool,
     /// Whether deleted content is overwritten and cells are checked when read: for files whose
     /// damage must show instead of giving wrong rows.
     pub hardened: bool,
@@ -56,6 +64,7 @@ impl Default for OpenOptions {
             busy_timeout: BUSY_TIMEOUT,
             supported_schema: None,
             checkpoint_pages: None,
+            eager: false,
             hardened: false,
         }
     }
@@ -216,7 +225,11 @@ impl Database {
     }
 
     fn configure(&mut self, options: &OpenOptions) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(options.busy_timeout)?;
+        if options.eager {
+            self.connection.busy_handler(Some(ask_again_soon))?;
+        } else {
+            self.connection.busy_timeout(options.busy_timeout)?;
+        }
         let found = read_user_version(&self.connection)?;
         if let Some(supported) = options.supported_schema
             && found > supported
@@ -325,6 +338,15 @@ impl Database {
     pub fn error(&self, action: &'static str) -> impl FnOnce(rusqlite::Error) -> Error {
         Error::sqlite(action, &self.path)
     }
+}
+
+/// Waits a few milliseconds, a different time each, before a lock is asked for again.
+fn ask_again_soon(asked: i32) -> bool {
+    if asked >= EAGER_TRIES {
+        return false;
+    }
+    std::thread::sleep(crate::write_group::pause_within(EAGER_PAUSE_MS));
+    true
 }
 
 fn read_user_version(connection: &Connection) -> rusqlite::Result<i64> {

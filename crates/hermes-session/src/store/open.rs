@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hermes_store::{Database, OpenOptions};
 
@@ -13,8 +12,6 @@ use crate::error::database_of;
 use crate::schema::{self, Shape};
 use crate::{Error, Result};
 
-/// How long SQLite waits for a lock before the pauses between tries begin.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Statements kept ready per connection.
 const STATEMENTS: usize = 64;
 
@@ -23,15 +20,12 @@ const STATEMENTS: usize = 64;
 pub struct StoreOptions {
     /// Time and chance.
     pub clock: Arc<dyn Clock>,
-    /// How long to wait for another process.
-    pub busy_timeout: Duration,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             clock: Arc::new(SystemClock),
-            busy_timeout: BUSY_TIMEOUT,
         }
     }
 }
@@ -42,7 +36,7 @@ pub(super) fn open(home: &Path, options: &StoreOptions) -> Result<SessionStore> 
     let mut database = Database::open(
         &path,
         &OpenOptions {
-            busy_timeout: options.busy_timeout,
+            eager: true,
             ..OpenOptions::default()
         },
     )?;

@@ -9,6 +9,8 @@ mod compacting;
 mod conversation;
 mod finding;
 mod mending;
+
+mod processes;
 mod recalling;
 mod removing;
 mod searching;
