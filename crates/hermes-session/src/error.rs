@@ -128,6 +128,20 @@ impl Error {
         }
     }
 
+    /// Whether the disk is full, or what the user may use of it.
+    pub fn is_storage_full(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_storage_full(),
+            Self::File(error) => error.is_storage_full(),
+            _ => false,
+        }
+    }
+
+    /// Whether another process kept the file to itself for too long.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_retryable())
+    }
+
     /// Whether the file contradicts itself or is something else.
     pub fn is_damage(&self) -> bool {
         matches!(

@@ -264,12 +264,7 @@ impl From<hermes_board::Error> for CommandError {
 
 impl From<hermes_session::Error> for CommandError {
     fn from(error: hermes_session::Error) -> Self {
-        use hermes_session::Error;
-        let outside = match &error {
-            Error::Store(store) => store.is_storage_full() || store.is_retryable(),
-            Error::File(file) => file.is_storage_full(),
-            _ => false,
-        };
+        let outside = error.is_storage_full() || error.is_busy();
         let hint = error.hint();
         Self::new(kind_of(outside), error.to_string()).maybe_hint(hint)
     }
