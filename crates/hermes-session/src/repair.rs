@@ -111,7 +111,7 @@ fn without_false_alarm(path: &Path, findings: Vec<String>) -> Result<Vec<String>
     if !findings.iter().all(is_of_trigrams) {
         return Ok(findings);
     }
-    let database = Database::open_read_only(path)?;
+    let database = Database::open_to_look(path)?;
     let ask = |sql: &str| {
         database
             .connection()
@@ -129,7 +129,7 @@ fn without_false_alarm(path: &Path, findings: Vec<String>) -> Result<Vec<String>
 
 /// What SQLite itself does not call damage.
 fn inner_findings(path: &Path) -> Result<Vec<String>> {
-    let database = Database::open_read_only(path)?;
+    let database = Database::open_to_look(path)?;
     let shape = schema::Shape::of(database.connection()).map_err(database.error("check"))?;
     let mut findings = Vec::new();
     if !shape.has_table("messages") || !shape.has_table("sessions") {

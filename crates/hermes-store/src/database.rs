@@ -160,6 +160,34 @@ impl Database {
         Self::open_reader(path, &Location::of(path)?, true, BUSY_TIMEOUT)
     }
 
+    /// Opens for reading, and tidies up: where this process may write, the side files that a reader
+    /// needs are gone again when the last connection closes. The content is never changed.
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+    pub fn open_to_look(path: &Path) -> Result<Self> {
+        let location = Location::of(path)?;
+        location.must_exist()?;
+        if !location.is_writable() {
+            return Self::open_read_only(path);
+        }
+        let mark = OpenMark::new(&location.real)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(&location.real, flags)
+            .map_err(Error::sqlite("open", path))?;
+        let mut database = Self {
+            connection,
+            _mark: mark,
+            path: path.to_owned(),
+            access: Access::ReadOnly,
+            journal: Journal::Rollback,
+        };
+        database
+            .prepare_reading(BUSY_TIMEOUT)
+            .map_err(Error::sqlite("read", path))?;
+        Ok(database)
+    }
+
     /// Opens a damaged file for reading what is left in it. Parts of the schema that contradict
     /// themselves are overlooked, so what it gives may be wrong: never for anything but salvage.
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
@@ -213,15 +241,18 @@ impl Database {
             journal: Journal::Rollback,
         };
         database
-            .connection
-            .busy_timeout(patience)
-            .and_then(|()| database.connection.pragma_update(None, "query_only", true))
-            // The first look at the file: says whether it is a database at all.
-            .and_then(|()| read_user_version(&database.connection).map(drop))
-            .and_then(|()| read_journal(&database.connection))
-            .map(|journal| database.journal = journal)
+            .prepare_reading(patience)
             .map_err(Error::sqlite("read", path))?;
         Ok(database)
+    }
+
+    fn prepare_reading(&mut self, patience: Duration) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(patience)?;
+        self.connection.pragma_update(None, "query_only", true)?;
+        // The first look at the file: says whether it is a database at all.
+        read_user_version(&self.connection)?;
+        self.journal = read_journal(&self.connection)?;
+        Ok(())
     }
 
     fn configure(&mut self, options: &OpenOptions) -> rusqlite::Result<()> {

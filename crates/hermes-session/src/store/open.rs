@@ -56,7 +56,7 @@ pub(super) fn open(home: &Path, options: &StoreOptions) -> Result<SessionStore> 
 
 pub(super) fn open_read_only(home: &Path) -> Result<Option<SessionStore>> {
     let path = database_of(home);
-    let database = match Database::open_read_only(&path) {
+    let database = match Database::open_to_look(&path) {
         Ok(database) => database,
         Err(hermes_store::Error::File(error)) if error.is_not_found() => return Ok(None),
         Err(error) => return Err(error.into()),

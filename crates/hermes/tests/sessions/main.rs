@@ -77,6 +77,11 @@ impl Desk {
         connection.execute_batch(sql).unwrap();
     }
 
+    /// The bytes of the database.
+    fn database(&self) -> Vec<u8> {
+        std::fs::read(self.home.path("state.db")).unwrap()
+    }
+
     /// A call of `hermes sessions …` that has not started yet.
     fn call(&self, args: &[&str]) -> Run {
         self.home.hermes(["sessions"]).args(args)
@@ -105,4 +110,19 @@ fn fields(value: &Value) -> Vec<&str> {
         .keys()
         .map(String::as_str)
         .collect()
+}
+
+/// Names and contents of the files of a home, without those that logs are.
+fn files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(desk.home.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(&path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
 }

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::Desk;
+use crate::{Desk, files};
 
 /// Three conversations: one over for long, one since yesterday, one not over.
 fn desk() -> Desk {
@@ -41,7 +41,7 @@ fn deleting_wants_a_yes() {
 #[test]
 fn pruning_takes_what_is_long_over() {
     let desk = desk();
-    let tree = desk.home.tree();
+    let before = files(&desk);
     let dry = desk.sessions(&["prune", "--dry-run"]);
     dry.succeeds()
         .prints_part("Would prune 1 session\n")
@@ -52,7 +52,7 @@ fn pruning_takes_what_is_long_over() {
         json!({"dry_run": true, "count": 1, "removed": ["old"]})
     );
     desk.sessions(&["prune"]).exits(1).says_part("--yes");
-    assert_eq!(desk.home.tree(), tree, "a dry run changes no byte");
+    assert_eq!(files(&desk), before, "a dry run changes no byte");
     desk.sessions(&["prune", "--yes"])
         .succeeds()
         .prints("Pruned 1 session\n");
