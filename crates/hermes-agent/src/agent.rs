@@ -3,6 +3,7 @@
 //! Holds the history as the store has it, and nothing that is not stored survives a turn. Everything
 //! that happens within a turn is in `turn`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_providers::{Provider, ToolSchema};
@@ -33,6 +34,15 @@ pub struct Parts {
     pub settings: AgentSettings,
     /// Asked before a turn ends with an answer.
     pub stop_check: Option<Box<dyn StopCheck>>,
+}
+
+impl Parts {
+    /// Names of the tools the model will be told of.
+    pub fn tool_names(&self) -> Vec<String> {
+        offered(&self.context)
+            .map(|tool| tool.name().to_owned())
+            .collect()
+    }
 }
 
 /// A message of the history.
@@ -70,6 +80,8 @@ pub struct Agent {
     pub(crate) calibration: Calibration,
     pub(crate) compaction: CompactionState,
     pub(crate) steering: Arc<Steering>,
+    /// Directories whose own instructions have been given.
+    pub(crate) hinted: Vec<PathBuf>,
 }
 
 impl Agent {
@@ -120,6 +132,7 @@ impl Agent {
             calibration: Calibration::default(),
             compaction: CompactionState::default(),
             steering: Arc::default(),
+            hinted: Vec::new(),
         }
     }
 
@@ -190,20 +203,25 @@ impl Agent {
     }
 }
 
-/// What the model is told of the tools it may use, in the order of the registry.
+/// What the model is told of the tools it may use.
 fn schemas(context: &CallContext) -> Arc<[ToolSchema]> {
+    offered(context)
+        .map(|tool| ToolSchema {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.schema(),
+        })
+        .collect()
+}
+
+/// The tools that are enabled and can be used here, in the order of the registry.
+fn offered(context: &CallContext) -> impl Iterator<Item = &dyn Tool> {
     let enabled = &context.enabled_tools;
     context
         .registry
         .iter()
         .filter(|tool| enabled.is_empty() || enabled.iter().any(|name| name == tool.name()))
         .filter(|tool| tool.unavailable(context).is_none())
-        .map(|tool: &dyn Tool| ToolSchema {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            parameters: tool.schema(),
-        })
-        .collect()
 }
 
 impl std::fmt::Debug for Agent {

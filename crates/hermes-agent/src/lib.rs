@@ -10,6 +10,7 @@ mod calibration;
 mod compaction;
 mod error;
 mod observer;
+pub mod prompt;
 mod repair;
 mod settings;
 mod steering;

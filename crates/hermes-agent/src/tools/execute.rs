@@ -40,8 +40,6 @@ pub(crate) struct Executed {
     pub(crate) text: String,
     /// Whether the tool was called.
     pub(crate) was_called: bool,
-    /// How long it took.
-    pub(crate) took: Duration,
 }
 
 /// The calls of one answer.
@@ -68,7 +66,7 @@ impl Batch<'_> {
             std::path::PathBuf::new()
         };
         let order = segments(&views, &cwd);
-        let mut results: Vec<Option<(String, bool, Duration)>> = Vec::new();
+        let mut results: Vec<Option<(String, bool)>> = Vec::new();
         results.resize_with(planned.len(), || None);
         for segment in order {
             for (index, result) in self.segment(&segment, &planned) {
@@ -78,22 +76,17 @@ impl Batch<'_> {
             }
         }
         let executed = planned.into_iter().zip(results).map(|(one, result)| {
-            let (text, was_called, took) = result.unwrap_or_default();
+            let (text, was_called) = result.unwrap_or_default();
             Executed {
                 call: one.call,
                 text,
                 was_called,
-                took,
             }
         });
         executed.collect()
     }
 
-    fn segment(
-        &mut self,
-        segment: &Segment,
-        planned: &[Planned],
-    ) -> Vec<(usize, (String, bool, Duration))> {
+    fn segment(&mut self, segment: &Segment, planned: &[Planned]) -> Vec<(usize, (String, bool))> {
         let mut done = Vec::new();
         let mut to_run: Vec<(usize, &Planned)> = Vec::new();
         for index in segment.calls().iter().copied() {
@@ -111,7 +104,7 @@ impl Batch<'_> {
                     .map(error_text)
             };
             match instead {
-                Some(text) => done.push((index, (text, false, Duration::ZERO))),
+                Some(text) => done.push((index, (text, false))),
                 None => {
                     self.observer.on(Event::Calling {
                         tool: name,
@@ -137,7 +130,7 @@ impl Batch<'_> {
                 result: &text,
                 took,
             });
-            done.push((index, (text, true, took)));
+            done.push((index, (text, true)));
         }
         done
     }

@@ -14,7 +14,7 @@ mod result;
 mod tries;
 
 pub use input::TurnInput;
-pub(crate) use machine::run;
+pub(crate) use machine::{cost, run};
 pub use result::{ExitReason, Outcome, TurnFailure, TurnResult};
 
 /// Asked before a turn ends with an answer.

@@ -7,7 +7,6 @@ use hermes_proc::Wake;
 use hermes_providers::Provider;
 use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock};
 use hermes_tools::CallContext;
-use serde_json::json;
 
 use super::system_prompt;
 use super::toolsets;
@@ -60,7 +59,7 @@ impl<'a> Conversation<'a> {
             provider,
             store,
         };
-        let agent = agent(parts, id, resumed.is_some(), wishes, context)?;
+        let agent = agent(parts, id, resumed.is_some(), wishes, &toolbox, context)?;
         Ok(Self {
             context,
             agent,
@@ -135,22 +134,26 @@ fn agent(
     id: SessionId,
     is_resumed: bool,
     wishes: &Wishes,
+    toolbox: &Toolbox,
     context: &Context,
 ) -> Result<Agent> {
-    let prompt = system_prompt::assemble(&parts, &id, wishes, context)?;
+    let prompt = system_prompt::of(&parts, &id, wishes, toolbox, Vec::new(), context);
     if is_resumed {
-        return Ok(Agent::resume(parts, &id, &prompt)?);
+        return Ok(Agent::resume(parts, &id, &prompt.text)?);
+    }
+    for notice in &prompt.notices {
+        context.printer.warn(notice, None)?;
     }
     let route = parts.provider.route();
     let new = NewSession {
         source: wishes.source.clone(),
         model: Some(route.model),
-        model_config: Some(json!({"max_iterations": parts.settings.max_iterations})),
+        model_config: Some(system_prompt::model_config(&parts)),
         cwd: Some(cwd_of(&parts.context)),
         profile_name: context.current.as_ref().map(ToString::to_string),
         ..NewSession::default()
     };
-    Ok(Agent::begin(parts, id, new, &prompt))
+    Ok(Agent::begin(parts, id, new, &prompt.text))
 }
 
 fn cwd_of(call: &CallContext) -> String {
