@@ -27,6 +27,7 @@ mod kanban;
 mod migration;
 mod reading;
 mod reference;
+mod sessions;
 mod values;
 mod world;
 mod writing;
