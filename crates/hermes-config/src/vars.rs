@@ -216,6 +216,16 @@ vars! {
     HERMES_PROFILE_NAME;
     /// Tenant of cards that name none.
     HERMES_TENANT;
+    /// Platform of the chat a process answers; set by the gateway.
+    HERMES_SESSION_PLATFORM;
+    /// Chat on that platform; set by the gateway.
+    HERMES_SESSION_CHAT_ID;
+    /// Thread in that chat; set by the gateway.
+    HERMES_SESSION_THREAD_ID;
+    /// Who speaks in that chat; set by the gateway.
+    HERMES_SESSION_USER_ID;
+    /// Conversation a process belongs to; set by programs that show conversations.
+    HERMES_SESSION_KEY;
     /// Home of the account, handed on by a Hermes that gave its children another.
     HERMES_REAL_HOME;
     /// Overrides the setting `model.provider`.

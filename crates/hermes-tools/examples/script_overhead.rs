@@ -48,6 +48,7 @@ fn main() {
     let tool = ExecuteCodeTool::new(settings.clone(), Arc::new(Plain), gate);
     let context = CallContext {
         session_key: "bench".to_owned(),
+        conversation: hermes_tools::Conversation::default(),
         session: Arc::new(FixedSession {
             cwd: std::env::temp_dir(),
             variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],

@@ -31,10 +31,14 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A list of texts.
     Texts,
+    /// An object with fields of the caller's choice.
+    Object,
+    /// A list of objects with these fields.
+    Records(&'static [Argument]),
 }
 
 /// One argument of a tool.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
     /// Its name.
     pub name: &'static str,
@@ -80,6 +84,9 @@ impl Argument {
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Choice(words) => json!({"type": "string", "enum": words}),
             Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+            // Some servers refuse an object without `properties`.
+            Kind::Object => json!({"type": "object", "properties": {}}),
+            Kind::Records(fields) => json!({"type": "array", "items": schema_of(fields)}),
         };
         schema["description"] = json!(self.doc);
         schema
@@ -94,13 +101,53 @@ impl Argument {
             Kind::Flag => "true or false".to_owned(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
             Kind::Texts => "a list of strings".to_owned(),
+            Kind::Object => "an object".to_owned(),
+            Kind::Records(_) => "a list of objects".to_owned(),
         }
+    }
+
+    /// The value as the declared type, or what is wrong with it.
+    fn coerced(&self, value: &Value) -> Result<Value, String> {
+        if let Kind::Records(fields) = self.kind {
+            return self.records(fields, value);
+        }
+        self.coerce(value).ok_or_else(|| self.refusal(value))
+    }
+
+    fn refusal(&self, value: &Value) -> String {
+        format!(
+            "Invalid argument '{}': expected {}, got {}.",
+            self.name,
+            self.expected(),
+            shown(value)
+        )
+    }
+
+    fn records(&self, fields: &[Self], value: &Value) -> Result<Value, String> {
+        let parsed: Option<Value> = value
+            .as_str()
+            .and_then(|text| serde_json::from_str(text).ok());
+        let items = match parsed.as_ref().unwrap_or(value) {
+            Value::Array(items) => items.as_slice(),
+            single @ Value::Object(_) => std::slice::from_ref(single),
+            _ => return Err(self.refusal(value)),
+        };
+        let mut records = Vec::new();
+        for (item, number) in items.iter().zip(1..) {
+            let record = checked(fields, item);
+            let record =
+                record.map_err(|problem| format!("{}, item {number}: {problem}", self.name))?;
+            records.push(record);
+        }
+        Ok(Value::Array(records))
     }
 
     /// The value as the declared type, or `None` if no single reading exists.
     fn coerce(&self, value: &Value) -> Option<Value> {
         match (self.kind, value) {
-            (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Bool(_)) => Some(value.clone()),
+            (Kind::Text, Value::String(_))
+            | (Kind::Flag, Value::Bool(_))
+            | (Kind::Object, Value::Object(_)) => Some(value.clone()),
             (Kind::Int { min, max }, _) => whole_number(value)
                 .filter(|number| (min..=max).contains(number))
                 .map(Value::from),
@@ -127,7 +174,18 @@ impl Argument {
                     Err(_) => Some(json!([text])),
                 }
             }
-            (Kind::Text | Kind::Flag | Kind::Choice(_) | Kind::Texts, _) => None,
+            (Kind::Object, Value::String(text)) => {
+                serde_json::from_str(text).ok().filter(Value::is_object)
+            }
+            (
+                Kind::Text
+                | Kind::Flag
+                | Kind::Choice(_)
+                | Kind::Texts
+                | Kind::Object
+                | Kind::Records(_),
+                _,
+            ) => None,
         }
     }
 }
@@ -197,15 +255,7 @@ pub fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
             }
             continue;
         };
-        let Some(value) = argument.coerce(value) else {
-            return Err(format!(
-                "Invalid argument '{}': expected {}, got {}.",
-                argument.name,
-                argument.expected(),
-                shown(value)
-            ));
-        };
-        checked.insert(argument.name.to_owned(), value);
+        checked.insert(argument.name.to_owned(), argument.coerced(value)?);
     }
     if let Some(unknown) = given
         .keys()
@@ -264,6 +314,15 @@ mod tests {
         Argument::optional("all", Kind::Flag, "Everything."),
         Argument::optional("mode", Kind::Choice(&["a", "b"]), "Which."),
         Argument::optional("urls", Kind::Texts, "Which ones."),
+        Argument::optional("facts", Kind::Object, "Which facts."),
+        Argument::optional(
+            "items",
+            Kind::Records(&[
+                Argument::required("id", Kind::Text, "Its name."),
+                Argument::optional("count", Kind::Int { min: 0, max: 9 }, "How many."),
+            ]),
+            "Which items.",
+        ),
     ];
 
     #[test]
@@ -299,11 +358,33 @@ mod tests {
         );
         assert_eq!(
             refused(json!({"path": "x", "pth": 1})),
-            "Unknown argument 'pth'. Known: path, limit, all, mode, urls."
+            "Unknown argument 'pth'. Known: path, limit, all, mode, urls, facts, items."
         );
         assert_eq!(
             refused(json!([1])),
             "Arguments must be a JSON object, got a list."
+        );
+    }
+
+    #[test]
+    fn objects_and_lists_of_them_are_read_from_text_and_checked_inside() {
+        let given =
+            json!({"path": "x", "facts": "{\"a\": [1]}", "items": {"id": "i", "count": "3"}});
+        let expected =
+            json!({"path": "x", "facts": {"a": [1]}, "items": [{"id": "i", "count": 3}]});
+        assert_eq!(checked(TABLE, &given), Ok(expected));
+        let refused = |given: Value| checked(TABLE, &given).unwrap_err();
+        assert_eq!(
+            refused(json!({"path": "x", "facts": "[1]"})),
+            "Invalid argument 'facts': expected an object, got \"[1]\"."
+        );
+        assert_eq!(
+            refused(json!({"path": "x", "items": [{"id": "i"}, {"count": 1}]})),
+            "items, item 2: Missing argument 'id': expected a string."
+        );
+        assert_eq!(
+            refused(json!({"path": "x", "items": "many"})),
+            "Invalid argument 'items': expected a list of objects, got \"many\"."
         );
     }
 
@@ -314,6 +395,10 @@ mod tests {
         assert_eq!(
             schema["properties"]["limit"],
             json!({"type": "integer", "minimum": 1, "maximum": 10, "description": "How many."})
+        );
+        assert_eq!(
+            schema["properties"]["items"]["items"]["required"],
+            json!(["id"])
         );
     }
 

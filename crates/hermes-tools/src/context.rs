@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hermes_secret::Redactor;
 
+use crate::conversation::Conversation;
 use crate::files::{FileLedger, Filesystem};
 use crate::registry::Registry;
 use hermes_proc::Wake;
@@ -59,8 +60,10 @@ impl Session for FixedSession {
 /// The surroundings of one call.
 #[derive(Clone)]
 pub struct CallContext {
-    /// Key of the conversation.
+    /// Key of the conversation's terminal.
     pub session_key: String,
+    /// The conversation itself.
+    pub conversation: Conversation,
     /// Its terminal.
     pub session: Arc<dyn Session>,
     /// `HOME` of children on this machine.

@@ -4,21 +4,30 @@
 
 mod argument;
 mod child_runner;
+mod clarify;
 mod context;
+mod conversation;
+mod delegate;
 mod execute_code;
 mod files;
+mod kanban;
 mod place;
 mod random;
 mod registry;
 mod result_cap;
+mod session_search;
 mod symptom_hint;
 mod terminal_tool;
+mod todo;
 mod tool;
-mod toolset_names;
+mod toolset;
 
 pub use argument::{Argument, Kind, checked, schema_of};
 pub use child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
+pub use clarify::{Answerer, ClarifyTool, Question};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
+pub use conversation::Conversation;
+pub use delegate::DelegateTool;
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,
@@ -27,9 +36,15 @@ pub use files::{
     FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
     WriteFileTool, WriteRules,
 };
+pub use kanban::{ImageReference, KanbanDesk, KanbanTool, Worker, images_in, kanban_tools};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
+pub use session_search::SessionSearchTool;
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
-pub use tool::{Tool, error, is_failure};
-pub use toolset_names::TOOLSET_NAMES;
+pub use todo::{TodoList, TodoTool};
+pub use tool::{Reach, Tool, error, is_failure};
+pub use toolset::{
+    Offer, OfferedTool, TOOLSET_NAMES, ToolSelection, basic_toolsets, normalised_schema,
+    toolset_doc,
+};

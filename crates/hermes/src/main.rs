@@ -5,6 +5,7 @@
 //! command does not need.
 
 mod backend;
+mod board_settings;
 mod cli;
 mod commands;
 mod context;

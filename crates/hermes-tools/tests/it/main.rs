@@ -6,6 +6,8 @@
     reason = "tests look at files directly"
 )]
 
+mod board_desk;
+mod conversation_tools;
 mod docker_place;
 mod elsewhere_edits;
 mod elsewhere_reads;
@@ -14,6 +16,8 @@ mod elsewhere_search;
 mod elsewhere_stops;
 mod execute_code;
 mod interpreter;
+mod kanban_orchestrator;
+mod kanban_worker;
 mod patch;
 mod places;
 mod read;
@@ -21,4 +25,6 @@ mod registry;
 mod rpc;
 mod search;
 mod stage;
+mod todo;
+mod toolsets;
 mod write;

@@ -79,6 +79,7 @@ impl Stage {
         }
         let context = CallContext {
             session_key: "test".to_owned(),
+            conversation: hermes_tools::Conversation::default(),
             session: Arc::new(FixedSession {
                 cwd: root.join("work"),
                 variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],

@@ -3,6 +3,7 @@
 
 mod ending;
 mod guards;
+mod kanban_desk;
 mod questions;
 mod sandbox_plan;
 
@@ -21,9 +22,10 @@ use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings}
 use hermes_terminal::session::SessionKey;
 use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FileLedger, Filesystem, HostFiles, Mode, PatchTool,
-    ProcessTool, ReadFileTool, Registry, SearchFilesTool, Session, TerminalParts, TerminalSession,
-    TerminalTool, WriteFileTool,
+    CallContext, ClarifyTool, CodeSettings, Conversation, DelegateTool, ExecuteCodeTool,
+    FileLedger, Filesystem, HostFiles, Mode, PatchTool, ProcessTool, ReadFileTool, Registry,
+    SearchFilesTool, Session, SessionSearchTool, TerminalParts, TerminalSession, TerminalTool,
+    TodoTool, WriteFileTool, kanban_tools,
 };
 
 pub(crate) use self::ending::Ending;
@@ -58,7 +60,14 @@ pub(crate) struct Toolbox {
     redactor: Arc<Redactor>,
     /// Ends every call.
     interrupt: Arc<Wake>,
-    ledgers: RefCell<HashMap<String, Arc<FileLedger>>>,
+    sessions: RefCell<HashMap<String, Remembered>>,
+}
+
+/// What is remembered of a session between its calls.
+#[derive(Clone, Default)]
+struct Remembered {
+    files: Arc<FileLedger>,
+    conversation: Conversation,
 }
 
 impl Toolbox {
@@ -117,7 +126,19 @@ impl Toolbox {
             .with(WriteFileTool)
             .with(PatchTool)
             .with(SearchFilesTool)
-            .with(scripts);
+            .with(scripts)
+            .with(TodoTool)
+            .with(ClarifyTool)
+            .with(SessionSearchTool {
+                home: context.location.home.clone(),
+            })
+            .with(DelegateTool {
+                most: positive(config, "delegation.max_concurrent_children")
+                    .unwrap_or(DelegateTool::default().most),
+            });
+        let registry = kanban_tools(kanban_desk::desk(context))
+            .into_iter()
+            .fold(registry, Registry::with);
         Ok(Self {
             registry: Arc::new(registry),
             terminal,
@@ -127,7 +148,7 @@ impl Toolbox {
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
             redactor,
             interrupt,
-            ledgers: RefCell::default(),
+            sessions: RefCell::default(),
         })
     }
 
@@ -198,8 +219,8 @@ impl Toolbox {
 
     /// What a call of this session gets.
     pub(crate) fn call_context(&self, session_key: &str) -> CallContext {
-        let mut ledgers = self.ledgers.borrow_mut();
-        let files = ledgers.entry(session_key.to_owned()).or_default();
+        let mut sessions = self.sessions.borrow_mut();
+        let remembered = sessions.entry(session_key.to_owned()).or_default();
         let session = TerminalSession {
             terminal: Arc::clone(&self.terminal),
             environment: Arc::clone(&self.environment),
@@ -207,6 +228,7 @@ impl Toolbox {
         };
         CallContext {
             session_key: session_key.to_owned(),
+            conversation: remembered.conversation.clone(),
             filesystem: match &self.elsewhere {
                 Some(place) => place.filesystem.clone(),
                 None => Filesystem::on_this_machine(HostFiles {
@@ -218,7 +240,7 @@ impl Toolbox {
             session: Arc::new(session),
             child_home: self.environment.child_home(),
             redactor: Arc::clone(&self.redactor),
-            files: Arc::clone(files),
+            files: Arc::clone(&remembered.files),
             enabled_tools: Vec::new(),
             interrupt: Arc::clone(&self.interrupt),
             registry: Arc::clone(&self.registry),

@@ -144,7 +144,7 @@ fn a_newer_program_may_add_what_it_likes() {
         .prints_part("? t_newer  paused    (unassigned)          from the future\n");
     desk.kanban(&["show", "t_newer"])
         .succeeds()
-        .prints_part("  status:    paused\n");
+        .prints_part("  status:      paused\n");
     desk.kanban(&["complete", "t_newer"])
         .exits(1)
         .says_part("kanban: cannot complete t_newer: it is paused");

@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use hermes_board::boards::{Board, BoardHome};
-use hermes_board::model::{RunId, TaskId};
-use hermes_board::{BoardOptions, CheckDepth, KanbanSettings, SqliteBoard};
+use hermes_board::model::{RunId, Task, TaskId};
+use hermes_board::store::BoardStore;
+use hermes_board::{BoardOptions, CheckDepth, Error, KanbanSettings, SqliteBoard};
 use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
 
 use super::times::LocalTime;
+pub(super) use crate::board_settings::kanban_settings as settings;
 use crate::context::Context;
 use crate::error::{CommandError, Kind, Result};
 use crate::ui::Printer;
@@ -55,6 +57,12 @@ impl<'a> BoardSession<'a> {
 
     pub(super) fn time(&self) -> LocalTime {
         LocalTime::of(self.context)
+    }
+
+    /// A card that must be there.
+    pub(super) fn task(&self, id: &TaskId) -> Result<Task> {
+        let found = self.store.task(id)?;
+        found.ok_or_else(|| Error::UnknownTask { id: id.clone() }.into())
     }
 
     /// Who acts.
@@ -121,17 +129,6 @@ pub(super) fn open(
             None => refusal,
         }
     })
-}
-
-/// What is configured about boards.
-pub(super) fn settings(context: &Context) -> KanbanSettings {
-    KanbanSettings::resolve(context.config(), &context.env, memory_bytes())
-}
-
-/// Memory of this machine.
-fn memory_bytes() -> Option<u64> {
-    let info = rustix::system::sysinfo();
-    info.totalram.checked_mul(u64::from(info.mem_unit))
 }
 
 /// Who acts: the profile that variables name, the one in use, or somebody.

@@ -1,0 +1,209 @@
+//! `delegate_task`: parts of the work that other agents do while this one waits.
+//!
+//! What runs those agents stands behind [`ChildRunner`]; here is what a call may ask for, that the
+//! parts run side by side, and how the answer looks.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::argument::{Argument, Kind};
+use crate::child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
+use crate::context::CallContext;
+use crate::tool::{Tool, error};
+
+const ROLES: &[&str] = &["leaf", "orchestrator"];
+
+const JOB_FIELDS: &[Argument] = &[
+    Argument::required("goal", Kind::Text, "What is to be achieved."),
+    Argument::optional("context", Kind::Text, "What the other agent has to know."),
+    Argument::optional("toolsets", Kind::Texts, "Toolsets it gets."),
+    Argument::optional("role", Kind::Choice(ROLES), "Whether it may hand on parts."),
+];
+
+/// The tool.
+#[derive(Debug, Clone, Copy)]
+pub struct DelegateTool {
+    /// Most agents of one call (`delegation.max_concurrent_children`).
+    pub most: usize,
+}
+
+impl Default for DelegateTool {
+    fn default() -> Self {
+        Self { most: 3 }
+    }
+}
+
+impl Tool for DelegateTool {
+    fn name(&self) -> &'static str {
+        "delegate_task"
+    }
+
+    fn toolset(&self) -> &'static str {
+        "delegation"
+    }
+
+    fn description(&self) -> &'static str {
+        "Hands work to other agents and waits for them. Each has a conversation and a terminal of \
+         its own and knows only the goal and the context it is given: put paths, names and \
+         constraints into them. Only their summary comes back. Use it for work that fills the \
+         context with details, or for a few independent pieces side by side (tasks). Not for a \
+         single tool call, and not for anything that needs the user. Verify what a summary claims \
+         before relying on it."
+    }
+
+    fn arguments(&self) -> &'static [Argument] {
+        const ARGUMENTS: &[Argument] = &[
+            Argument::optional("goal", Kind::Text, "What is to be achieved."),
+            Argument::optional("context", Kind::Text, "What the other agent has to know."),
+            Argument::optional(
+                "toolsets",
+                Kind::Texts,
+                "Toolsets it gets; yours if left out.",
+            ),
+            Argument::optional(
+                "role",
+                Kind::Choice(ROLES),
+                "Whether it may hand on parts itself. Default leaf.",
+            ),
+            Argument::optional(
+                "tasks",
+                Kind::Records(JOB_FIELDS),
+                "Several pieces of work side by side, instead of goal; usually up to three.",
+            ),
+        ];
+        ARGUMENTS
+    }
+
+    fn unavailable(&self, context: &CallContext) -> Option<String> {
+        match context.conversation.children {
+            Some(_) => None,
+            None => Some("nobody runs other agents for this conversation".to_owned()),
+        }
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        let Some(runner) = &context.conversation.children else {
+            return error(
+                "Nothing can be delegated: nobody runs other agents for this conversation.",
+            );
+        };
+        let jobs = match self.jobs(args) {
+            Ok(jobs) => jobs,
+            Err(message) => return error(message),
+        };
+        let started = Instant::now();
+        let results = side_by_side(&jobs, runner.as_ref(), context);
+        let results: Vec<Value> = results.iter().enumerate().map(to_json).collect();
+        json!({
+            "results": results,
+            "total_duration_seconds": two_decimals(started.elapsed()),
+        })
+    }
+}
+
+impl DelegateTool {
+    fn jobs(self, args: &Value) -> Result<Vec<ChildJob>, String> {
+        let single = args.get("goal").is_some();
+        let jobs = match args["tasks"].as_array().filter(|jobs| !jobs.is_empty()) {
+            Some(_) if single => return Err("Give either goal or tasks, not both.".to_owned()),
+            Some(jobs) if jobs.len() > self.most => {
+                return Err(format!(
+                    "At most {} tasks at once, got {}.",
+                    self.most,
+                    jobs.len()
+                ));
+            }
+            Some(jobs) => jobs.as_slice(),
+            None if single => std::slice::from_ref(args),
+            None => return Err("Give a goal, or tasks with a goal each.".to_owned()),
+        };
+        jobs.iter().map(job).collect()
+    }
+}
+
+fn job(fields: &Value) -> Result<ChildJob, String> {
+    let text = |name: &str| {
+        let text = fields[name].as_str().map(str::trim);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let toolsets = fields["toolsets"].as_array().map(Vec::as_slice);
+    Ok(ChildJob {
+        goal: text("goal").ok_or("A goal is empty.")?,
+        context: text("context"),
+        toolsets: toolsets
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        role: match fields["role"].as_str() {
+            Some("orchestrator") => ChildRole::Orchestrator,
+            _ => ChildRole::Leaf,
+        },
+    })
+}
+
+/// Runs all jobs at once, one of them in this thread; answers in their order.
+fn side_by_side(
+    jobs: &[ChildJob],
+    runner: &dyn ChildRunner,
+    context: &CallContext,
+) -> Vec<ChildResult> {
+    let run = |job: &ChildJob| runner.run_child(job, context);
+    let Some((first, others)) = jobs.split_first() else {
+        return Vec::new();
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = others
+            .iter()
+            .map(|job| {
+                let thread = std::thread::Builder::new().name("sub-agent".to_owned());
+                (job, thread.spawn_scoped(scope, move || run(job)))
+            })
+            .collect();
+        let mut results = vec![run(first)];
+        for (job, thread) in threads {
+            results.push(match thread.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(result)) => result,
+                Ok(Err(_)) => broken(),
+                // No thread to be had: then after the others.
+                Err(_) => run(job),
+            });
+        }
+        results
+    })
+}
+
+/// What is left of an agent that ended by a panic; the log has the rest.
+fn broken() -> ChildResult {
+    ChildResult {
+        status: ChildStatus::Failed,
+        summary: "The agent failed because of a bug in it; the log has the details.".to_owned(),
+        api_calls: 0,
+        duration: Duration::ZERO,
+        model: String::new(),
+        exit_reason: "bug".to_owned(),
+        input_tokens: 0,
+        output_tokens: 0,
+        tool_trace: Vec::new(),
+    }
+}
+
+fn to_json((index, result): (usize, &ChildResult)) -> Value {
+    json!({
+        "task_index": index,
+        "status": result.status.name(),
+        "summary": result.summary,
+        "api_calls": result.api_calls,
+        "duration_seconds": two_decimals(result.duration),
+        "model": result.model,
+        "exit_reason": result.exit_reason,
+        "tokens": {"input": result.input_tokens, "output": result.output_tokens},
+        "tool_trace": result.tool_trace,
+    })
+}
+
+fn two_decimals(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 100.0).round() / 100.0
+}

@@ -1,0 +1,181 @@
+//! What the tools know of the board and of whoever calls them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hermes_board::boards::{Board, BoardHome};
+use hermes_board::dispatch::{DispatchSettings, WorkerSetup};
+use hermes_board::model::{RunId, Task, TaskId};
+use hermes_board::store::BoardStore;
+use hermes_board::{BoardOptions, ContextOptions, NewSubscription, SqliteBoard};
+use hermes_config::{Config, Environment, vars};
+use hermes_home::Location;
+use serde_json::Value;
+
+use super::verb::Refusal;
+
+/// Who speaks where no profile is known.
+const NAMELESS: &str = "worker";
+
+/// The card this process works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worker {
+    /// The card.
+    pub task: TaskId,
+    /// The attempt at it.
+    pub run: Option<RunId>,
+    /// The claim it works under.
+    pub claim: Option<String>,
+}
+
+/// The board as one process uses it.
+#[derive(Debug, Clone)]
+pub struct KanbanDesk {
+    /// Where boards are.
+    pub home: BoardHome,
+    /// How they are opened.
+    pub options: BoardOptions,
+    /// What acceptance checks are run with.
+    pub workers: WorkerSetup,
+    /// How long one check may take.
+    pub check_timeout: Duration,
+    /// How long a claim lasts without a sign of life.
+    pub claim_ttl_seconds: i64,
+    /// Who speaks on the board.
+    pub author: String,
+    /// The card this process works on, if it is a worker.
+    pub worker: Option<Worker>,
+    /// Tenant of cards that name none.
+    pub tenant: Option<String>,
+    /// Home of the profile, where its projects are.
+    pub profile_home: PathBuf,
+    /// What the text for workers depends on.
+    pub context: ContextOptions,
+    /// Whether the profile is to have these tools although it is no worker.
+    pub is_orchestrator: bool,
+    /// Who follows cards that are filed here.
+    pub follower: Option<NewSubscription>,
+}
+
+impl KanbanDesk {
+    /// As variables and settings say. `profile` is the one in use.
+    pub fn resolve(
+        env: &Environment,
+        config: &Config,
+        location: &Location,
+        profile: Option<&str>,
+        settings: &DispatchSettings,
+        workers: WorkerSetup,
+    ) -> Self {
+        let home = BoardHome::resolve(env, location);
+        let text = |var: &vars::Var| env.text(var).map(str::to_owned);
+        let worker = home.worker_task().cloned().map(|task| Worker {
+            task,
+            run: text(&vars::HERMES_KANBAN_RUN_ID)
+                .and_then(|run| run.parse().ok())
+                .map(RunId),
+            claim: text(&vars::HERMES_KANBAN_CLAIM_LOCK),
+        });
+        let follower = config
+            .flag("kanban.auto_subscribe_on_create")
+            .then(|| super::create::follower(env, profile))
+            .flatten();
+        Self {
+            options: settings.board_options(env),
+            check_timeout: settings.check_timeout,
+            claim_ttl_seconds: settings.limits.claim_ttl_seconds,
+            author: text(&vars::HERMES_PROFILE)
+                .or_else(|| profile.map(str::to_owned))
+                .unwrap_or_else(|| NAMELESS.to_owned()),
+            worker,
+            tenant: text(&vars::HERMES_TENANT),
+            profile_home: location.home.clone(),
+            context: ContextOptions {
+                terminal_timeout: config.int("terminal.timeout"),
+                ..ContextOptions::default()
+            },
+            is_orchestrator: lists_kanban(config),
+            follower,
+            home,
+            workers,
+        }
+    }
+
+    /// The board a call is about.
+    pub(super) fn open(&self, args: &Value) -> Result<SqliteBoard, Refusal> {
+        let board: Board = self.home.select(args["board"].as_str())?;
+        Ok(SqliteBoard::open(&board, &self.options)?)
+    }
+
+    /// The card a call looks at: any, a worker's own if none is named.
+    pub(super) fn any_task(&self, args: &Value) -> Result<TaskId, Refusal> {
+        let own = self.worker.as_ref().map(|worker| worker.task.clone());
+        named_task(args, "task_id").or(own).ok_or_else(|| {
+            Refusal::from("task_id is required: this conversation has no card of its own.")
+        })
+    }
+
+    /// The card a call changes: a worker may change no other than its own.
+    pub(super) fn own_task(&self, args: &Value, what: &str) -> Result<TaskId, Refusal> {
+        let task = self.any_task(args)?;
+        match &self.worker {
+            Some(worker) if worker.task != task => Err(Refusal::from(format!(
+                "This worker belongs to card {} and cannot {what} card {task}. Say what matters \
+                 with kanban_comment on {task}, or file a card with kanban_create.",
+                worker.task
+            ))),
+            _ => Ok(task),
+        }
+    }
+
+    /// The attempt that speaks about a card, if this process makes one.
+    pub(super) fn run_of(&self, task: &TaskId) -> Option<RunId> {
+        let worker = self.worker.as_ref().filter(|worker| worker.task == *task)?;
+        worker.run
+    }
+}
+
+/// A card named in an argument.
+pub(super) fn named_task(args: &Value, name: &str) -> Option<TaskId> {
+    let id = args[name].as_str().map(str::trim)?;
+    (!id.is_empty()).then(|| TaskId::from(id))
+}
+
+/// The cards named in a list.
+pub(super) fn named_tasks(args: &Value, name: &str) -> Vec<TaskId> {
+    texts(args, name).into_iter().map(TaskId::new).collect()
+}
+
+/// The texts of a list, without blank ones.
+pub(super) fn texts(args: &Value, name: &str) -> Vec<String> {
+    let items = args[name].as_array().map(Vec::as_slice);
+    items
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Value::as_str)
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+/// A card that must be there.
+pub(super) fn known(store: &SqliteBoard, id: &TaskId) -> Result<Task, Refusal> {
+    let found = store.task(id)?;
+    found.ok_or_else(|| Refusal::from(format!("there is no card '{id}'")))
+}
+
+/// Whether the settings of the profile name the toolset.
+fn lists_kanban(config: &Config) -> bool {
+    let in_platforms = config.get("platform_toolsets").and_then(Value::as_object);
+    let platforms = in_platforms
+        .into_iter()
+        .flat_map(|platforms| platforms.values())
+        .filter_map(Value::as_array)
+        .flatten()
+        .filter_map(Value::as_str);
+    config
+        .texts("toolsets")
+        .into_iter()
+        .chain(platforms)
+        .any(|name| matches!(name.trim(), "kanban" | "all" | "*"))
+}

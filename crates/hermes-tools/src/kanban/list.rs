@@ -1,0 +1,115 @@
+//! `kanban_list`: the cards of a board, in short.
+
+use hermes_board::ListQuery;
+use hermes_board::model::{LinkedTask, Status};
+use hermes_board::store::BoardStore;
+use serde_json::{Map, Value};
+
+use super::show::BOARD;
+use super::verb::{Audience, Call, Refusal, Verb, facts};
+use crate::argument::{Argument, Kind};
+
+const DEFAULT_LIMIT: u32 = 50;
+const MOST: u32 = 200;
+
+pub(super) const LIST: Verb = Verb {
+    name: "kanban_list",
+    description: "Lists cards of the task board, most urgent first, with the cards before and after \
+                  each. Cards whose parents are done become ready first. kanban_show has the rest \
+                  of a card.",
+    arguments: &[
+        Argument::optional("assignee", Kind::Text, "Only cards given to this profile."),
+        Argument::optional(
+            "status",
+            Kind::Choice(&[
+                "triage",
+                "todo",
+                "scheduled",
+                "ready",
+                "running",
+                "blocked",
+                "review",
+                "done",
+                "archived",
+            ]),
+            "Only cards that stand there.",
+        ),
+        Argument::optional("tenant", Kind::Text, "Only cards in this namespace."),
+        Argument::optional(
+            "include_archived",
+            Kind::Flag,
+            "Also cards that were put away.",
+        ),
+        Argument::optional(
+            "limit",
+            Kind::ClampedInt {
+                min: 1,
+                max: MOST as i64,
+            },
+            "Most cards. Default 50, at most 200.",
+        ),
+        BOARD,
+    ],
+    audience: Audience::Orchestrators,
+    run: list,
+};
+
+fn list(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
+    let args = call.args;
+    let text = |name: &str| args[name].as_str().map(|text| text.trim().to_owned());
+    let limit = args["limit"]
+        .as_u64()
+        .and_then(|limit| u32::try_from(limit).ok());
+    let limit = limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MOST);
+    let mut store = call.desk.open(args)?;
+    let promoted = store.promote_satisfied(call.desk.options.failure_limit)?;
+    let query = ListQuery {
+        assignee: text("assignee"),
+        status: args["status"].as_str().and_then(Status::parse),
+        tenant: text("tenant"),
+        include_archived: args["include_archived"] == Value::Bool(true),
+        // One more than asked for tells whether there are more.
+        limit: Some(limit + 1),
+        ..ListQuery::default()
+    };
+    let mut cards: Vec<Value> = Vec::new();
+    store.each_task(&query, &mut |card| {
+        cards.push(in_short(&card));
+        Ok(())
+    })?;
+    let truncated = cards.len() > limit as usize;
+    cards.truncate(limit as usize);
+    let next = (truncated && limit < MOST).then(|| (limit * 2).min(MOST));
+    Ok(facts! {
+        "count": cards.len(),
+        "tasks": cards,
+        "limit": limit,
+        "truncated": truncated,
+        "next_limit": next,
+        "promoted": promoted.len(),
+    })
+}
+
+fn in_short(card: &LinkedTask) -> Value {
+    let task = &card.task;
+    Value::Object(facts! {
+        "id": task.id,
+        "title": task.title,
+        "assignee": task.assignee,
+        "status": task.status_word(),
+        "priority": task.priority,
+        "tenant": task.tenant,
+        "workspace_kind": task.workspace_kind,
+        "workspace_path": task.workspace_path,
+        "created_by": task.created_by,
+        "created_at": task.created_at,
+        "started_at": task.started_at,
+        "completed_at": task.completed_at,
+        "current_run_id": task.current_run_id,
+        "model_override": task.model_override,
+        "parents": card.parents,
+        "children": card.children,
+        "parent_count": card.parents.len(),
+        "child_count": card.children.len(),
+    })
+}

@@ -1,0 +1,48 @@
+//! `kanban_show`: everything about one card.
+
+use hermes_board::worker_context;
+use serde_json::{Map, Value};
+
+use super::verb::{Audience, Call, Refusal, Verb, facts};
+use crate::argument::{Argument, Kind};
+
+/// Older events are history nobody acts on.
+const SHOWN_EVENTS: usize = 50;
+
+pub(super) const BOARD: Argument = Argument::optional(
+    "board",
+    Kind::Text,
+    "Name of the board; leave out for the one in use.",
+);
+
+pub(super) const SHOW: Verb = Verb {
+    name: "kanban_show",
+    description: "Shows a card of the task board: its text, the cards before and after it, comments, \
+                  attempts and recent events. worker_context is all of that as one text, in the \
+                  order in which it matters. Without task_id: your own card. Begin work on a card \
+                  with it.",
+    arguments: &[
+        Argument::optional("task_id", Kind::Text, "The card; your own if left out."),
+        BOARD,
+    ],
+    audience: Audience::All,
+    run: show,
+};
+
+fn show(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
+    let id = call.desk.any_task(call.args)?;
+    let store = call.desk.open(call.args)?;
+    let mut card = store.show(&id, None)?;
+    let older = card.events.len().saturating_sub(SHOWN_EVENTS);
+    card.events.drain(..older);
+    Ok(facts! {
+        "task": card.task,
+        "parents": card.parents,
+        "children": card.children,
+        "comments": card.comments,
+        "events": card.events,
+        "runs": card.runs,
+        "checks": card.checks,
+        "worker_context": worker_context(&store, &id, &call.desk.context)?,
+    })
+}

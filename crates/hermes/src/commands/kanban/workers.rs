@@ -1,0 +1,38 @@
+//! What dispatching needs from this run of the program: how workers are started and which limits
+//! hold.
+
+use hermes_board::dispatch::{CheckSetup, DispatchFlags, Dispatcher, Finish, complete};
+use hermes_board::model::TaskId;
+use hermes_board::store::{Completion, FailurePolicy};
+
+use super::session::BoardSession;
+pub(super) use crate::board_settings::{dispatch_settings, worker_setup};
+use crate::error::Result;
+
+/// A dispatcher for the board of a command.
+pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> Dispatcher {
+    let settings = dispatch_settings(session.context, flags);
+    let workers = worker_setup(session.context, &session.home, &settings);
+    Dispatcher::new(session.home.clone(), settings.limits, workers)
+}
+
+/// Completes a card, after running its checks.
+pub(super) fn complete_checked(
+    session: &mut BoardSession<'_>,
+    id: &TaskId,
+    completion: &Completion,
+) -> Result<Finish> {
+    let context = session.context;
+    let settings = dispatch_settings(context, &DispatchFlags::default());
+    let workers = worker_setup(context, &session.home, &settings);
+    let board = session.store.board().clone();
+    let setup = CheckSetup {
+        board: &board,
+        home: &session.home,
+        workers: &workers,
+        limit: settings.check_timeout,
+        policy: FailurePolicy::with_limit(settings.limits.failure_limit),
+        redact: &|text| context.redactor().redact(text).into_owned(),
+    };
+    Ok(complete(&mut session.store, id, completion, &setup)?)
+}

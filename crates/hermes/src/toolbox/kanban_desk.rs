@@ -1,0 +1,24 @@
+//! The board as tools of this run of the program use it.
+
+use hermes_board::boards::BoardHome;
+use hermes_board::dispatch::DispatchFlags;
+use hermes_home::ProfileName;
+use hermes_tools::KanbanDesk;
+
+use crate::board_settings::{dispatch_settings, worker_setup};
+use crate::context::Context;
+
+/// Whoever calls tools in this process, at the board. Opens nothing.
+pub(super) fn desk(context: &Context) -> KanbanDesk {
+    let settings = dispatch_settings(context, &DispatchFlags::default());
+    let home = BoardHome::resolve(&context.env, &context.location);
+    let workers = worker_setup(context, &home, &settings);
+    KanbanDesk::resolve(
+        &context.env,
+        context.config(),
+        &context.location,
+        context.current.as_ref().map(ProfileName::as_str),
+        &settings,
+        workers,
+    )
+}
