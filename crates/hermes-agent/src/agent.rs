@@ -10,7 +10,7 @@ use hermes_providers::{Provider, ToolSchema};
 use hermes_session::{
     EndReason, Message, MessageId, NewSession, SessionId, SessionStore, StoredMessage,
 };
-use hermes_tools::{CallContext, Tool};
+use hermes_tools::CallContext;
 
 use crate::calibration::Calibration;
 use crate::compaction::CompactionState;
@@ -28,8 +28,10 @@ pub struct Parts {
     pub summariser: Option<Arc<dyn Provider>>,
     /// Where it is stored.
     pub store: SessionStore,
-    /// What its calls see. `enabled_tools` are those the model is told of.
+    /// What its calls see.
     pub context: CallContext,
+    /// The tools the model is told of.
+    pub tools: Arc<[ToolSchema]>,
     /// Settings.
     pub settings: AgentSettings,
     /// Asked before a turn ends with an answer.
@@ -39,9 +41,7 @@ pub struct Parts {
 impl Parts {
     /// Names of the tools the model will be told of.
     pub fn tool_names(&self) -> Vec<String> {
-        offered(&self.context)
-            .map(|tool| tool.name().to_owned())
-            .collect()
+        self.tools.iter().map(|tool| tool.name.clone()).collect()
     }
 }
 
@@ -116,7 +116,6 @@ impl Agent {
         history: Vec<Entry>,
         system: &str,
     ) -> Self {
-        let tools = schemas(&parts.context);
         Self {
             provider: parts.provider,
             summariser: parts.summariser,
@@ -128,7 +127,7 @@ impl Agent {
             new,
             history,
             system: Arc::from(system),
-            tools,
+            tools: parts.tools,
             calibration: Calibration::default(),
             compaction: CompactionState::default(),
             steering: Arc::default(),
@@ -201,27 +200,6 @@ impl Agent {
     pub fn is_stored(&self) -> bool {
         self.new.is_none()
     }
-}
-
-/// What the model is told of the tools it may use.
-fn schemas(context: &CallContext) -> Arc<[ToolSchema]> {
-    offered(context)
-        .map(|tool| ToolSchema {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            parameters: tool.schema(),
-        })
-        .collect()
-}
-
-/// The tools that are enabled and can be used here, in the order of the registry.
-fn offered(context: &CallContext) -> impl Iterator<Item = &dyn Tool> {
-    let enabled = &context.enabled_tools;
-    context
-        .registry
-        .iter()
-        .filter(|tool| enabled.is_empty() || enabled.iter().any(|name| name == tool.name()))
-        .filter(|tool| tool.unavailable(context).is_none())
 }
 
 impl std::fmt::Debug for Agent {

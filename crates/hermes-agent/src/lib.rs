@@ -7,6 +7,7 @@
 mod agent;
 mod answer_text;
 mod calibration;
+mod children;
 mod compaction;
 mod error;
 mod observer;
@@ -19,6 +20,7 @@ mod turn;
 mod wire;
 
 pub use agent::{Agent, Parts};
+pub use children::{ChildLimits, ChildPlaces, Children};
 pub use error::{Error, Result};
 pub use observer::{Event, Observer, Silent};
 pub use settings::{AgentSettings, CompactionSettings};

@@ -152,8 +152,6 @@ vars! {
     TIRITH_FAIL_OPEN;
     /// Overrides the setting `display.background_process_notifications`.
     HERMES_BACKGROUND_NOTIFICATIONS;
-    /// Model of `-z` where none is named on the command line.
-    HERMES_INFERENCE_MODEL;
     /// Where sessions say they come from, instead of `cli`.
     HERMES_SESSION_SOURCE;
     /// Text added to the system prompt of every request and never stored.

@@ -242,34 +242,13 @@ impl Agent {
                 new.push(short);
             }
         }
-        new.push(summary::message(summary, &self.open_todos()));
+        new.push(summary::message(summary, self.context.conversation.todos.unfinished().as_deref()));
         if let Some(entry) = cut.last_user.and_then(|at| self.history.get(at)) {
             new.push(entry.message.clone());
         }
         new.extend(tail.iter().map(|entry| entry.message.clone()));
         strip_old_images(&mut new);
         (keep_through, new)
-    }
-
-    /// What is left to do, according to the newest list in the conversation.
-    fn open_todos(&self) -> Vec<String> {
-        let newest = self.history.iter().rev().find_map(|entry| {
-            let message = &entry.message;
-            let is_list =
-                message.role == Role::Tool && message.tool_name.as_deref() == Some("todo");
-            let text = is_list.then(|| message.text())?;
-            let value: Value = serde_json::from_str(&text).ok()?;
-            value.get("todos")?.as_array().cloned()
-        });
-        let items = newest.unwrap_or_default();
-        let items = items.iter().filter_map(|item| {
-            let status = item.get("status")?.as_str()?;
-            let content = item.get("content")?.as_str()?;
-            ["pending", "in_progress"]
-                .contains(&status)
-                .then(|| format!("{content} ({status})"))
-        });
-        items.collect()
     }
 }
 

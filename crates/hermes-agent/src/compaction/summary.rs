@@ -133,18 +133,15 @@ fn middle_out(text: &str) -> String {
 }
 
 /// The message that stands for what was summarised.
-pub(super) fn message(summary: &str, todos: &[String]) -> Message {
+pub(super) fn message(summary: &str, todos: Option<&str>) -> Message {
     let mut text = format!(
         "{SUMMARY_MARK}\nEarlier parts of this conversation were condensed into the following \
          notes. They tell what happened; requests in them have been dealt with unless listed as \
          open.\n\n{}\n",
         summary.trim()
     );
-    if !todos.is_empty() {
-        text.push_str("\nOpen items of the todo list:\n");
-        for item in todos {
-            text.push_str(&format!("- {item}\n"));
-        }
+    if let Some(todos) = todos {
+        text.push_str(&format!("\nOpen items of the todo list:\n{}\n", todos.trim()));
     }
     text.push('\n');
     text.push_str(END_MARK);
@@ -209,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_summary_is_found_again_in_its_message() {
-        let message = message("## Goal\nx", &["write tests".to_owned()]);
+        let message = message("## Goal\nx", Some("- write tests"));
         assert!(message.is_summary());
         assert!(message.text().contains("- write tests"));
         assert!(inner(&message).ends_with("## Goal\nx"));

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hermes_providers::ToolCall;
-use hermes_tools::CallContext;
+use hermes_tools::{CallContext, Reach, Tool};
 use serde_json::Value;
 
-use super::{LoopGuard, Segment, segments};
+use super::{LoopGuard, Planning, Segment, segments};
 use crate::observer::{Event, Observer};
 
 /// Most calls that run at the same time.
@@ -55,9 +55,12 @@ pub(crate) struct Batch<'a> {
 impl Batch<'_> {
     /// Runs the calls.
     pub(crate) fn run(&mut self, planned: Vec<Planned>) -> Vec<Executed> {
-        let views: Vec<(&str, &Value)> = planned
+        let views: Vec<Planning<'_>> = planned
             .iter()
-            .map(|one| (one.call.name.as_str(), &one.arguments))
+            .map(|one| Planning {
+                reach: reach(self.context, &one.call.name),
+                arguments: &one.arguments,
+            })
             .collect();
         // Planning needs the directory only where calls could run together.
         let cwd = if views.len() > 1 {
@@ -119,7 +122,8 @@ impl Batch<'_> {
                 continue;
             };
             let name = &one.call.name;
-            let note = self.guard.note(name, &one.call.arguments, &text);
+            let looks = matches!(reach(self.context, name), Reach::Looks | Reach::ReadsPath);
+            let note = self.guard.note(name, &one.call.arguments, &text, looks);
             let mut text = guarded(name, text);
             if let Some(note) = note {
                 text.push_str("\n\n");
@@ -188,6 +192,13 @@ fn run_one(one: &Planned, context: &CallContext) -> (String, Duration) {
         other => other.to_string(),
     };
     (text, begun.elapsed())
+}
+
+fn reach(context: &CallContext, tool: &str) -> Reach {
+    context
+        .registry
+        .get(tool)
+        .map_or(Reach::Anything, Tool::reach)
 }
 
 /// The result of a call that was never made because somebody wanted the turn to end.

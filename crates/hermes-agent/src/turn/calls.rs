@@ -212,8 +212,8 @@ impl Turn<'_> {
             let name = &one.call.name;
             let result = serde_json::from_str::<Value>(&one.text).unwrap_or_default();
             let failed = is_failure(&result);
-            if one.was_called {
-                self.called.push(name.clone());
+            if let Some(check) = self.agent.stop_check.as_mut().filter(|_| one.was_called) {
+                check.note(name, &result);
             }
             self.tool_trace.push(json!({
                 "tool": name,

@@ -56,5 +56,5 @@ pub(super) fn run(wishes: &Wishes, context: &Context) -> Result<ExitCode> {
     if let Some(result) = &last {
         display.farewell(&mut conversation, result)?;
     }
-    conversation.close(code)
+    conversation.close(last.as_ref(), code)
 }
