@@ -187,13 +187,7 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(&location.real, flags)
             .map_err(Error::sqlite("open", path))?;
-        let mut database = Self {
-            connection,
-            _mark: mark,
-            path: path.to_owned(),
-            access: Access::ReadOnly,
-            journal: Journal::Rollback,
-        };
+        let mut database = Self::reader(connection, mark, path);
         database
             .prepare_reading(BUSY_TIMEOUT)
             .map_err(Error::sqlite("read", path))?;
@@ -217,13 +211,7 @@ impl Database {
             .pragma_update(None, "writable_schema", true)
             .and_then(|()| connection.busy_timeout(BUSY_TIMEOUT))
             .map_err(Error::sqlite("read", path))?;
-        Ok(Self {
-            connection,
-            _mark: mark,
-            path: path.to_owned(),
-            access: Access::ReadOnly,
-            journal: Journal::Rollback,
-        })
+        Ok(Self::reader(connection, mark, path))
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
@@ -245,18 +233,23 @@ impl Database {
             Connection::open_with_flags(&location.real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
         }
         .map_err(Error::sqlite("open", path))?;
-        let mut database = Self {
+        let mut database = Self::reader(connection, mark, path);
+        database
+            .prepare_reading(patience)
+            .map_err(Error::sqlite("read", path))?;
+        Ok(database)
+    }
+
+    /// A connection that only reads; its journal is not known yet.
+    fn reader(connection: Connection, mark: OpenMark, path: &Path) -> Self {
+        Self {
             connection,
             _mark: mark,
             path: path.to_owned(),
             access: Access::ReadOnly,
             journal: Journal::Rollback,
             synchronous: Synchronous::Full,
-        };
-        database
-            .prepare_reading(patience)
-            .map_err(Error::sqlite("read", path))?;
-        Ok(database)
+        }
     }
 
     fn prepare_reading(&mut self, patience: Duration) -> rusqlite::Result<()> {

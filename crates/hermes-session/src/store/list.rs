@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use hermes_store::rusqlite::params;
 
-use super::cells::{self, Cells};
+use super::cells::Cells;
 use super::fragments::{continues, marked};
 use super::{Scope, SessionStore};
+use crate::error::unknown;
 use crate::message::Content;
 use crate::session::Session;
 use crate::{Result, SessionId};
@@ -46,7 +47,7 @@ const CONVERSATIONS: &str = concat!(
                      (SELECT started_at FROM sessions own WHERE own.id = parts.id)))
                  FROM parts GROUP BY head
              )
-             SELECT s.*, a.last AS last_active FROM activity a JOIN sessions s ON s.id = a.head
+             SELECT s.id, a.last FROM activity a JOIN sessions s ON s.id = a.head
              ORDER BY a.last DESC, s.started_at DESC, s.id DESC"
 );
 
@@ -108,8 +109,8 @@ impl SessionStore {
     pub fn list(&self, request: &ListRequest) -> Result<Vec<Listed>> {
         self.read(|scope| {
             let mut listed = Vec::new();
-            for row in scope.conversations(request)? {
-                listed.push(scope.listed(row)?);
+            for (root, last_active) in scope.conversations(request)? {
+                listed.push(scope.listed(root, last_active)?);
                 // The workspace is that of the last part, so it can only be asked here.
                 let wanted = request.workspace.as_deref();
                 if wanted.is_some_and(|wanted| !listed.last().is_some_and(|l| works_in(l, wanted)))
@@ -158,21 +159,23 @@ impl SessionStore {
 }
 
 impl Scope<'_> {
-    fn conversations(&self, request: &ListRequest) -> Result<Vec<(Session, f64)>> {
+    /// Ids only: whole rows with their prompts would have to be sorted, too.
+    fn conversations(&self, request: &ListRequest) -> Result<Vec<(SessionId, f64)>> {
         let excluded = serde_json::Value::from(request.excluded_sources.clone()).to_string();
         self.rows(
             CONVERSATIONS,
             params![request.source, excluded, request.archived],
             |row| {
-                let last = Cells(row).real("last_active").unwrap_or_default();
-                Ok((cells::session(row)?, last))
+                let cells = Cells(row);
+                let id = cells.text("id").unwrap_or_default();
+                let last = cells.real("last").unwrap_or_default();
+                Ok((SessionId::of_row(id), last))
             },
         )
     }
 
-    fn listed(&self, (session, last_active): (Session, f64)) -> Result<Listed> {
-        let root = session.id.clone();
-        let mut current = session;
+    fn listed(&self, root: SessionId, last_active: f64) -> Result<Listed> {
+        let mut current = self.session(&root)?.ok_or_else(|| unknown(&root))?;
         if current.end_reason.as_deref() == Some("compression") {
             let tip = self.tip(root.clone())?;
             if tip != root
