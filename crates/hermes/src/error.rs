@@ -98,6 +98,13 @@ impl CommandError {
         self
     }
 
+    /// The same in one line.
+    #[must_use]
+    pub(crate) fn without_hints(mut self) -> Self {
+        self.hints.clear();
+        self
+    }
+
     #[must_use]
     fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hints.extend(hint);
@@ -262,6 +269,14 @@ impl From<hermes_board::Error> for CommandError {
     }
 }
 
+impl From<hermes_session::Error> for CommandError {
+    fn from(error: hermes_session::Error) -> Self {
+        let outside = error.is_storage_full() || error.is_busy();
+        let hint = error.hint();
+        Self::new(kind_of(outside), error.to_string()).maybe_hint(hint)
+    }
+}
+
 impl From<hermes_terminal::docker::DockerError> for CommandError {
     fn from(error: hermes_terminal::docker::DockerError) -> Self {
         let kind = if error.is_missing_part() {
@@ -282,6 +297,20 @@ impl From<hermes_terminal::remote::TransportError> for CommandError {
             Kind::User
         };
         Self::new(kind, error.message).maybe_hint(error.hint)
+    }
+}
+
+impl From<hermes_session::Error> for CommandError {
+    fn from(error: hermes_session::Error) -> Self {
+        let hint = error.hint();
+        Self::user(error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_agent::Error> for CommandError {
+    fn from(error: hermes_agent::Error) -> Self {
+        let hint = error.hint();
+        Self::user(error.to_string()).maybe_hint(hint)
     }
 }
 

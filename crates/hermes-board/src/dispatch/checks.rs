@@ -13,7 +13,9 @@ use hermes_proc::{
 };
 
 use crate::boards::{Board, BoardHome};
-use crate::dispatch::local::{LocalWorkshop, ProcessSpace, WorkerSetup, check_mark};
+use crate::dispatch::local::{
+    LocalWorkshop, ProcessSpace, WorkerSetup, check_mark, end_earlier_checks, pids,
+};
 use crate::dispatch::{Children, Workshop};
 use crate::files::{complete_card, finish_card_checks};
 use crate::model::{Check, CheckEvidence, Checker, TaskId};
@@ -128,10 +130,10 @@ pub fn complete(
 /// Runs checks until one does not pass, recording each.
 fn run_all(store: &mut dyn BoardStore, begun: &ChecksBegun, setup: &CheckSetup<'_>) -> Result<()> {
     let session = begun.session.id;
-    let place = workspace(begun, setup);
+    let place = clear_away(begun, setup).and_then(|()| workspace(begun, setup));
     for check in &begun.checks {
         let evidence = match &place {
-            Ok(directory) => run_one(check, session, directory, setup),
+            Ok(directory) => run_one(check, &begun.task.id, directory, setup),
             Err(problem) => could_not_run(check, problem),
         };
         store.record_check(session, &evidence)?;
@@ -140,6 +142,19 @@ fn run_all(store: &mut dyn BoardStore, begun: &ChecksBegun, setup: &CheckSetup<'
         }
     }
     Ok(())
+}
+
+/// Ends what is left of a round whose process was killed: it would work on the same files.
+fn clear_away(begun: &ChecksBegun, setup: &CheckSetup<'_>) -> std::result::Result<(), String> {
+    let patience = setup.workers.timing.patience;
+    let survivors = end_earlier_checks(setup.board, &begun.task.id, patience);
+    if survivors.is_empty() {
+        return Ok(());
+    }
+    let pids = pids(&survivors);
+    Err(format!(
+        "processes of an earlier round could not be ended (pid {pids})"
+    ))
 }
 
 /// Where the card was worked on; a card that nobody worked on gets its directory now.
@@ -154,8 +169,8 @@ fn workspace(begun: &ChecksBegun, setup: &CheckSetup<'_>) -> std::result::Result
     workshop.prepare(&begun.task).map(|resolved| resolved.path)
 }
 
-fn run_one(check: &Check, session: i64, cwd: &Path, setup: &CheckSetup<'_>) -> CheckEvidence {
-    let mark = check_mark(&setup.board.database, session, check.position);
+fn run_one(check: &Check, id: &TaskId, cwd: &Path, setup: &CheckSetup<'_>) -> CheckEvidence {
+    let mark = check_mark(&setup.board.database, id);
     let mut request = EnvRequest::new(
         SpawnClass::UserScript,
         &setup.workers.base,

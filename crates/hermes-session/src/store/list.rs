@@ -16,24 +16,29 @@ const PREVIEW: usize = 60;
 
 /// Heads of conversations with the time something was last said in any of their parts.
 /// Parameters: 1 source, 2 sources left out (JSON array), 3 whether those put away count.
-macro_rules! conversations_sql {
-    ($archived:literal) => {
-        concat!(
-            "WITH RECURSIVE
+const CONVERSATIONS: &str = concat!(
+    "WITH RECURSIVE
              heads(id) AS (
                  SELECT s.id FROM sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id
-                 WHERE (p.id IS NULL OR (", marked!("s", "_branched_from"), ") IS NOT NULL
+                 WHERE (p.id IS NULL OR (",
+    marked!("s", "_branched_from"),
+    ") IS NOT NULL
                          OR (p.end_reason = 'branched' AND s.started_at >= p.ended_at))
-                     AND (", marked!("s", "_delegate_from"), ") IS NULL
+                     AND (",
+    marked!("s", "_delegate_from"),
+    ") IS NULL
                      AND (?1 IS NULL OR s.source = ?1)
-                     AND s.source NOT IN (SELECT value FROM json_each(?2))", $archived, "
+                     AND s.source NOT IN (SELECT value FROM json_each(?2))
+                     AND (?3 OR COALESCE(s.archived, 0) = 0)
              ),
              parts(head, id) AS (
                  SELECT id, id FROM heads
                  UNION
                  SELECT parts.head, c.id FROM parts
                  JOIN sessions p ON p.id = parts.id JOIN sessions c ON c.parent_session_id = p.id
-                 WHERE ", continues!("c", "p"), "
+                 WHERE ",
+    continues!("c", "p"),
+    "
              ),
              activity(head, last) AS (
                  SELECT head, max(COALESCE(
@@ -43,9 +48,7 @@ macro_rules! conversations_sql {
              )
              SELECT s.*, a.last AS last_active FROM activity a JOIN sessions s ON s.id = a.head
              ORDER BY a.last DESC, s.started_at DESC, s.id DESC"
-        )
-    };
-}
+);
 
 /// Which conversations to list.
 #[derive(Debug, Clone, Default)]
@@ -103,10 +106,9 @@ impl SessionStore {
     /// Conversations, the one that was active last first. Runs of sub-agents and the later parts of
     /// compacted conversations are no entries of their own.
     pub fn list(&self, request: &ListRequest) -> Result<Vec<Listed>> {
-        let archive = self.features.archive;
         self.read(|scope| {
             let mut listed = Vec::new();
-            for row in scope.conversations(request, archive)? {
+            for row in scope.conversations(request)? {
                 listed.push(scope.listed(row)?);
                 // The workspace is that of the last part, so it can only be asked here.
                 let wanted = request.workspace.as_deref();
@@ -125,7 +127,6 @@ impl SessionStore {
 
     /// Counts everything.
     pub fn stats(&self) -> Result<Stats> {
-        let archive = self.features.archive;
         let path = self.path.clone();
         self.read(|scope| {
             let count = |sql| {
@@ -148,11 +149,7 @@ impl SessionStore {
                 total_sessions: count("SELECT count(*) FROM sessions")?,
                 total_messages: count("SELECT count(*) FROM messages")?,
                 open_sessions: count("SELECT count(*) FROM sessions WHERE ended_at IS NULL")?,
-                archived_sessions: if archive {
-                    count("SELECT count(*) FROM sessions WHERE archived <> 0")?
-                } else {
-                    0
-                },
+                archived_sessions: count("SELECT count(*) FROM sessions WHERE archived <> 0")?,
                 by_source: by_source.into_iter().collect(),
                 database_bytes: hermes_fs::metadata(&path)?.len() + hermes_store::wal_size(&path)?,
             })
@@ -161,15 +158,10 @@ impl SessionStore {
 }
 
 impl Scope<'_> {
-    fn conversations(&self, request: &ListRequest, archive: bool) -> Result<Vec<(Session, f64)>> {
-        let sql = if archive {
-            conversations_sql!(" AND (?3 OR s.archived = 0)")
-        } else {
-            conversations_sql!(" AND ?3 IS NOT NULL")
-        };
+    fn conversations(&self, request: &ListRequest) -> Result<Vec<(Session, f64)>> {
         let excluded = serde_json::Value::from(request.excluded_sources.clone()).to_string();
         self.rows(
-            sql,
+            CONVERSATIONS,
             params![request.source, excluded, request.archived],
             |row| {
                 let last = Cells(row).real("last_active").unwrap_or_default();

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, and what it does with them.
 
 pub(crate) mod backup;
+pub(crate) mod chat;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
@@ -12,6 +13,7 @@ pub(crate) mod kanban;
 pub(crate) mod logs;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod tools;
 pub(crate) mod version;
@@ -23,8 +25,16 @@ use crate::context::Context;
 use crate::error::Result;
 
 /// Runs a command.
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(
+    command: Option<Command>,
+    before: chat::TopLevel,
+    context: &Context,
+) -> Result<ExitCode> {
+    let Some(command) = command else {
+        return chat::run(before, None, context);
+    };
     match command {
+        Command::Chat(args) => chat::run(before, Some(*args), context),
         Command::Config(args) => config::run(&args, context),
         Command::Profile(args) => profile::run(&args, context),
         Command::Kanban(args) => kanban::run(&args, context),
@@ -36,6 +46,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Import(args) => import::run(&args, context),
         Command::Exec(args) => exec::run(&args, context),
         Command::Sandbox(args) => sandbox::run(&args, context),
+        Command::Sessions(args) => sessions::run(&args, context),
         Command::Tools(args) => tools::run(&args, context),
         Command::Completion(args) => completion::run(&args, context),
         Command::Version => version::run(context),

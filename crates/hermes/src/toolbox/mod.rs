@@ -213,7 +213,7 @@ impl Toolbox {
     }
 
     /// Raised when the program is to end.
-    pub(crate) fn interrupt(&self) -> &Wake {
+    pub(crate) fn interrupt(&self) -> &Arc<Wake> {
         &self.interrupt
     }
 

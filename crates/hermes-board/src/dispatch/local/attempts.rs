@@ -18,6 +18,9 @@ use crate::dispatch::{Kin, Processes};
 use crate::model::{RunId, TaskId, WorkerExit, WorkerIdentity};
 use crate::plan::WorkerRef;
 
+/// The variable that marks the processes of one command.
+pub(super) const EXEC_ID: &str = "HERMES_EXEC_ID";
+
 /// Board, card and attempt.
 pub(super) fn mark_names() -> [&'static str; 3] {
     [
@@ -169,11 +172,11 @@ pub(super) fn says_it_works_on(pid: u32, task: &TaskId) -> bool {
 }
 
 fn carries(pid: u32, exec_id: &str) -> bool {
-    variable(pid, "HERMES_EXEC_ID").is_some_and(|value| value == exec_id)
+    variable(pid, EXEC_ID).is_some_and(|value| value == exec_id)
 }
 
 fn carries_any(pid: u32) -> bool {
-    variable(pid, "HERMES_EXEC_ID").is_some()
+    variable(pid, EXEC_ID).is_some()
 }
 
 fn variable(pid: u32, name: &str) -> Option<std::ffi::OsString> {
@@ -192,13 +195,13 @@ pub(super) fn exec_id(database: &Path, task: &TaskId, run: RunId) -> String {
     ])
 }
 
-/// The mark of one check of a round.
-pub(crate) fn check_mark(database: &Path, session: i64, position: u32) -> String {
+/// The mark of the checks of a card. There is one round of them at a time, so whoever begins the
+/// next one finds what is left of an earlier one.
+pub(crate) fn check_mark(database: &Path, task: &TaskId) -> String {
     mark(&[
         database.as_os_str().as_encoded_bytes(),
         b"check",
-        &session.to_le_bytes(),
-        &position.to_le_bytes(),
+        task.as_str().as_bytes(),
     ])
 }
 

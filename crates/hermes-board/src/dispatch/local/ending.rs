@@ -9,7 +9,7 @@ use hermes_proc::{
 
 use crate::boards::Board;
 use crate::dispatch::local::attempts::{
-    Attempts, BoardPlace, exec_id, mark_names, says_it_works_on,
+    Attempts, BoardPlace, EXEC_ID, check_mark, exec_id, mark_names, says_it_works_on,
 };
 use crate::dispatch::local::children::Children;
 use crate::model::{RunId, TaskId, Termination};
@@ -66,6 +66,13 @@ pub(super) fn end_earlier(
         attempt.is_some_and(|(of, run)| of == *task && run != current)
     };
     kill_marked(&mark_names(), is_meant, timing.patience).survivors
+}
+
+/// Ends what a round of checks left running whose process was killed; gives those that live on.
+pub(crate) fn end_earlier_checks(board: &Board, task: &TaskId, patience: Duration) -> Vec<u32> {
+    let mark = check_mark(&board.database, task);
+    let is_meant = |process: &MarkedProcess| process.values.iter().any(|value| *value == *mark);
+    kill_marked(&[EXEC_ID], is_meant, patience).survivors
 }
 
 struct Job<'j> {
@@ -143,7 +150,7 @@ fn leader_of(worker: &WorkerRef, attempts: &Attempts<'_>) -> Option<ProcessIdent
 }
 
 /// Words for a list of processes.
-pub(super) fn pids(survivors: &[u32]) -> String {
+pub(crate) fn pids(survivors: &[u32]) -> String {
     let words: Vec<String> = survivors.iter().map(u32::to_string).collect();
     words.join(", ")
 }

@@ -61,7 +61,9 @@ pub(super) fn launch(
     let Order { task, run, .. } = *order;
     let profile = profile_of(task, setup)?;
     if !order.is_first_attempt {
-        let survivors = ending::end_earlier(board, &task.id, run, setup.timing);
+        let mut survivors = ending::end_earlier(board, &task.id, run, setup.timing);
+        let patience = setup.timing.patience;
+        survivors.extend(ending::end_earlier_checks(board, &task.id, patience));
         if !survivors.is_empty() {
             return Err(LaunchError::EarlierAttempt {
                 pids: ending::pids(&survivors),
@@ -223,4 +225,40 @@ fn inherited_number(setup: &WorkerSetup, name: &str) -> Option<i64> {
 
 fn filled(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    fn the_program_is_the_named_one_if_there_is_one_and_else_ours() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let stub = dir.path().join("stub-hermes");
+        std::fs::write(&stub, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&stub, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let own = Path::new("/opt/hermes");
+        let program = |named: Option<&str>| {
+            let directory = dir.path().to_str().unwrap();
+            let mut pairs = vec![("PATH", directory), ("HOME", directory)];
+            pairs.extend(named.map(|named| ("HERMES_BIN", named)));
+            let env = Environment::from_pairs(pairs);
+            let location =
+                hermes_home::Location::resolve(&env, &hermes_home::SystemFacts::of_process());
+            let home = BoardHome::resolve(&env, &location.unwrap());
+            worker_program(&env, &home, own)
+        };
+        assert_eq!(program(None), own);
+        assert_eq!(program(Some("  ")), own);
+        assert_eq!(program(Some("stub-hermes")), stub);
+        // Every card would fail with one that is not there.
+        assert_eq!(program(Some("no-such-program")), own);
+        assert_eq!(program(Some("/usr/bin/other")), Path::new("/usr/bin/other"));
+        assert_eq!(program(Some("~/stub-hermes")), stub);
+        let relative = program(Some("./here/hermes"));
+        assert!(relative.is_absolute() && relative.ends_with("here/hermes"));
+    }
 }

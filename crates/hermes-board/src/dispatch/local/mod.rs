@@ -26,6 +26,7 @@ pub use launch::worker_program;
 pub use log_file::LogRotation;
 
 pub(super) use attempts::check_mark;
+pub(super) use ending::{end_earlier_checks, pids};
 pub(super) use identity::ProcessSpace;
 
 use crate::boards::{Board, BoardHome};

@@ -1,14 +1,17 @@
 //! Acceptance checks, run for real.
 
+use std::path::Path;
 use std::time::Duration;
 
-use hermes_board::SqliteBoard;
+use hermes_board::boards::{Board, BoardHome};
 use hermes_board::dispatch::{CheckSetup, Finish, complete};
-use hermes_board::model::{CheckMark, Outcome, Status, TaskId};
+use hermes_board::model::{CheckMark, Object, Outcome, Status, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, NewTask, Release};
+use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
 use pretty_assertions::assert_eq;
+use serde_json::json;
 
-use super::{Yard, lives, run_of};
+use super::{Yard, eventually, lives, run_of, worker_setup};
 use crate::{events, kinds, status, task};
 
 fn with_checks(checks: &[&str]) -> NewTask {
@@ -18,16 +21,20 @@ fn with_checks(checks: &[&str]) -> NewTask {
     }
 }
 
-fn finish(yard: &Yard, store: &mut SqliteBoard, id: &TaskId, limit: Duration) -> Finish {
-    let board = yard.fixture.board();
-    let setup = CheckSetup {
-        board: &board,
+fn setup<'s>(yard: &'s Yard, board: &'s Board, limit: Duration) -> CheckSetup<'s> {
+    CheckSetup {
+        board,
         home: &yard.fixture.home,
         workers: &yard.dispatcher.workers,
         limit,
         policy: FailurePolicy::with_limit(2),
         redact: &|text| text.replace("hunter2", "[secret]"),
-    };
+    }
+}
+
+fn finish(yard: &Yard, store: &mut SqliteBoard, id: &TaskId, limit: Duration) -> Finish {
+    let board = yard.fixture.board();
+    let setup = setup(yard, &board, limit);
     let completion = Completion {
         expected_run: task(store, id).current_run_id,
         summary: Some("all done".to_owned()),
@@ -155,4 +162,121 @@ fn a_card_that_nobody_worked_on_is_checked_all_the_same() {
     let card = task(&store, &id);
     assert_eq!((card.status(), card.claim_lock), (Status::Done, None));
     assert!(yard.tick(&mut store).spawned.is_empty());
+}
+
+#[test]
+fn deliverables_are_kept_when_the_checks_have_passed_and_not_before() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file_with(
+        &mut store,
+        "exec sleep 300",
+        with_checks(&["test -e finished", "test -s report.txt"]),
+    );
+    yard.tick(&mut store);
+    yard.worker_of(&id);
+    let workspace = yard.fixture.path("kanban/workspaces").join(id.as_str());
+    std::fs::write(workspace.join("report.txt"), "all is well").unwrap();
+    let board = yard.fixture.board();
+    let mut metadata = Object::new();
+    metadata.insert("artifacts".to_owned(), json!(["report.txt"]));
+    let completion = |store: &SqliteBoard| Completion {
+        expected_run: task(store, &id).current_run_id,
+        metadata: Some(metadata.clone()),
+        ..Completion::default()
+    };
+    let setup = setup(&yard, &board, LONG);
+    let first = completion(&store);
+    let finish = complete(&mut store, &id, &first, &setup).unwrap();
+    assert!(matches!(finish, Finish::CheckFailed { .. }), "{finish:?}");
+    assert_eq!(store.attachments(&id).unwrap(), []);
+    assert!(workspace.join("report.txt").exists());
+
+    std::fs::write(workspace.join("finished"), "").unwrap();
+    let second = completion(&store);
+    let finish = complete(&mut store, &id, &second, &setup).unwrap();
+    assert!(
+        matches!(finish, Finish::Done { checks: 2, .. }),
+        "{finish:?}"
+    );
+    let kept = store.attachments(&id).unwrap();
+    assert_eq!(kept[0].filename, "report.txt");
+    assert_eq!(std::fs::read(&kept[0].stored_path).unwrap(), b"all is well");
+    assert!(!workspace.exists());
+}
+
+#[test]
+fn a_stale_worker_completes_nothing_and_runs_no_check() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file_with(&mut store, "exec sleep 300", with_checks(&["touch ran"]));
+    yard.tick(&mut store);
+    yard.worker_of(&id);
+    let stale = Completion {
+        expected_run: task(&store, &id).current_run_id,
+        ..Completion::default()
+    };
+    yard.dispatcher.take_back(&mut store, &id, None).unwrap();
+    let board = yard.fixture.board();
+    let refused = complete(&mut store, &id, &stale, &setup(&yard, &board, LONG));
+    assert!(refused.is_err(), "{refused:?}");
+    let workspace = yard.fixture.path("kanban/workspaces").join(id.as_str());
+    assert!(!workspace.join("ran").exists());
+    assert_eq!(status(&store, &id), Status::Ready);
+}
+
+const ROOT: &str = "BOARD_CHECKER_ROOT";
+
+/// Completes the only card there is, in a process of its own.
+#[test]
+fn checker() {
+    let Some(root) = std::env::var_os(ROOT) else {
+        return;
+    };
+    let root = Path::new(&root);
+    let home = BoardHome::at(root);
+    let board = home.select(None).unwrap();
+    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let id = store.list(&ListQuery::default()).unwrap().remove(0).id;
+    let setup = CheckSetup {
+        board: &board,
+        home: &home,
+        workers: &worker_setup(root),
+        limit: LONG,
+        policy: FailurePolicy::default(),
+        redact: &str::to_owned,
+    };
+    complete(&mut store, &id, &Completion::default(), &setup).unwrap();
+}
+
+#[test]
+fn what_a_killed_completion_left_running_is_ended_by_the_next_one() {
+    let yard = Yard::new();
+    let mut store = yard.open();
+    // The first time it takes for ever, and not in the shell itself.
+    let check = "test -e again || { touch again
+        sh -c 'echo $$ > left.tmp; mv left.tmp left; exec sleep 300' & wait; }";
+    let id = yard.file_with(&mut store, "", with_checks(&[check]));
+    let mut checker = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "workers::checks::checker", "--quiet"])
+        .env(ROOT, yard.fixture.dir.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let workspace = yard.fixture.path("kanban/workspaces").join(id.as_str());
+    let left = || {
+        let text = std::fs::read_to_string(workspace.join("left")).ok()?;
+        text.trim().parse::<u32>().ok()
+    };
+    eventually("the check runs", || left().is_some());
+    checker.kill().unwrap();
+    checker.wait().unwrap();
+    let left = left().unwrap();
+    assert!(lives(left));
+    assert_eq!(status(&store, &id), Status::Running);
+    assert!(matches!(
+        finish(&yard, &mut store, &id, LONG),
+        Finish::Done { checks: 1, .. }
+    ));
+    assert!(!lives(left));
 }

@@ -1,12 +1,17 @@
 //! How workers end, and what becomes of their cards.
 
-use hermes_board::dispatch::{Order, TakenBack, Workshop, write_exit_record};
+use std::path::Path;
+use std::time::Duration;
+
+use hermes_board::boards::BoardHome;
+use hermes_board::dispatch::{Dispatcher, Order, Pass, TakenBack, Workshop, write_exit_record};
 use hermes_board::model::{Status, TaskId, WorkerExit};
+use hermes_board::plan::Limits;
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
-use hermes_board::{Claimer, SqliteBoard};
+use hermes_board::{BoardOptions, Claimer, SqliteBoard};
 use pretty_assertions::assert_eq;
 
-use super::{Yard, eventually, ids, lives, run_of, started};
+use super::{Yard, eventually, ids, lives, run_of, started, worker_setup};
 use crate::{complete, kinds, status, task};
 
 #[test]
@@ -104,10 +109,11 @@ fn a_worker_that_was_told_to_end_has_crashed() {
     let mut store = yard.open();
     let id = yard.file(
         &mut store,
-        "trap 'exit 143' TERM; while :; do sleep 0.01; done",
+        "trap 'exit 143' TERM; echo > \"$here/listens\"; while :; do sleep 0.01; done",
     );
     yard.tick(&mut store);
     let worker = yard.worker_of(&id);
+    eventually("it listens", || !yard.said(&id, "listens").is_empty());
     signal(worker, "TERM");
     eventually("it ends", || !lives(worker));
     let report = yard.tick(&mut store);
@@ -358,4 +364,76 @@ fn signal(pid: u32, name: &str) {
         .args([format!("-{name}"), pid.to_string()])
         .status();
     assert!(status.unwrap().success());
+}
+
+const ROOT: &str = "BOARD_DISPATCHER_ROOT";
+
+/// A dispatcher in a process of its own, which looks once and stays.
+#[test]
+fn dispatcher() {
+    let Some(root) = std::env::var_os(ROOT) else {
+        return;
+    };
+    let root = Path::new(&root);
+    let home = BoardHome::at(root);
+    let board = home.select(None).unwrap();
+    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
+    let report = dispatcher.dispatch_once(&mut store, Pass::Real).unwrap();
+    assert_eq!(report.spawned.len(), 1);
+    std::thread::sleep(Duration::from_mins(5));
+}
+
+#[test]
+fn a_worker_outlives_a_killed_dispatcher_and_the_next_one_knows_how_it_ended() {
+    for (exit, kind) in [(0, "protocol_violation"), (75, "rate_limited")] {
+        let mut yard = Yard::new();
+        let mut store = yard.open();
+        // As a worker does: it says as its last act how it ends.
+        let record = yard.fixture.path("kanban/logs");
+        let script = format!(
+            "while ! test -e \"$here/go\"; do sleep 0.01; done
+             printf '{{\"run_id\":%s,\"code\":{exit},\"ended_at\":1}}' \
+                 \"$HERMES_KANBAN_RUN_ID\" > {}/$HERMES_KANBAN_TASK.exit
+             exit {exit}",
+            record.display()
+        );
+        let id = yard.file(&mut store, &script);
+        let mut first = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "workers::ends::dispatcher", "--quiet"])
+            .env(ROOT, yard.fixture.dir.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let worker = yard.worker_of(&id);
+        eventually("it is recorded", || task(&store, &id).worker_pid.is_some());
+        first.kill().unwrap();
+        first.wait().unwrap();
+        // The next dispatcher leaves it alone as long as it works.
+        assert_eq!(yard.tick(&mut store).crashed, []);
+        assert!(lives(worker));
+        std::fs::write(yard.fixture.path("stubs").join(id.as_str()).join("go"), "").unwrap();
+        eventually("it ends", || !lives(worker));
+        yard.tick(&mut store);
+        let told = kinds(&store, &id);
+        assert!(told.iter().any(|one| one == kind), "{exit}: {told:?}");
+        assert!(!told.iter().any(|one| one == "crashed"), "{exit}: {told:?}");
+    }
+}
+
+#[test]
+fn a_claim_without_end_and_worker_is_taken_back_at_once() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exec sleep 300");
+    crate::claim(&mut store, &id);
+    assert_eq!(yard.tick(&mut store).reclaimed, []);
+    let database = hermes_store::rusqlite::Connection::open(yard.fixture.path("kanban.db"));
+    let changed = database
+        .unwrap()
+        .execute("UPDATE tasks SET claim_expires = NULL", []);
+    assert_eq!(changed.unwrap(), 1);
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.reclaimed), [id.as_str()]);
+    assert_eq!(started(&report), [id.as_str()]);
 }

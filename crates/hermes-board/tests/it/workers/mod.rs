@@ -1,9 +1,12 @@
 //! Dispatching with real processes: workers are shell scripts that do as they are told.
 
+mod caps;
 mod checks;
+mod default_assignee;
 mod ends;
 mod rounds;
 mod start;
+mod storm;
 mod tick;
 mod worktree;
 
@@ -12,12 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_board::SqliteBoard;
-use hermes_board::dispatch::{Dispatcher, LogRotation, Pass, WorkerSetup};
+use hermes_board::dispatch::{
+    DispatchFlags, DispatchSettings, Dispatcher, LogRotation, Pass, WorkerSetup,
+};
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
-use hermes_config::Environment;
+use hermes_board::{KanbanSettings, SqliteBoard};
+use hermes_config::{Config, Environment, Sources};
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::home::ChildHome;
 use hermes_proc::{EnvPolicy, KillTiming};
@@ -55,34 +60,11 @@ impl Yard {
         let program = fixture.path("worker");
         std::fs::write(&program, STUB).unwrap();
         make_executable(&program, 0o755);
-        let base: Vec<(OsString, OsString)> = vec![
-            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-            ("STUB_DIR".into(), stubs.into()),
-            ("OPENAI_API_KEY".into(), "sk-of-the-dispatcher".into()),
-            ("HERMES_KANBAN_BRANCH".into(), "of-another-card".into()),
-            ("HERMES_TUI".into(), "1".into()),
-        ];
-        let root = fixture.dir.path().to_owned();
-        let env = Environment::from_pairs([("HOME", &root), ("HERMES_HOME", &root)]);
-        let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-        let policy = EnvPolicy::new(root.clone(), program.clone(), ChildHome::unchanged(root));
         let limits = Limits {
             crash_grace_seconds: 0,
             ..Limits::default()
         };
-        let setup = WorkerSetup {
-            program,
-            location,
-            base,
-            policy,
-            log: LogRotation::default(),
-            timing: KillTiming {
-                grace: Duration::from_millis(300),
-                patience: Duration::from_secs(10),
-                force: true,
-            },
-            toolsets: Arc::new(|_| Vec::new()),
-        };
+        let setup = worker_setup(fixture.dir.path());
         Self {
             dispatcher: Dispatcher::new(fixture.home.clone(), limits, setup),
             fixture,
@@ -120,6 +102,21 @@ impl Yard {
 
     fn preview(&mut self, store: &SqliteBoard) -> Plan {
         self.dispatcher.preview(store).unwrap()
+    }
+
+    fn dry_run(&mut self, store: &mut SqliteBoard) -> Report {
+        self.dispatcher.dispatch_once(store, Pass::DryRun).unwrap()
+    }
+
+    /// Dispatches as this configuration says, except that nobody waits for a crash.
+    fn configure(&mut self, yaml: &str) {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("config.yaml"), yaml).unwrap();
+        let env = Environment::from_pairs([("HERMES_KANBAN_CRASH_GRACE_SECONDS", "0")]);
+        let config = Config::load_read_only(&Sources::new(&env, home.path()));
+        let kanban = KanbanSettings::resolve(&config, &env, None);
+        let settings = DispatchSettings::resolve(&kanban, &env, &DispatchFlags::default());
+        self.dispatcher.limits = settings.limits;
     }
 
     /// As if this process had been killed and another one took its place.
@@ -174,6 +171,34 @@ impl Yard {
             self.forget_worker(id);
         }
         report
+    }
+}
+
+/// Workers of a home in a directory.
+fn worker_setup(root: &Path) -> WorkerSetup {
+    let program = root.join("worker");
+    let base: Vec<(OsString, OsString)> = vec![
+        ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+        ("STUB_DIR".into(), root.join("stubs").into()),
+        ("OPENAI_API_KEY".into(), "sk-of-the-dispatcher".into()),
+        ("HERMES_KANBAN_BRANCH".into(), "of-another-card".into()),
+        ("HERMES_TUI".into(), "1".into()),
+    ];
+    let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
+    let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
+    let home = ChildHome::unchanged(root.to_owned());
+    WorkerSetup {
+        policy: EnvPolicy::new(root.to_owned(), program.clone(), home),
+        program,
+        location,
+        base,
+        log: LogRotation::default(),
+        timing: KillTiming {
+            grace: Duration::from_millis(300),
+            patience: Duration::from_secs(10),
+            force: true,
+        },
+        toolsets: Arc::new(|_| Vec::new()),
     }
 }
 

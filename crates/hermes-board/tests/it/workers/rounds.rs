@@ -55,6 +55,9 @@ fn every_board_in_use_is_looked_at_in_order() {
     let there = card(&mut second);
     let mut first = yard.open();
     let here = card(&mut first);
+    for id in [&here, &there] {
+        yard.script(id, "exec sleep 300");
+    }
     let archived = MetadataChange {
         archived: Some(true),
         ..MetadataChange::default()

@@ -1,80 +1,14 @@
-//! A whole look: who gets a worker, what a dry run leaves alone, who may look at all.
+//! A whole look: what a dry run leaves alone, who may look at all.
 
 use hermes_board::boards::TickLock;
 use hermes_board::model::{Status, TaskId};
 use hermes_board::store::NewTask;
+use hermes_board::{Error, SqliteBoard};
 use pretty_assertions::assert_eq;
+use serde_json::json;
 
 use super::{Yard, files_below, ids, started};
-use crate::{assignee, events, file, status, task};
-
-fn unassigned(yard: &Yard, store: &mut hermes_board::SqliteBoard) -> TaskId {
-    let id = file(store, &NewTask::titled("nobody's"));
-    yard.script(&id, "exec sleep 300");
-    id
-}
-
-#[test]
-fn without_a_default_a_card_of_nobody_is_untouched() {
-    let mut yard = Yard::new();
-    let mut store = yard.open();
-    let id = unassigned(&yard, &mut store);
-    let before = (task(&store, &id), events(&store, &id));
-    let report = yard.tick(&mut store);
-    assert_eq!(ids(&report.skipped_unassigned), [id.as_str()]);
-    assert_eq!((task(&store, &id), events(&store, &id)), before);
-}
-
-#[test]
-fn a_default_assignee_is_written_down_with_its_source_and_works_at_once() {
-    let mut yard = Yard::new();
-    yard.dispatcher.limits.default_assignee = Some(assignee("alpha"));
-    let mut store = yard.open();
-    let id = unassigned(&yard, &mut store);
-    let planned = yard.preview(&store).report;
-    assert_eq!(ids(&planned.auto_assigned_default), [id.as_str()]);
-    assert_eq!(started(&planned), [id.as_str()]);
-    assert_eq!(task(&store, &id).assignee, None);
-    let report = yard.tick(&mut store);
-    assert_eq!(ids(&report.auto_assigned_default), [id.as_str()]);
-    assert_eq!(started(&report), [id.as_str()]);
-    assert_eq!(task(&store, &id).assignee.as_deref(), Some("alpha"));
-    let assigned = r#"assigned {"assignee":"alpha","source":"kanban.default_assignee"}"#;
-    let told = events(&store, &id);
-    assert!(told.iter().any(|event| event == assigned), "{told:?}");
-}
-
-#[test]
-fn a_profile_takes_what_it_may_and_the_rest_comes_later() {
-    let mut yard = Yard::new();
-    yard.dispatcher.limits.max_in_progress_per_profile = Some(2);
-    let mut store = yard.open();
-    let mut cards = Vec::new();
-    for (profile, count) in [("alpha", 5), ("beta", 3)] {
-        for _ in 0..count {
-            let new = NewTask {
-                assignee: Some(assignee(profile)),
-                ..NewTask::titled(profile)
-            };
-            cards.push(yard.file_with(&mut store, "exec sleep 300", new));
-        }
-    }
-    let report = yard.tick(&mut store);
-    assert_eq!(report.spawned.len(), 4);
-    let deferred = |profile: &str| {
-        let rows = report.skipped_per_profile_capped.iter();
-        rows.filter(|row| row.assignee == profile && row.current == 2)
-            .count()
-    };
-    assert_eq!((deferred("alpha"), deferred("beta")), (3, 1));
-    assert_eq!(yard.tick(&mut store).spawned.len(), 0);
-    for started in &report.spawned {
-        crate::complete(&mut store, &started.task_id);
-    }
-    let report = yard.tick(&mut store);
-    assert_eq!(report.spawned.len(), 3);
-    assert_eq!(report.skipped_per_profile_capped.len(), 1);
-}
+use crate::{assignee, events, file, status};
 
 #[test]
 fn a_lane_that_is_no_profile_leaves_no_trace() {
@@ -162,4 +96,74 @@ fn a_lock_that_cannot_be_made_keeps_nobody_from_working() {
     let id = yard.file(&mut store, "exec sleep 300");
     std::fs::create_dir(yard.fixture.board().dispatch_lock()).unwrap();
     assert_eq!(started(&yard.tick(&mut store)), [id.as_str()]);
+}
+
+#[test]
+fn a_look_is_told_to_programs_in_the_words_of_the_reference_and_some_of_ours() {
+    let mut yard = Yard::new();
+    yard.configure("kanban: {max_in_progress_per_profile: 1, default_assignee: beta}");
+    let mut store = yard.open();
+    let first = yard.file(&mut store, "exec sleep 300");
+    let second = yard.file(&mut store, "exec sleep 300");
+    let nobody = file(&mut store, &NewTask::titled("nobody's"));
+    let report = serde_json::to_value(yard.dry_run(&mut store)).unwrap();
+    let expected = json!({
+        "reclaimed": 0,
+        "crashed": [],
+        "timed_out": [],
+        "stale": [],
+        "auto_blocked": [],
+        "promoted": 0,
+        "spawned": [
+            {"task_id": first, "assignee": "alpha", "workspace": ""},
+            {"task_id": nobody, "assignee": "beta", "workspace": ""},
+        ],
+        "skipped_unassigned": [],
+        "skipped_nonspawnable": [],
+        "skipped_per_profile_capped": [
+            {"task_id": second, "assignee": "alpha", "current": 1},
+        ],
+        "auto_assigned_default": [nobody],
+        "rate_limited": [],
+        "respawn_guarded": [],
+        "spawn_failed": [],
+        "skipped_locked": false,
+        "skipped_capped": [],
+        "skipped_scheduled": [],
+        "woken": [],
+        "sent_back": [],
+        "adopted": [],
+        "extended": [],
+        "reclaim_deferred": [],
+        "lost_race": [],
+    });
+    assert_eq!(report, expected);
+}
+
+#[test]
+fn every_card_has_a_reason() {
+    let mut yard = Yard::new();
+    yard.configure("kanban: {max_in_progress: 1}");
+    let mut store = yard.open();
+    let first = yard.file(&mut store, "exec sleep 300");
+    let second = yard.file(&mut store, "exec sleep 300");
+    let child = file(&mut store, &crate::below(&[&first]));
+    let mut why = |store: &SqliteBoard, id: &TaskId| {
+        let verdicts = yard.dispatcher.why(store, id).unwrap();
+        let verdicts = verdicts.iter().map(|one| one.sentence(|at| at.to_string()));
+        verdicts.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(why(&store, &first), "A worker starts for alpha.");
+    assert_eq!(
+        why(&store, &second),
+        "There is no room: 1 in progress, kanban.max_in_progress is 1."
+    );
+    assert_eq!(why(&store, &child), format!("It waits for {first}."));
+    crate::complete(&mut store, &second);
+    assert!(!why(&store, &second).is_empty());
+    let nobody = TaskId::from_bits(0xdead);
+    assert!(matches!(
+        yard.dispatcher.why(&store, &nobody),
+        Err(Error::UnknownTask { .. })
+    ));
 }

@@ -12,8 +12,17 @@ use crate::error::Result;
 /// A dispatcher for the board of a command.
 pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> Dispatcher {
     let settings = dispatch_settings(session.context, flags);
-    let workers = worker_setup(session.context, &session.home, &settings);
-    Dispatcher::new(session.home.clone(), settings.limits, workers)
+    dispatcher_of(session.context, session.home.clone(), &settings)
+}
+
+/// A dispatcher for boards.
+pub(super) fn dispatcher_of(
+    context: &Context,
+    home: BoardHome,
+    settings: &DispatchSettings,
+) -> Dispatcher {
+    let workers = worker_setup(context, &home, settings);
+    Dispatcher::new(home, settings.limits.clone(), workers)
 }
 
 /// Completes a card, after running its checks.

@@ -1,0 +1,58 @@
+//! One query and its answer.
+
+use std::process::ExitCode;
+
+use hermes_agent::{TurnInput, TurnResult};
+use hermes_config::vars;
+
+use super::display::Display;
+use super::ending::exit_code;
+use super::usage_report;
+use super::wishes::Wishes;
+use crate::context::Context;
+use crate::error::Result;
+
+/// `chat -q` and `chat -Q -q`.
+pub(super) fn query(query: &str, wishes: &Wishes, context: &Context) -> Result<ExitCode> {
+    let _logging = context.start_logging();
+    let mut conversation = super::open(wishes, context)?;
+    let mut display = Display::new(wishes, context);
+    display.resumed(&mut conversation)?;
+    display.query(query)?;
+    let input = TurnInput::text(query);
+    let result = conversation.turn(input, &mut display);
+    display.answer(&result)?;
+    display.farewell(&mut conversation, &result)?;
+    conversation.close(exit_code(&result, is_worker(context)))
+}
+
+/// `-z`.
+pub(super) fn script(prompt: &str, wishes: &Wishes, context: &Context) -> Result<ExitCode> {
+    let _logging = context.start_logging();
+    let mut conversation = match super::open(wishes, context) {
+        Ok(conversation) => conversation,
+        Err(error) => {
+            let (message, _) = error.words();
+            if let Some(path) = &wishes.usage_file {
+                usage_report::write_failure(path, message)?;
+            }
+            return Err(error.without_hints());
+        }
+    };
+    let mut display = Display::new(wishes, context);
+    let result = conversation.turn(TurnInput::text(prompt), &mut display);
+    report(&result, wishes)?;
+    display.answer(&result)?;
+    conversation.close(exit_code(&result, is_worker(context)))
+}
+
+fn report(result: &TurnResult, wishes: &Wishes) -> Result<()> {
+    match &wishes.usage_file {
+        Some(path) => usage_report::write(path, result),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn is_worker(context: &Context) -> bool {
+    context.env.is_set(&vars::HERMES_KANBAN_TASK)
+}
