@@ -118,11 +118,8 @@ fn warn_if_off_everywhere(
     switch: Switch,
 ) -> std::io::Result<()> {
     let off = context.config().texts("agent.disabled_toolsets");
-    let held: Vec<&str> = chosen
-        .iter()
-        .copied()
-        .filter(|name| off.contains(name))
-        .collect();
+    let names = chosen.iter().map(String::as_str);
+    let held: Vec<&str> = names.filter(|name| off.contains(name)).collect();
     if switch == Switch::Off || held.is_empty() {
         return Ok(());
     }
