@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Profile(commands::profile::Args),
     /// File, watch and finish the cards of the task board
     Kanban(Box<commands::kanban::Args>),
+    /// Manage the keys of model providers
+    Auth(commands::auth::Args),
     /// Show what is configured and what runs
     Status(commands::status::Args),
     /// Check the installation and say how to mend it

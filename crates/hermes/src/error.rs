@@ -236,6 +236,21 @@ impl From<hermes_home::backup::Error> for CommandError {
     }
 }
 
+impl From<hermes_providers::AuthError> for CommandError {
+    fn from(error: hermes_providers::AuthError) -> Self {
+        use hermes_providers::AuthError;
+        let full = matches!(&error, AuthError::File(file) if file.is_storage_full());
+        let hint = error.hint();
+        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_providers::OpenError> for CommandError {
+    fn from(error: hermes_providers::OpenError) -> Self {
+        Self::user(error.to_string()).hint(error.hint())
+    }
+}
+
 impl From<hermes_telemetry::ArgumentError> for CommandError {
     fn from(error: hermes_telemetry::ArgumentError) -> Self {
         Self::user(error.to_string()).hint(error.hint())

@@ -44,6 +44,15 @@ impl Entry {
         entry
     }
 
+    /// The same key, for this address only.
+    #[must_use]
+    pub fn bound_to(mut self, base_url: Option<&str>) -> Self {
+        if let Some(url) = base_url {
+            self.set("base_url", json!(url));
+        }
+        self
+    }
+
     /// The record of a key that is kept elsewhere: everything but the key.
     pub fn record(id: String, label: &str, source: &str, priority: i64) -> Self {
         let mut entry = Self::default();

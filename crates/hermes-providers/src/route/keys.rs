@@ -55,7 +55,22 @@ pub(super) fn of_builtin(
             .filter_map(|name| from_variable(config, name))
             .find(|(source, key)| may_go_to(source, key, host, address))
     });
-    ring(config, builtin.id, host, found)
+    // Keys of vendors whose name stands for "any server" stay with the vendor.
+    let shared = ["openrouter", "openai-api", "ollama-cloud"].contains(&builtin.id);
+    let moved = address == AddressSource::Settings && host != host_of(builtin.base_url);
+    let unbound = if shared && moved {
+        Unbound::Refused
+    } else {
+        Unbound::Allowed
+    };
+    ring(config, builtin.id, host, found, unbound)
+}
+
+/// Whether a kept key without an address of its own may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unbound {
+    Allowed,
+    Refused,
 }
 
 /// Whether the key of a known provider's variable may go to a host.
@@ -90,7 +105,13 @@ pub(super) fn of_custom(
             .find(|(source, key)| may_go_to(source, key, host, AddressSource::Settings))
             .or_else(|| from_variable(config, &vendor_variable(host)?))
     });
-    ring(config, pool_key, host, found)
+    // A name without an address of its own must not be sent wherever `model.base_url` points.
+    let unbound = if pool_key == "custom" {
+        Unbound::Refused
+    } else {
+        Unbound::Allowed
+    };
+    ring(config, pool_key, host, found, unbound)
 }
 
 /// A key for this run only.
@@ -109,6 +130,7 @@ fn ring(
     pool_key: &str,
     host: &str,
     found: Option<(String, SecretString)>,
+    unbound: Unbound,
 ) -> Arc<KeyRing> {
     let file = AuthFile::of_home(&config.sources().home);
     let listed = file.entries(pool_key).unwrap_or_else(|error| {
@@ -117,7 +139,10 @@ fn ring(
     });
     let mut keys: Vec<Key> = listed
         .iter()
-        .filter(|entry| entry.base_url().is_none_or(|url| host_of(url) == host))
+        .filter(|entry| match entry.base_url() {
+            Some(url) => host_of(url) == host,
+            None => unbound == Unbound::Allowed,
+        })
         .filter(|entry| entry.auth_type() == "api_key")
         .filter_map(|entry| {
             Some(Key {
@@ -126,10 +151,6 @@ fn ring(
             })
         })
         .collect();
-    // A name without an address of its own must not be sent wherever `model.base_url` points.
-    if pool_key == "custom" {
-        keys.retain(|key| key.entry.base_url().is_some());
-    }
     if let Some((source, secret)) = found {
         let known = listed.iter().find(|entry| entry.source() == source);
         let entry = known.cloned().unwrap_or_else(|| {

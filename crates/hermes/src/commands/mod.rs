@@ -1,5 +1,6 @@
 //! One file per command: its arguments, and what it does with them.
 
+pub(crate) mod auth;
 pub(crate) mod backup;
 pub(crate) mod chat;
 pub(crate) mod completion;
@@ -38,6 +39,7 @@ pub(crate) fn run(
         Command::Config(args) => config::run(&args, context),
         Command::Profile(args) => profile::run(&args, context),
         Command::Kanban(args) => kanban::run(&args, context),
+        Command::Auth(args) => auth::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),
