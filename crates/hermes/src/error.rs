@@ -315,17 +315,11 @@ impl From<hermes_terminal::remote::TransportError> for CommandError {
     }
 }
 
-impl From<hermes_session::Error> for CommandError {
-    fn from(error: hermes_session::Error) -> Self {
-        let hint = error.hint();
-        Self::user(error.to_string()).maybe_hint(hint)
-    }
-}
-
 impl From<hermes_agent::Error> for CommandError {
     fn from(error: hermes_agent::Error) -> Self {
-        let hint = error.hint();
-        Self::user(error.to_string()).maybe_hint(hint)
+        match error {
+            hermes_agent::Error::Session(error) => error.into(),
+        }
     }
 }
 

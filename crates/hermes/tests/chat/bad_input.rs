@@ -10,10 +10,8 @@ use crate::world::{World, assert_paired, session_of};
 /// A failed query: nothing on standard output, one line and hints on standard error, exit 1; then
 /// the session goes on.
 fn fails_and_goes_on(first: Answer) {
-    let mut count = 0;
     let world = World::configured(
         ModelServer::start_with(move |request| {
-            count += 1;
             if request.contains("again") {
                 Answer::text("fine")
             } else {

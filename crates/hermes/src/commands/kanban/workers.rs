@@ -1,12 +1,16 @@
 //! What dispatching needs from this run of the program: how workers are started and which limits
 //! hold.
 
-use hermes_board::dispatch::{CheckSetup, DispatchFlags, Dispatcher, Finish, complete};
+use hermes_board::boards::BoardHome;
+use hermes_board::dispatch::{
+    CheckSetup, DispatchFlags, DispatchSettings, Dispatcher, Finish, complete,
+};
 use hermes_board::model::TaskId;
 use hermes_board::store::{Completion, FailurePolicy};
 
 use super::session::BoardSession;
 pub(super) use crate::board_settings::{dispatch_settings, worker_setup};
+use crate::context::Context;
 use crate::error::Result;
 
 /// A dispatcher for the board of a command.
