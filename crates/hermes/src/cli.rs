@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::commands;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::recovery::finish_interrupted_import;
 use crate::ui::Printer;
 
@@ -24,7 +24,6 @@ const USAGE: &str = "Usage: ";
     name = "hermes",
     version = commands::version::SHORT,
     max_term_width = WIDTH,
-    arg_required_else_help = true,
     propagate_version = false,
     disable_help_subcommand = true,
     after_help = "Settings: hermes config --help. Profiles: hermes profile --help.",
@@ -35,18 +34,25 @@ pub(crate) struct Cli {
     #[arg(short, long, global = true, value_name = "NAME", value_parser = ProfileName::parse)]
     profile: Option<ProfileName>,
 
+    #[command(flatten)]
+    chat: commands::chat::TopLevel,
+
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Talk to the agent
+    Chat(Box<commands::chat::Args>),
     /// Look at and change settings
     Config(commands::config::Args),
     /// Manage profiles: agents with a home of their own
     Profile(commands::profile::Args),
     /// File, watch and finish the cards of the task board
     Kanban(Box<commands::kanban::Args>),
+    /// Manage the keys of model providers
+    Auth(commands::auth::Args),
     /// Show what is configured and what runs
     Status(commands::status::Args),
     /// Check the installation and say how to mend it
@@ -85,7 +91,10 @@ impl Command {
 
 /// A command and its surroundings.
 pub(crate) struct Invocation {
-    pub(crate) command: Command,
+    /// Without a command a conversation is meant.
+    pub(crate) command: Option<Command>,
+    /// Flags that stood before it.
+    pub(crate) chat: commands::chat::TopLevel,
     pub(crate) context: Context,
 }
 
@@ -140,11 +149,18 @@ pub(crate) fn interpret(
         .and_then(|m| Cli::from_arg_matches(&m));
     match (parsed, selection) {
         (Ok(cli), Some(selection)) => {
-            if cli.command.needs_home() {
+            let is_chat = matches!(cli.command, None | Some(Command::Chat(_)));
+            if !is_chat && cli.chat.is_given() {
+                return Err(CommandError::usage(
+                    "flags of a conversation stand before a command that is none",
+                ));
+            }
+            if cli.command.as_ref().is_none_or(Command::needs_home) {
                 refuse_non_directory(&selection.location)?;
             }
             Ok(Interpreted::Run(Box::new(Invocation {
                 command: cli.command,
+                chat: cli.chat,
                 context: Context::new(env, system, &selection, printer),
             })))
         }

@@ -56,6 +56,11 @@ impl Context {
         }
     }
 
+    /// The same surroundings under another environment.
+    pub(crate) fn with_env(&self, env: Environment) -> Self {
+        Self { env, ..self.anew() }
+    }
+
     pub(crate) fn sources(&self) -> Sources {
         Sources::new(&self.env, &self.location.home)
     }

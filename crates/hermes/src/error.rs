@@ -98,6 +98,13 @@ impl CommandError {
         self
     }
 
+    /// The same in one line.
+    #[must_use]
+    pub(crate) fn without_hints(mut self) -> Self {
+        self.hints.clear();
+        self
+    }
+
     #[must_use]
     fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hints.extend(hint);
@@ -229,6 +236,21 @@ impl From<hermes_home::backup::Error> for CommandError {
     }
 }
 
+impl From<hermes_providers::AuthError> for CommandError {
+    fn from(error: hermes_providers::AuthError) -> Self {
+        use hermes_providers::AuthError;
+        let full = matches!(&error, AuthError::File(file) if file.is_storage_full());
+        let hint = error.hint();
+        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_providers::OpenError> for CommandError {
+    fn from(error: hermes_providers::OpenError) -> Self {
+        Self::user(error.to_string()).hint(error.hint())
+    }
+}
+
 impl From<hermes_telemetry::ArgumentError> for CommandError {
     fn from(error: hermes_telemetry::ArgumentError) -> Self {
         Self::user(error.to_string()).hint(error.hint())
@@ -290,6 +312,14 @@ impl From<hermes_terminal::remote::TransportError> for CommandError {
             Kind::User
         };
         Self::new(kind, error.message).maybe_hint(error.hint)
+    }
+}
+
+impl From<hermes_agent::Error> for CommandError {
+    fn from(error: hermes_agent::Error) -> Self {
+        match error {
+            hermes_agent::Error::Session(error) => error.into(),
+        }
     }
 }
 

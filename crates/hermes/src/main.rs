@@ -58,8 +58,12 @@ fn run(
             return Ok(ExitCode::from(code));
         }
     };
-    let cli::Invocation { command, context } = *invocation;
-    commands::run(command, &context)
+    let cli::Invocation {
+        command,
+        chat,
+        context,
+    } = *invocation;
+    commands::run(command, chat, &context)
 }
 
 /// Lets tests end the process at the n-th write; debug builds only.

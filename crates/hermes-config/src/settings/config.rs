@@ -88,7 +88,14 @@ impl Config {
     /// As [`Config::load`], changing nothing on disk whatever is found.
     pub fn load_read_only(sources: &Sources) -> Self {
         let mut problems = Vec::new();
-        let user = SettingsFile::load(&sources.config_path());
+        let user = if sources.env.flag(&vars::HERMES_IGNORE_USER_CONFIG) {
+            SettingsFile {
+                path: sources.config_path(),
+                state: FileState::Absent,
+            }
+        } else {
+            SettingsFile::load(&sources.config_path())
+        };
         let managed = sources.managed_path().map(|path| SettingsFile::load(&path));
         let dotenv = DotEnv::load(&sources.dotenv_path()).unwrap_or_else(|error| {
             problems.push(dotenv_problem(&sources.dotenv_path(), &error));

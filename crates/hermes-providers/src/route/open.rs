@@ -4,8 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_config::{Config, vars};
+use hermes_secret::SecretString;
 
+use super::fallback::chain;
+use super::keys::GivenKey;
+use super::registry::builtin;
+use super::resolve::{Choice, resolve};
+use super::settings::Route;
 use super::wanted::Wanted;
+use crate::chain::{Chain, Leg};
+use crate::context::{UNKNOWN_WINDOW, WindowCache, family_window};
+use crate::endpoint::Endpoint;
+use crate::http::{Transport, TransportSettings};
 use crate::provider::Provider;
 use crate::replay::{Replay, Script, ScriptError};
 
@@ -20,6 +30,31 @@ pub enum OpenError {
     UnknownProvider {
         /// As it was given.
         name: String,
+    },
+    /// A provider of the user's own has no address.
+    #[error("the provider `custom` needs an address")]
+    NoAddress,
+    /// An address that is none.
+    #[error("`{url}` is not an HTTP address")]
+    BadAddress {
+        /// As it was given, without its query.
+        url: String,
+    },
+    /// No model is named.
+    #[error("no model is named for the provider `{provider}`")]
+    NoModel {
+        /// The provider.
+        provider: String,
+    },
+    /// The provider needs a key.
+    #[error("there is no key for {provider} ({host})")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// The host the key would go to.
+        host: String,
+        /// Where it is looked for.
+        variables: &'static [&'static str],
     },
     /// The replay provider needs a script.
     #[error("the provider `replay` needs a script")]
@@ -39,6 +74,19 @@ impl OpenError {
             Self::UnknownProvider { .. } => {
                 "`hermes model` lists what there is; `hermes doctor` checks it".to_owned()
             }
+            Self::NoAddress => "set `model.base_url`".to_owned(),
+            Self::BadAddress { .. } => {
+                "an address begins with http:// or https:// and a host".to_owned()
+            }
+            Self::NoModel { .. } => "name one with `-m` or set `model.default`".to_owned(),
+            Self::NoKey {
+                provider,
+                variables,
+                ..
+            } => format!(
+                "set {} in `.env`, `model.key_env`, or run `hermes auth add {provider}`",
+                variables.first().copied().unwrap_or("the key")
+            ),
             Self::NoScript => "set `model.script` to a file of turns".to_owned(),
             Self::Script(error) => error.hint().to_owned(),
         }
@@ -47,24 +95,94 @@ impl OpenError {
 
 /// The provider that settings and flags ask for. No request is made.
 pub fn open(config: &Config, wanted: &Wanted) -> Result<Arc<dyn Provider>, OpenError> {
+    let choice = choice(config, wanted);
+    if choice.provider.as_deref() == Some(Replay::ID) {
+        return Ok(Arc::new(open_replay(config, &choice)?));
+    }
+    let primary = resolve(config, &choice);
+    let rest = chain(config, primary.as_ref().ok());
+    let first = match primary {
+        Ok(first) => Some(first),
+        // Another route may still answer.
+        Err(error) if !rest.is_empty() => {
+            tracing::warn!("{error}; the fallback chain answers");
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let transport = Transport::new(TransportSettings::resolve(config));
+    let cache = WindowCache::of_home(&config.sources().home);
+    let legs = first.into_iter().chain(rest).map(|found| {
+        let window = window(&found.route, &cache);
+        Leg {
+            endpoint: Endpoint::new(found.route, Arc::clone(&transport), window),
+            keys: found.keys,
+        }
+    });
+    let attempts = config.int("agent.api_max_retries").unwrap_or(3).max(1);
+    let attempts = u32::try_from(attempts).unwrap_or(3);
+    Ok(Arc::new(Chain::new(legs.collect(), attempts, cache)))
+}
+
+/// What flags ask for, laid over the `model:` block and aliases.
+fn choice(config: &Config, wanted: &Wanted) -> Choice {
     let (_, configured) = config.model();
-    let name = wanted.provider.as_deref().or(configured);
-    match name.map(str::trim) {
-        Some(Replay::ID) => Ok(Arc::new(open_replay(config, wanted)?)),
-        Some(name) => Err(OpenError::UnknownProvider {
-            name: name.to_owned(),
-        }),
-        None => Err(OpenError::NothingConfigured),
+    let alias = wanted
+        .model
+        .as_deref()
+        .filter(|_| wanted.provider.is_none())
+        .and_then(|name| config.get("model_aliases")?.get(name));
+    let aliased = |key: &str| {
+        let text = alias?.get(key)?.as_str()?.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let asked = wanted.provider.clone().or_else(|| aliased("provider"));
+    let same = match (&asked, configured) {
+        (None, _) => true,
+        (Some(asked), Some(configured)) => is_same_provider(asked, configured),
+        (Some(_), None) => false,
+    };
+    let own_address = wanted.base_url.clone().or_else(|| aliased("base_url"));
+    let from_block = same && own_address.is_none();
+    let text = |key: &str| {
+        let text = config.text(key).trim();
+        (from_block && !text.is_empty()).then(|| text.to_owned())
+    };
+    Choice {
+        provider: asked.or_else(|| configured.map(str::to_owned)),
+        model: aliased("model").or_else(|| wanted.model.clone()),
+        base_url: own_address,
+        flag_key: wanted.api_key.clone(),
+        given_key: GivenKey {
+            api_key: text("model.api_key").map(SecretString::from),
+            key_env: text("model.key_env"),
+        },
+        from_model_block: from_block,
     }
 }
 
-fn open_replay(config: &Config, wanted: &Wanted) -> Result<Replay, OpenError> {
+fn is_same_provider(one: &str, other: &str) -> bool {
+    let known = |name: &str| builtin(name).map(|found| found.id);
+    one.trim().eq_ignore_ascii_case(other.trim())
+        || (known(one).is_some() && known(one) == known(other))
+}
+
+/// Settings, what was stated before, the family of the name, or a guess.
+fn window(route: &Route, cache: &WindowCache) -> u64 {
+    route
+        .context_length
+        .or_else(|| cache.get(&route.model, &route.base_url))
+        .or_else(|| family_window(&route.model))
+        .unwrap_or(UNKNOWN_WINDOW)
+}
+
+fn open_replay(config: &Config, choice: &Choice) -> Result<Replay, OpenError> {
     let script = config.text("model.script").trim();
     if script.is_empty() {
         return Err(OpenError::NoScript);
     }
     let script = Script::load(&script_path(config, script))?;
-    let model = wanted.model.as_deref().or(config.model().0);
+    let model = choice.model.as_deref().or(config.model().0);
     Ok(Replay::new(script, model))
 }
 

@@ -1,6 +1,8 @@
 //! One file per command: its arguments, and what it does with them.
 
+pub(crate) mod auth;
 pub(crate) mod backup;
+pub(crate) mod chat;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
@@ -24,11 +26,20 @@ use crate::context::Context;
 use crate::error::Result;
 
 /// Runs a command.
-pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(
+    command: Option<Command>,
+    before: chat::TopLevel,
+    context: &Context,
+) -> Result<ExitCode> {
+    let Some(command) = command else {
+        return chat::run(before, None, context);
+    };
     match command {
+        Command::Chat(args) => chat::run(before, Some(*args), context),
         Command::Config(args) => config::run(&args, context),
         Command::Profile(args) => profile::run(&args, context),
         Command::Kanban(args) => kanban::run(&args, context),
+        Command::Auth(args) => auth::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),

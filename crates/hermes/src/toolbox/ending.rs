@@ -42,8 +42,13 @@ impl Ending {
 
     /// The exit code of the program: that of the signal if one has come.
     pub(crate) fn exit_code(&self, otherwise: u8) -> ExitCode {
+        ExitCode::from(self.code(otherwise))
+    }
+
+    /// The same as a number.
+    pub(crate) fn code(&self, otherwise: u8) -> u8 {
         let code = self.received.get().map(|signal| signal.exit_code());
-        ExitCode::from(code.unwrap_or(otherwise))
+        code.unwrap_or(otherwise)
     }
 }
 

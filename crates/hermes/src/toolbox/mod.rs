@@ -213,8 +213,24 @@ impl Toolbox {
     }
 
     /// Raised when the program is to end.
-    pub(crate) fn interrupt(&self) -> &Wake {
+    pub(crate) fn interrupt(&self) -> &Arc<Wake> {
         &self.interrupt
+    }
+
+    /// Gives sub-agents a terminal of their own in the place of their parent.
+    pub(crate) fn child_places(&self) -> Arc<hermes_agent::ChildPlaces> {
+        let terminal = Arc::clone(&self.terminal);
+        let environment = Arc::clone(&self.environment);
+        Arc::new(move |parent: &CallContext, key: &str| CallContext {
+            session_key: key.to_owned(),
+            session: Arc::new(TerminalSession {
+                terminal: Arc::clone(&terminal),
+                environment: Arc::clone(&environment),
+                key: SessionKey::new(key),
+            }),
+            files: Arc::default(),
+            ..parent.clone()
+        })
     }
 
     /// What a call of this session gets.

@@ -1,5 +1,6 @@
 //! What people see: where text goes, how tables align, how questions are asked.
 
+mod input_lines;
 mod mark;
 mod person;
 mod printer;
@@ -8,6 +9,7 @@ mod size;
 mod table;
 mod visible;
 
+pub(crate) use input_lines::{Line, Lines, MAX_LINE};
 pub(crate) use mark::Mark;
 pub(crate) use person::{Echo, Person};
 pub(crate) use printer::Printer;

@@ -1,0 +1,57 @@
+//! How far the estimate of a request's size is from what the provider counts.
+
+/// Ratios beyond this tell of something else than a different tokenizer.
+const MOST: f64 = 4.0;
+
+/// The ratio of real to estimated tokens, from the latest response that told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Calibration {
+    ratio: f64,
+}
+
+impl Default for Calibration {
+    fn default() -> Self {
+        Self { ratio: 1.0 }
+    }
+}
+
+impl Calibration {
+    /// Learns from a response.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "token counts are far below what a float holds exactly"
+    )]
+    pub(crate) fn learn(&mut self, estimated: u64, real: u64) {
+        if estimated > 0 && real > 0 {
+            self.ratio = (real as f64 / estimated as f64).clamp(1.0 / MOST, MOST);
+        }
+    }
+
+    /// An estimate, corrected.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive, and far below what a float holds exactly"
+    )]
+    pub(crate) fn correct(self, estimated: u64) -> u64 {
+        (estimated as f64 * self.ratio) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_follow_what_the_provider_counted() {
+        let mut calibration = Calibration::default();
+        assert_eq!(calibration.correct(1_000), 1_000);
+        calibration.learn(1_000, 500);
+        assert_eq!(calibration.correct(1_000), 500);
+        calibration.learn(1_000, 0);
+        assert_eq!(calibration.correct(1_000), 500);
+        calibration.learn(10, 1_000_000);
+        assert_eq!(calibration.correct(1_000), 4_000);
+    }
+}

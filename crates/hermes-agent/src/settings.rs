@@ -1,0 +1,153 @@
+//! What the settings say about turns, resolved once.
+
+use hermes_config::{Config, vars};
+use serde_json::Value;
+
+use crate::tools::LoopGuardSettings;
+
+/// Iterations of a turn where nothing else is said.
+const MAX_ITERATIONS: u32 = 90;
+
+/// Settings of a conversation.
+#[derive(Debug, Clone)]
+pub struct AgentSettings {
+    /// Most requests of one turn that may lead to tool calls.
+    pub max_iterations: u32,
+    /// Most calls of `delegate_task` in one answer.
+    pub max_delegations: usize,
+    /// When circles are noticed.
+    pub loop_guard: LoopGuardSettings,
+    /// When and how long conversations are shortened.
+    pub compaction: CompactionSettings,
+    /// Added to the system prompt of every request, never stored.
+    pub ephemeral_prompt: Option<String>,
+    /// Whether files whose last change failed are named at the end of a turn.
+    pub verify_file_changes: bool,
+    /// Whether directories may add their own instructions when they are first touched.
+    pub directory_hints: bool,
+}
+
+/// When a conversation is shortened, and to what.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CompactionSettings {
+    /// Whether it is done without being asked.
+    pub enabled: bool,
+    /// Share of the window from which it is done.
+    pub threshold: f64,
+    /// Share of the threshold that the end of the conversation keeps.
+    pub target_ratio: f64,
+    /// Messages at the beginning that stay.
+    pub protect_first: usize,
+    /// Whether a failed summary leaves everything as it is even if nothing fits any more.
+    pub abort_on_summary_failure: bool,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            threshold: 0.5,
+            target_ratio: 0.2,
+            protect_first: 3,
+            abort_on_summary_failure: false,
+        }
+    }
+}
+
+impl Default for AgentSettings {
+    fn default() -> Self {
+        Self {
+            max_iterations: MAX_ITERATIONS,
+            max_delegations: 3,
+            loop_guard: LoopGuardSettings::default(),
+            compaction: CompactionSettings::default(),
+            ephemeral_prompt: None,
+            verify_file_changes: true,
+            directory_hints: true,
+        }
+    }
+}
+
+impl AgentSettings {
+    /// The settings of a profile. `max_turns` is what the command line says.
+    pub fn resolve(config: &Config, max_turns: Option<u32>) -> Self {
+        let fallback = Self::default();
+        let set = |key: &str| {
+            let number = config.int(key).filter(|number| *number > 0)?;
+            u32::try_from(number).ok()
+        };
+        let env = &config.sources().env;
+        let ephemeral = env
+            .text(&vars::HERMES_EPHEMERAL_SYSTEM_PROMPT)
+            .unwrap_or_else(|| config.text("agent.system_prompt"))
+            .trim();
+        Self {
+            max_iterations: max_turns
+                .or_else(|| set("agent.max_turns"))
+                .unwrap_or(fallback.max_iterations),
+            max_delegations: set("delegation.max_concurrent_children")
+                .and_then(|count| usize::try_from(count).ok())
+                .unwrap_or(fallback.max_delegations),
+            loop_guard: loop_guard(config),
+            compaction: compaction(config),
+            ephemeral_prompt: (!ephemeral.is_empty()).then(|| ephemeral.to_owned()),
+            verify_file_changes: flag_or(config, "display.file_mutation_verifier", true),
+            directory_hints: true,
+        }
+    }
+}
+
+fn flag_or(config: &Config, key: &str, otherwise: bool) -> bool {
+    config
+        .get(key)
+        .and_then(Value::as_bool)
+        .unwrap_or(otherwise)
+}
+
+fn loop_guard(config: &Config) -> LoopGuardSettings {
+    let fallback = LoopGuardSettings::default();
+    let count = |key: &str, otherwise: u32| {
+        let number = config.int(&format!("tool_loop_guardrails.{key}"));
+        number
+            .filter(|number| *number > 0)
+            .and_then(|number| u32::try_from(number).ok())
+            .unwrap_or(otherwise)
+    };
+    LoopGuardSettings {
+        warnings: flag_or(config, "tool_loop_guardrails.warnings_enabled", true),
+        hard_stop: flag_or(config, "tool_loop_guardrails.hard_stop_enabled", false),
+        warn_same_failure: count("warn_after.exact_failure", fallback.warn_same_failure),
+        warn_tool_failures: count("warn_after.same_tool_failure", fallback.warn_tool_failures),
+        warn_same_result: count(
+            "warn_after.idempotent_no_progress",
+            fallback.warn_same_result,
+        ),
+        block_same_failure: count("hard_stop_after.exact_failure", fallback.block_same_failure),
+        halt_tool_failures: count(
+            "hard_stop_after.same_tool_failure",
+            fallback.halt_tool_failures,
+        ),
+        block_same_result: count(
+            "hard_stop_after.idempotent_no_progress",
+            fallback.block_same_result,
+        ),
+    }
+}
+
+fn compaction(config: &Config) -> CompactionSettings {
+    let fallback = CompactionSettings::default();
+    let share = |key: &str, otherwise: f64| {
+        let number = config.number(key).filter(|n| n.is_finite());
+        number.filter(|n| *n > 0.0 && *n < 1.0).unwrap_or(otherwise)
+    };
+    CompactionSettings {
+        enabled: flag_or(config, "compression.enabled", fallback.enabled),
+        threshold: share("compression.threshold", fallback.threshold),
+        target_ratio: share("compression.target_ratio", fallback.target_ratio),
+        protect_first: config
+            .int("compression.protect_first_n")
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or(fallback.protect_first),
+        abort_on_summary_failure: flag_or(config, "compression.abort_on_summary_failure", false),
+    }
+}

@@ -1,0 +1,313 @@
+//! Answers with calls: made sense of, run, and stored together with their results.
+
+use std::collections::HashSet;
+
+use hermes_providers::{Finish, Response, ToolCall};
+use hermes_session as store;
+use hermes_tools::is_failure;
+use serde_json::{Value, json};
+
+use super::machine::{Ending, Next, Turn};
+use super::result::{ExitReason, TurnFailure};
+use super::tries;
+use crate::error::Result;
+use crate::repair::canonical_arguments;
+use crate::steering::marked;
+use crate::tools::{Batch, Executed, Limits, Planned, Sized, as_sent, error_text, meant};
+
+/// Tools that keep house: words beside them may be the answer.
+const HOUSEKEEPING: &[&str] = &["memory", "todo", "skill_manage", "session_search"];
+/// The tool that starts sub-agents.
+const DELEGATE: &str = "delegate_task";
+/// The tool whose calls cost next to nothing of the budget.
+const SCRIPT: &str = "execute_code";
+
+impl Turn<'_> {
+    pub(super) fn calls(&mut self, mut response: Response) -> Result<Next> {
+        if matches!(response.finish, Finish::Length | Finish::Cut) {
+            return self.cut_call(&response);
+        }
+        self.settle_calls(&mut response.tool_calls);
+        let names: Vec<String> = self.names();
+        let mut planned = Vec::with_capacity(response.tool_calls.len());
+        let mut is_broken = false;
+        for call in &mut response.tool_calls {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            let tool = meant(&call.name, &known).map(str::to_owned);
+            if let Some(tool) = &tool
+                && *tool != call.name
+            {
+                let text = format!("{} was taken for the tool {tool}.", shown(&call.name));
+                self.notice(text);
+                call.name.clone_from(tool);
+            }
+            let arguments = arguments_of(&call.arguments);
+            is_broken |= arguments.is_none();
+            let answer = match (&tool, &arguments) {
+                (None, _) => Some(error_text(format!(
+                    "There is no tool '{}'. The tools are: {}.",
+                    shown(&call.name),
+                    known.join(", ")
+                ))),
+                (Some(_), None) => Some(error_text(
+                    "The arguments are not a JSON object. Call again with valid JSON.",
+                )),
+                (Some(_), Some(_)) => None,
+            };
+            planned.push(Planned {
+                call: call.clone(),
+                arguments: arguments.unwrap_or_else(|| json!({})),
+                answer,
+            });
+        }
+        if is_broken && self.tries.bad_arguments < tries::BAD_ARGUMENTS {
+            self.tries.bad_arguments += 1;
+            self.record_unused(&response)?;
+            self.budget.refund();
+            return Ok(Next::Request);
+        }
+        let has_unknown = planned.iter().any(|one| !names.contains(&one.call.name));
+        if has_unknown {
+            for one in &mut planned {
+                one.answer.get_or_insert_with(|| {
+                    error_text(
+                        "Not called: another call of the same message names a tool that does not \
+                         exist. Call again.",
+                    )
+                });
+            }
+        }
+        self.run(response, planned, has_unknown)
+    }
+
+    fn run(
+        &mut self,
+        mut response: Response,
+        planned: Vec<Planned>,
+        has_unknown: bool,
+    ) -> Result<Next> {
+        let text = std::mem::take(&mut self.carried) + &response.text;
+        self.tail.clear();
+        response.text = text;
+        let assistant = response.to_message();
+        let mut executed = Batch {
+            context: &self.agent.context,
+            guard: &mut self.guard,
+            observer: &mut *self.observer,
+        }
+        .run(planned);
+        self.take_note(&response.text, &executed);
+        self.add_hints(&mut executed);
+        let results = self.results(&executed);
+        self.store_step(&assistant, &response, results)?;
+        let only_scripts = executed.iter().all(|one| one.call.name == SCRIPT);
+        if only_scripts {
+            self.budget.refund();
+        }
+        let unknown_before = self.tries.unknown_tools;
+        self.tries.reset();
+        self.tries.unknown_tools = if has_unknown { unknown_before + 1 } else { 0 };
+        if self.tries.unknown_tools >= tries::UNKNOWN_TOOLS {
+            let failure = TurnFailure::own(
+                "unknown_tools",
+                "the model kept calling tools that do not exist",
+            );
+            return Ok(Next::end(Ending::partial(
+                ExitReason::UnknownTools,
+                self.prior_text.take(),
+                failure,
+            )));
+        }
+        if self.guard.is_halted() {
+            let failure = TurnFailure::own(
+                "guardrail",
+                "the model kept repeating calls that fail, so the turn was ended",
+            );
+            return Ok(Next::end(Ending::partial(
+                ExitReason::GuardrailHalt,
+                self.prior_text.take(),
+                failure,
+            )));
+        }
+        Ok(Next::Request)
+    }
+
+    /// A call that arrived in part: asked for once more, then given up. Nothing is executed.
+    fn cut_call(&mut self, response: &Response) -> Result<Next> {
+        self.record_unused(response)?;
+        if self.tries.cut_calls < tries::CUT_CALLS {
+            self.tries.cut_calls += 1;
+            self.budget.refund();
+            return Ok(Next::Request);
+        }
+        let names: Vec<&str> = response
+            .tool_calls
+            .iter()
+            .map(|call| call.name.as_str())
+            .collect();
+        let text = std::mem::take(&mut self.carried) + &response.text;
+        let failure = TurnFailure::own(
+            "truncated_call",
+            format!(
+                "the call of {} arrived in part, twice; nothing was executed",
+                shown(&names.join(", "))
+            ),
+        );
+        Ok(Next::end(Ending::partial(
+            ExitReason::Truncated,
+            Some(text).filter(|text| !text.trim().is_empty()),
+            failure,
+        )))
+    }
+
+    /// Ids that differ, no call twice, not more sub-agents than allowed.
+    fn settle_calls(&mut self, calls: &mut Vec<ToolCall>) {
+        let before = calls.len();
+        let mut seen = HashSet::new();
+        calls.retain(|call| {
+            let arguments = canonical_arguments(&call.arguments);
+            let arguments = arguments.unwrap_or_else(|| call.arguments.clone());
+            seen.insert((call.name.clone(), arguments))
+        });
+        let twice = before - calls.len();
+        let most = self.agent.settings.max_delegations;
+        let mut delegations = 0;
+        calls.retain(|call| {
+            delegations += usize::from(call.name == DELEGATE);
+            call.name != DELEGATE || delegations <= most
+        });
+        let excess = before - twice - calls.len();
+        if twice > 0 {
+            self.notice(format!(
+                "{twice} repeated calls of one message were dropped."
+            ));
+        }
+        if excess > 0 {
+            self.notice(format!(
+                "{excess} calls of {DELEGATE} beyond the {most} that may run at once were dropped."
+            ));
+        }
+        let mut ids = HashSet::new();
+        for (index, call) in calls.iter_mut().enumerate() {
+            if call.id.is_empty() || !ids.insert(call.id.clone()) {
+                call.id = format!("call_{}_{index}", self.agent.history.len());
+                ids.insert(call.id.clone());
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let tools = self.agent.tools.iter();
+        tools.map(|tool| tool.name.clone()).collect()
+    }
+
+    /// Keeps what later parts of the turn want to know of the calls.
+    fn take_note(&mut self, text: &str, executed: &[Executed]) {
+        let keeps_house = executed
+            .iter()
+            .all(|one| HOUSEKEEPING.contains(&one.call.name.as_str()));
+        let text = text.trim();
+        self.prior_text = (keeps_house && !text.is_empty()).then(|| text.to_owned());
+        for one in executed {
+            let name = &one.call.name;
+            let result = serde_json::from_str::<Value>(&one.text).unwrap_or_default();
+            let failed = is_failure(&result);
+            if let Some(check) = self.agent.stop_check.as_mut().filter(|_| one.was_called) {
+                check.note(name, &result);
+            }
+            self.tool_trace.push(json!({
+                "tool": name,
+                "args_bytes": one.call.arguments.len(),
+                "result_bytes": one.text.len(),
+                "status": if failed { "error" } else { "ok" },
+            }));
+            if name == "write_file" || name == "patch" {
+                self.note_file(&one.call, failed);
+            }
+        }
+    }
+
+    fn note_file(&mut self, call: &ToolCall, failed: bool) {
+        let arguments = arguments_of(&call.arguments).unwrap_or_default();
+        let Some(path) = arguments.get("path").and_then(Value::as_str) else {
+            return;
+        };
+        self.unwritten.retain(|other| other != path);
+        if failed {
+            self.unwritten.push(path.to_owned());
+        }
+    }
+
+    /// Adds what directories say to agents who touch them for the first time.
+    fn add_hints(&mut self, executed: &mut [Executed]) {
+        if !self.agent.settings.directory_hints {
+            return;
+        }
+        let cwd = self.agent.context.session.cwd();
+        for one in executed.iter_mut().filter(|one| one.was_called) {
+            let arguments = arguments_of(&one.call.arguments).unwrap_or_default();
+            let path = ["path", "workdir"]
+                .iter()
+                .find_map(|name| arguments.get(*name)?.as_str());
+            let Some(path) = path else { continue };
+            let path = cwd.join(path);
+            let seen = &mut self.agent.hinted;
+            if let Some(hint) = crate::prompt::subdirectory_hint(&cwd, &path, seen) {
+                one.text.push_str("\n\n");
+                one.text.push_str(&hint);
+            }
+        }
+    }
+
+    /// The results as they are stored: whole, with what is sent instead where they are too long.
+    fn results(&mut self, executed: &[Executed]) -> Vec<store::Message> {
+        let window = self.agent.provider.route().context_length;
+        let sized: Vec<Sized<'_>> = executed
+            .iter()
+            .map(|one| Sized {
+                tool: &one.call.name,
+                call: &one.call.id,
+                text: &one.text,
+            })
+            .collect();
+        let sent = as_sent(&sized, Limits::of_window(window), &self.agent.context);
+        let mut results: Vec<store::Message> = executed
+            .iter()
+            .zip(sent)
+            .map(|(one, sent)| store::Message {
+                api_content: sent,
+                ..store::Message::tool_result(&*one.call.id, &*one.call.name, one.text.clone())
+            })
+            .collect();
+        if let Some(last) = results.last_mut()
+            && let Some(words) = self.agent.steering.take()
+        {
+            add_words(last, &marked(&words));
+        }
+        results
+    }
+}
+
+fn add_words(result: &mut store::Message, words: &str) {
+    if let Some(sent) = &mut result.api_content {
+        sent.push_str("\n\n");
+        sent.push_str(words);
+    }
+    if let Some(store::Content::Text(text)) = &mut result.content {
+        text.push_str("\n\n");
+        text.push_str(words);
+    }
+}
+
+fn arguments_of(text: &str) -> Option<Value> {
+    if text.trim().is_empty() {
+        return Some(json!({}));
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    value.is_object().then_some(value)
+}
+
+/// A name as a model wrote it, short enough for a sentence.
+fn shown(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(60).collect()
+}

@@ -1,0 +1,361 @@
+//! The state machine of a turn: prepare, then request and act on the answer until it ends.
+
+use std::sync::Arc;
+
+use hermes_providers::{
+    ErrorClass, Message, ProviderError, Reasoning, Request, Response, RouteInfo, Usage,
+};
+use hermes_session as store;
+use serde_json::Value;
+
+use super::budget::Budget;
+use super::input::TurnInput;
+use super::result::{ExitReason, Outcome, TurnFailure, TurnResult};
+use super::tries::Tries;
+use crate::agent::{Agent, Entry};
+use crate::error::Result;
+use crate::observer::{Event, Observer};
+use crate::repair::sendable;
+use crate::tools::LoopGuard;
+use crate::wire::{to_stored, to_wire};
+
+/// What the model is asked for when it may not call anything any more.
+const SUMMARY_REQUEST: &str = "The number of steps for this task is used up, so no more tools can \
+    be called. Say now, from what you have found so far: what was done, what was found, and what is \
+    left to do.";
+
+/// What comes after an answer.
+pub(super) enum Next {
+    /// Another request.
+    Request,
+    /// The end.
+    End(Box<Ending>),
+}
+
+impl Next {
+    pub(super) fn end(ending: Ending) -> Self {
+        Self::End(Box::new(ending))
+    }
+}
+
+/// How a turn ends.
+pub(super) struct Ending {
+    pub(super) outcome: Outcome,
+    pub(super) reason: ExitReason,
+    pub(super) text: Option<String>,
+    pub(super) failure: Option<TurnFailure>,
+}
+
+impl Ending {
+    pub(super) fn failed(reason: ExitReason, failure: TurnFailure) -> Self {
+        Self {
+            outcome: Outcome::Failed,
+            reason,
+            text: None,
+            failure: Some(failure),
+        }
+    }
+
+    pub(super) fn partial(reason: ExitReason, text: Option<String>, failure: TurnFailure) -> Self {
+        Self {
+            outcome: Outcome::Partial,
+            reason,
+            text,
+            failure: Some(failure),
+        }
+    }
+
+    fn interrupted(reason: ExitReason) -> Self {
+        Self {
+            outcome: Outcome::Interrupted,
+            reason,
+            text: None,
+            failure: None,
+        }
+    }
+}
+
+/// A turn that runs.
+pub(super) struct Turn<'a> {
+    pub(super) agent: &'a mut Agent,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) budget: Budget,
+    pub(super) guard: LoopGuard,
+    pub(super) tries: Tries,
+    /// Text of answers that were cut, to be continued.
+    pub(super) carried: String,
+    /// Sent behind the history and never stored.
+    pub(super) tail: Vec<Message>,
+    /// Cap of the next answer, where it is not the route's own.
+    pub(super) max_tokens: Option<u32>,
+    /// Text that came with calls which only kept house.
+    pub(super) prior_text: Option<String>,
+    /// Files whose last change failed, in the order they were first seen.
+    pub(super) unwritten: Vec<String>,
+    pub(super) tool_trace: Vec<Value>,
+    pub(super) reasoning: Reasoning,
+    api_calls: u64,
+    usage: Usage,
+}
+
+/// Runs a turn to its end.
+pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
+    let settings = &agent.settings;
+    let mut turn = Turn {
+        budget: Budget::of(settings.max_iterations),
+        guard: LoopGuard::new(settings.loop_guard),
+        tries: Tries::default(),
+        carried: String::new(),
+        tail: Vec::new(),
+        max_tokens: None,
+        prior_text: None,
+        unwritten: Vec::new(),
+        tool_trace: Vec::new(),
+        reasoning: Reasoning::default(),
+        api_calls: 0,
+        usage: Usage::default(),
+        agent,
+        observer,
+    };
+    let ending = turn.drive(input).unwrap_or_else(|error| {
+        let mut failure = TurnFailure::own("session_store", error.to_string());
+        failure.hint = error.hint();
+        Ending::failed(ExitReason::StoreFailed, failure)
+    });
+    turn.finish(ending)
+}
+
+impl Turn<'_> {
+    fn drive(&mut self, input: TurnInput) -> Result<Ending> {
+        self.prepare(input)?;
+        loop {
+            if self.is_interrupted() {
+                return Ok(Ending::interrupted(ExitReason::Interrupted));
+            }
+            if !self.budget.take() {
+                return self.sum_up();
+            }
+            if let Next::End(ending) = self.make_room()? {
+                return Ok(*ending);
+            }
+            let next = match self.ask() {
+                Ok(response) => self.act_on(response)?,
+                Err(error) if error.class == ErrorClass::Interrupted => {
+                    return Ok(Ending::interrupted(ExitReason::InterruptedDuringRequest));
+                }
+                Err(error) => self.recover(&error)?,
+            };
+            if let Next::End(ending) = next {
+                return Ok(*ending);
+            }
+        }
+    }
+
+    /// Stores what the person said before anything else is done.
+    fn prepare(&mut self, input: TurnInput) -> Result<()> {
+        self.agent.provider.begin_turn();
+        self.agent.ensure_session()?;
+        self.store_user(to_stored(&input.into_message(), None))
+    }
+
+    fn act_on(&mut self, mut response: Response) -> Result<Next> {
+        let cleaned = crate::answer_text::cleaned(&response.text);
+        response.text = cleaned.text;
+        if let Some(thoughts) = cleaned.thoughts
+            && response.reasoning.text.is_none()
+        {
+            response.reasoning.text = Some(thoughts);
+        }
+        self.reasoning = response.reasoning.clone();
+        if response.tool_calls.is_empty() {
+            self.answer(response)
+        } else {
+            self.calls(response)
+        }
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.agent.context.interrupt.is_raised()
+    }
+
+    /// The request as it would be sent now.
+    pub(super) fn request(&self) -> Request {
+        let history = self.agent.history.iter();
+        let messages = history.filter_map(|entry| to_wire(&entry.message));
+        let messages = messages.chain(self.tail.iter().cloned()).collect();
+        let system = match &self.agent.settings.ephemeral_prompt {
+            Some(more) => Arc::from(format!("{}\n\n{more}", self.agent.system)),
+            None => Arc::clone(&self.agent.system),
+        };
+        let mut request = Request::new(system, sendable(messages));
+        request.tools = Arc::clone(&self.agent.tools);
+        request.session_id = Some(self.agent.session.to_string());
+        request.max_tokens = self.max_tokens;
+        request
+    }
+
+    fn ask(&mut self) -> std::result::Result<Response, ProviderError> {
+        let request = self.request();
+        self.send(&request)
+    }
+
+    fn send(&mut self, request: &Request) -> std::result::Result<Response, ProviderError> {
+        let provider = Arc::clone(&self.agent.provider);
+        let interrupt = Arc::clone(&self.agent.context.interrupt);
+        let observer = &mut *self.observer;
+        self.api_calls += 1;
+        let response = provider.complete(
+            request,
+            &mut |event| observer.on(Event::Stream(event)),
+            &interrupt,
+        )?;
+        if let Some(usage) = &response.usage {
+            self.usage.add(usage);
+            let estimated = request.estimated_tokens();
+            self.agent.calibration.learn(estimated, usage.prompt());
+        }
+        Ok(response)
+    }
+
+    /// The budget is used up: one more request, without tools, for what there is to say.
+    fn sum_up(&mut self) -> Result<Ending> {
+        let cap = self.budget.cap();
+        self.notice(format!(
+            "The {cap} steps of this turn are used up; asking for a summary."
+        ));
+        self.tail = vec![Message::user(SUMMARY_REQUEST)];
+        let mut request = self.request();
+        request.tools = Arc::from([]);
+        let failure = TurnFailure::own(
+            "max_iterations",
+            format!("the budget of {cap} steps is used up"),
+        );
+        let text = match self.send(&request) {
+            Ok(mut response) => {
+                response.tool_calls.clear();
+                response.text = crate::answer_text::cleaned(&response.text).text;
+                self.tail.clear();
+                let text = response.text.trim().to_owned();
+                if !text.is_empty() {
+                    self.store_step(&response.to_message(), &response, Vec::new())?;
+                }
+                Some(text).filter(|text| !text.is_empty())
+            }
+            Err(error) => {
+                tracing::warn!(%error, "no summary at the end of the budget");
+                None
+            }
+        };
+        Ok(Ending::partial(ExitReason::MaxIterations, text, failure))
+    }
+
+    /// Stores something said in the person's name.
+    pub(super) fn store_user(&mut self, message: store::Message) -> Result<()> {
+        let agent = &mut *self.agent;
+        let id = agent.store.append_user(&agent.session, &message)?;
+        agent.history.push(Entry { id, message });
+        Ok(())
+    }
+
+    /// Stores an answer with the results of its calls and what it cost.
+    pub(super) fn store_step(
+        &mut self,
+        assistant: &Message,
+        response: &Response,
+        results: Vec<store::Message>,
+    ) -> Result<()> {
+        let step = store::Step {
+            assistant: to_stored(assistant, Some(response.finish.name())),
+            results,
+            usage: Some(self.cost_of(response)),
+        };
+        let agent = &mut *self.agent;
+        let ids = agent.store.append_step(&agent.session, &step)?;
+        let messages = std::iter::once(step.assistant).chain(step.results);
+        let entries = ids.into_iter().zip(messages);
+        agent
+            .history
+            .extend(entries.map(|(id, message)| Entry { id, message }));
+        Ok(())
+    }
+
+    /// Stores what came of an answer before it was lost.
+    pub(super) fn store_cut_answer(&mut self, text: &str) -> Result<()> {
+        let step = store::Step {
+            assistant: to_stored(&Message::assistant(text), Some("length")),
+            results: Vec::new(),
+            usage: None,
+        };
+        let agent = &mut *self.agent;
+        let ids = agent.store.append_step(&agent.session, &step)?;
+        if let Some(id) = ids.first().copied() {
+            let message = step.assistant;
+            agent.history.push(Entry { id, message });
+        }
+        Ok(())
+    }
+
+    /// Records what an answer cost that is not kept.
+    pub(super) fn record_unused(&mut self, response: &Response) -> Result<()> {
+        let cost = self.cost_of(response);
+        let agent = &mut *self.agent;
+        Ok(agent.store.record_usage(&agent.session, &cost)?)
+    }
+
+    fn cost_of(&self, response: &Response) -> store::Usage {
+        cost(response.usage.as_ref(), &self.agent.provider.route(), "")
+    }
+
+    pub(super) fn notice(&mut self, text: String) {
+        tracing::info!("{text}");
+        self.observer.on(Event::Notice(text));
+    }
+
+    fn finish(self, ending: Ending) -> TurnResult {
+        tracing::info!(
+            session = %self.agent.session,
+            reason = %ending.reason.name(),
+            requests = self.api_calls,
+            "turn ended"
+        );
+        TurnResult {
+            final_response: ending.text,
+            last_reasoning: self.reasoning.text.or(self.reasoning.content),
+            outcome: ending.outcome,
+            exit_reason: ending.reason,
+            failure: ending.failure,
+            api_calls: self.api_calls,
+            max_iterations: self.budget.cap(),
+            usage: self.usage,
+            pending_steer: self.agent.steering.take(),
+            unwritten_files: if self.agent.settings.verify_file_changes {
+                self.unwritten
+            } else {
+                Vec::new()
+            },
+            tool_trace: self.tool_trace,
+            route: self.agent.provider.route(),
+            session_id: self.agent.session.clone(),
+        }
+    }
+}
+
+/// What a response cost, as sessions record it.
+pub(crate) fn cost(usage: Option<&Usage>, route: &RouteInfo, task: &str) -> store::Usage {
+    let usage = usage.copied().unwrap_or_default();
+    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    store::Usage {
+        api_calls: 1,
+        input_tokens: count(usage.input),
+        output_tokens: count(usage.output),
+        cache_read_tokens: count(usage.cache_read),
+        cache_write_tokens: count(usage.cache_write),
+        reasoning_tokens: count(usage.reasoning),
+        cost_status: Some("unknown".to_owned()),
+        model: Some(route.model.clone()),
+        provider: Some(route.provider.clone()),
+        base_url: Some(route.base_url.clone()).filter(|url| !url.is_empty()),
+        task: task.to_owned(),
+        ..store::Usage::default()
+    }
+}

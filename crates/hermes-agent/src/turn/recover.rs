@@ -1,0 +1,109 @@
+//! What is done about an error of the provider that retries and other keys did not cure, and about a
+//! conversation that grows too long.
+
+use std::time::Duration;
+
+use hermes_providers::ProviderError;
+
+use super::machine::{Ending, Next, Turn};
+use super::result::{ExitReason, TurnFailure};
+use super::tries;
+use crate::compaction::{Compacted, Need};
+use crate::error::Result;
+
+/// Left free below the room that a provider says there is for the answer.
+const OUTPUT_MARGIN: u64 = 64;
+/// Between two compactions of one turn that a provider asked for.
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Turn<'_> {
+    /// Shortens the conversation before a request that would be too long.
+    pub(super) fn make_room(&mut self) -> Result<Next> {
+        while self.tries.compactions < tries::COMPACTIONS {
+            let request = self.request();
+            if !self.agent.is_too_long(&request) {
+                break;
+            }
+            self.tries.compactions += 1;
+            match self.agent.compact(Need::Wanted, self.observer)? {
+                Compacted::Done => {}
+                Compacted::Unchanged => break,
+            }
+            if self.is_interrupted() {
+                break;
+            }
+        }
+        Ok(Next::Request)
+    }
+
+    pub(super) fn recover(&mut self, error: &ProviderError) -> Result<Next> {
+        if let Some(room) = error.available_output
+            && self.tries.output_caps < tries::OUTPUT_CAPS
+        {
+            self.tries.output_caps += 1;
+            let cap = room.saturating_sub(OUTPUT_MARGIN).max(1);
+            self.max_tokens = Some(u32::try_from(cap).unwrap_or(u32::MAX));
+            self.budget.refund();
+            return Ok(Next::Request);
+        }
+        if error.class.wants_compaction() {
+            return self.shorten(error);
+        }
+        self.fail(error)
+    }
+
+    fn shorten(&mut self, error: &ProviderError) -> Result<Next> {
+        if let Some(limit) = error.stated_limit {
+            let window = self.agent.provider.route().context_length;
+            if limit < window {
+                self.agent.provider.adopt_context_length(limit);
+                self.notice(format!(
+                    "The provider says its window has {limit} tokens, not {window}; that counts \
+                     from now on."
+                ));
+            }
+        }
+        if self.tries.compactions >= tries::COMPACTIONS {
+            return Ok(exhausted(error));
+        }
+        if self.tries.compactions > 0 && self.agent.context.interrupt.wait(PAUSE) {
+            self.budget.refund();
+            return Ok(Next::Request);
+        }
+        self.tries.compactions += 1;
+        match self.agent.compact(Need::Forced, self.observer)? {
+            Compacted::Done => {
+                self.budget.refund();
+                Ok(Next::Request)
+            }
+            Compacted::Unchanged => Ok(exhausted(error)),
+        }
+    }
+
+    /// The turn ends; text that came before stays.
+    fn fail(&mut self, error: &ProviderError) -> Result<Next> {
+        let failure = TurnFailure::from(error);
+        let carried = std::mem::take(&mut self.carried);
+        if carried.trim().is_empty() {
+            return Ok(Next::end(Ending::failed(
+                ExitReason::AllRetriesExhausted,
+                failure,
+            )));
+        }
+        self.store_cut_answer(&carried)?;
+        Ok(Next::end(Ending::partial(
+            ExitReason::PartialStream,
+            Some(carried),
+            failure,
+        )))
+    }
+}
+
+fn exhausted(error: &ProviderError) -> Next {
+    let mut failure = TurnFailure::from(error);
+    failure.message = format!(
+        "the conversation does not fit into the model's window and cannot be shortened any \
+         further: {error}"
+    );
+    Next::end(Ending::failed(ExitReason::CompressionExhausted, failure))
+}

@@ -1,0 +1,7 @@
+//! The provider that does not give up: retries, other keys, other routes.
+
+mod backoff;
+mod decide;
+mod provider;
+
+pub(crate) use provider::{Chain, Leg};

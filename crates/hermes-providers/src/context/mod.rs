@@ -1,0 +1,10 @@
+//! How large a model's window is: stated, remembered, or known by the family of its name.
+
+mod cache;
+mod family;
+
+pub(crate) use cache::WindowCache;
+pub(crate) use family::family_window;
+
+/// The window of a model nobody knows.
+pub(crate) const UNKNOWN_WINDOW: u64 = 256_000;

@@ -1,0 +1,212 @@
+//! A request in the chat completions format.
+
+use serde_json::{Map, Value, json};
+
+use crate::adaptations::Adaptations;
+use crate::message::{Content, Message, Part, Role};
+use crate::request::{Effort, Request, ToolSchema};
+use crate::route::{EffortStyle, Route};
+use crate::wire::schema::simplified;
+
+/// Models that OpenRouter tells how much to think.
+const OPENROUTER_THINKERS: &[&str] = &[
+    "deepseek/",
+    "anthropic/",
+    "openai/",
+    "x-ai/",
+    "google/gemini-2",
+    "qwen/qwen3",
+    "xiaomi/",
+];
+
+/// The body of a request.
+pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations) -> Value {
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.trim().is_empty() {
+        let role = system_role(&route.model);
+        messages.push(json!({"role": role, "content": &*request.system}));
+    }
+    for message in &request.messages {
+        messages.push(encode_message(message, route, adaptations));
+    }
+    route.cache_markers.mark_chat(&mut messages);
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(route.model));
+    body.insert("messages".to_owned(), Value::Array(messages));
+    if !request.tools.is_empty() {
+        let plain = adaptations.plain_schemas || route.plain_schemas;
+        let tools = request.tools.iter().map(|tool| encode_tool(tool, plain));
+        body.insert("tools".to_owned(), tools.collect());
+    }
+    if !adaptations.no_stream {
+        body.insert("stream".to_owned(), json!(true));
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
+    if let Some(most) = request.max_tokens.or(route.max_tokens) {
+        body.insert(max_tokens_field(&route.host).to_owned(), json!(most));
+    }
+    if let Some(temperature) = request.temperature {
+        body.insert("temperature".to_owned(), json!(temperature));
+    }
+    if !adaptations.no_effort {
+        add_effort(&mut body, route, request.effort);
+    }
+    if let Some(session) = &request.session_id
+        && route.is_openrouter()
+    {
+        body.insert("session_id".to_owned(), json!(session));
+    }
+    for (key, value) in &route.extra_body {
+        body.insert(key.clone(), value.clone());
+    }
+    Value::Object(body)
+}
+
+/// Newer models of OpenAI know the system prompt under another name.
+fn system_role(model: &str) -> &'static str {
+    if model.contains("gpt-5") || model.contains("codex") {
+        "developer"
+    } else {
+        "system"
+    }
+}
+
+fn max_tokens_field(host: &str) -> &'static str {
+    let is = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
+    if is("openai.com") || is("openai.azure.com") || is("githubcopilot.com") {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
+    }
+}
+
+fn add_effort(body: &mut Map<String, Value>, route: &Route, wanted: Option<Effort>) {
+    let effort = wanted.or(route.effort);
+    match route.effort_style {
+        EffortStyle::None => {}
+        EffortStyle::OpenRouter => {
+            let thinks = OPENROUTER_THINKERS
+                .iter()
+                .any(|prefix| route.model.starts_with(prefix));
+            if thinks {
+                let reasoning = match effort.unwrap_or(Effort::Medium) {
+                    Effort::None => json!({"enabled": false}),
+                    effort => json!({"enabled": true, "effort": effort.name()}),
+                };
+                body.insert("reasoning".to_owned(), reasoning);
+            }
+        }
+        EffortStyle::Kimi => {
+            let effort = effort.unwrap_or(Effort::Medium);
+            if effort == Effort::None {
+                body.insert("thinking".to_owned(), json!({"type": "disabled"}));
+            } else {
+                body.insert("thinking".to_owned(), json!({"type": "enabled"}));
+                let name = match effort {
+                    Effort::Minimal | Effort::Low => "low",
+                    Effort::High | Effort::XHigh => "high",
+                    Effort::None | Effort::Medium => "medium",
+                };
+                body.insert("reasoning_effort".to_owned(), json!(name));
+            }
+        }
+        EffortStyle::Plain => match effort {
+            // Ollama has its own word for it.
+            Some(Effort::None) => {
+                body.insert("think".to_owned(), json!(false));
+            }
+            Some(effort) => {
+                body.insert("reasoning_effort".to_owned(), json!(effort.name()));
+            }
+            None => {}
+        },
+    }
+}
+
+fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) -> Value {
+    let role = match message.role {
+        Role::System => system_role(&route.model),
+        other => other.name(),
+    };
+    let images_allowed =
+        !adaptations.no_images && (message.role != Role::Tool || !adaptations.no_tool_images);
+    let mut encoded = Map::new();
+    encoded.insert("role".to_owned(), json!(role));
+    let content = encode_content(&message.content, images_allowed);
+    encoded.insert("content".to_owned(), content);
+    if let Some(name) = message.name.as_ref().filter(|_| message.role == Role::Tool) {
+        encoded.insert("name".to_owned(), json!(name));
+    }
+    if let Some(id) = &message.tool_call_id {
+        encoded.insert("tool_call_id".to_owned(), json!(id));
+    }
+    if !message.tool_calls.is_empty() {
+        let calls = message.tool_calls.iter().map(|call| {
+            let mut value = json!({
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            });
+            if let Some(extra) = &call.extra_content {
+                value["extra_content"] = extra.clone();
+            }
+            value
+        });
+        encoded.insert("tool_calls".to_owned(), calls.collect());
+    }
+    if !adaptations.no_replay && message.role == Role::Assistant {
+        if let Some(content) = &message.reasoning.content {
+            encoded.insert("reasoning_content".to_owned(), json!(content));
+        }
+        let details = message.reasoning.details.iter().filter(|detail| {
+            // Those of other formats mean nothing here.
+            let kind = detail["type"].as_str().unwrap_or_default();
+            kind.starts_with("reasoning.")
+        });
+        let details: Vec<Value> = details.cloned().collect();
+        if !details.is_empty() {
+            encoded.insert("reasoning_details".to_owned(), Value::Array(details));
+        }
+    }
+    Value::Object(encoded)
+}
+
+fn encode_content(content: &Content, images_allowed: bool) -> Value {
+    let parts = match content {
+        Content::Text(text) => return json!(text),
+        Content::Parts(parts) => parts,
+    };
+    let has_images = parts.iter().any(|part| matches!(part, Part::Image(_)));
+    if !has_images || !images_allowed {
+        let mut text = content.to_text();
+        if has_images {
+            text.push_str(crate::wire::IMAGE_LEFT_OUT);
+        }
+        return json!(text.trim_start());
+    }
+    parts
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) => json!({"type": "text", "text": text}),
+            Part::Image(image) => {
+                json!({"type": "image_url", "image_url": {"url": image.to_url()}})
+            }
+        })
+        .collect()
+}
+
+fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
+    let parameters = if plain {
+        simplified(&tool.parameters)
+    } else {
+        tool.parameters.clone()
+    };
+    json!({
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": parameters,
+        },
+    })
+}

@@ -1,0 +1,145 @@
+//! The flags of a conversation, as they are typed: those of `chat`, and those that may also stand
+//! before it or without it.
+
+/// Flags that are accepted at the top level as well.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct Shared {
+    /// Model for this run
+    #[arg(short, long, value_name = "NAME")]
+    pub(super) model: Option<String>,
+    /// Provider for this run: an id, an alias, custom:<name> or a key of `providers`
+    #[arg(long, value_name = "NAME")]
+    pub(super) provider: Option<String>,
+    /// Toolsets for this run instead of the configured ones, separated by commas
+    #[arg(short, long, value_name = "LIST")]
+    pub(super) toolsets: Option<String>,
+    /// Skills to load before the conversation begins, separated by commas
+    #[arg(short, long, value_name = "LIST")]
+    pub(super) skills: Vec<String>,
+    /// Go on with this session: an id, the beginning of one, or a title
+    #[arg(short, long, value_name = "ID", conflicts_with = "continued")]
+    pub(super) resume: Option<String>,
+    /// Go on with the latest session, or with the one of this title
+    #[arg(short = 'c', long = "continue", value_name = "NAME", num_args = 0..=1)]
+    #[expect(
+        clippy::option_option,
+        reason = "the parser's way to tell no flag from a flag without a value"
+    )]
+    pub(super) continued: Option<Option<String>>,
+    /// Stay in this directory instead of that of the session
+    #[arg(long)]
+    pub(super) no_restore_cwd: bool,
+    /// Work in a git worktree of its own
+    #[arg(short, long)]
+    pub(super) worktree: bool,
+    /// Approve shell hooks that were not seen before
+    #[arg(long)]
+    pub(super) accept_hooks: bool,
+    /// Run risky commands unasked
+    #[arg(long)]
+    pub(super) yolo: bool,
+    /// Tell the model the id of the session
+    #[arg(long)]
+    pub(super) pass_session_id: bool,
+    /// Use built-in defaults instead of config.yaml
+    #[arg(long)]
+    pub(super) ignore_user_config: bool,
+    /// Leave out SOUL.md, context files, memory and preloaded skills
+    #[arg(long)]
+    pub(super) ignore_rules: bool,
+    /// Both of the above, and nothing from outside
+    #[arg(long)]
+    pub(super) safe_mode: bool,
+    /// Lines instead of a full screen
+    // The only way there is as yet; those who start workers name it.
+    #[arg(long, hide = true)]
+    pub(super) cli: bool,
+}
+
+impl Shared {
+    /// These flags over those that stood further left.
+    #[must_use]
+    pub(super) fn over(self, left: Self) -> Self {
+        let mut skills = left.skills;
+        skills.extend(self.skills);
+        Self {
+            model: self.model.or(left.model),
+            provider: self.provider.or(left.provider),
+            toolsets: self.toolsets.or(left.toolsets),
+            skills,
+            resume: self.resume.or(left.resume),
+            continued: self.continued.or(left.continued),
+            no_restore_cwd: self.no_restore_cwd || left.no_restore_cwd,
+            worktree: self.worktree || left.worktree,
+            accept_hooks: self.accept_hooks || left.accept_hooks,
+            yolo: self.yolo || left.yolo,
+            pass_session_id: self.pass_session_id || left.pass_session_id,
+            ignore_user_config: self.ignore_user_config || left.ignore_user_config,
+            ignore_rules: self.ignore_rules || left.ignore_rules,
+            safe_mode: self.safe_mode || left.safe_mode,
+            cli: self.cli || left.cli,
+        }
+    }
+}
+
+/// Flags of the top level alone.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct TopLevel {
+    /// Answer this and print nothing but the answer; nobody is asked for approval
+    #[arg(short = 'z', long, value_name = "PROMPT")]
+    pub(super) oneshot: Option<String>,
+    /// With -z: write what it cost to this file, as JSON
+    #[arg(long, value_name = "FILE", requires = "oneshot")]
+    pub(super) usage_file: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    pub(super) shared: Shared,
+}
+
+impl TopLevel {
+    /// Whether any of these flags was given, and so a conversation is meant.
+    pub(crate) fn is_given(&self) -> bool {
+        let shared = &self.shared;
+        self.oneshot.is_some()
+            || shared.model.is_some()
+            || shared.provider.is_some()
+            || shared.toolsets.is_some()
+            || !shared.skills.is_empty()
+            || shared.resume.is_some()
+            || shared.continued.is_some()
+            || shared.no_restore_cwd
+            || shared.worktree
+            || shared.accept_hooks
+            || shared.yolo
+            || shared.pass_session_id
+            || shared.ignore_user_config
+            || shared.ignore_rules
+            || shared.safe_mode
+            || shared.cli
+    }
+}
+
+/// Flags of `chat`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Args {
+    /// Answer this and end
+    #[arg(short, long, value_name = "TEXT")]
+    pub(super) query: Option<String>,
+    /// A picture to go with the query
+    #[arg(long, value_name = "FILE")]
+    pub(super) image: Option<std::path::PathBuf>,
+    /// Show arguments and results of tools in full
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+    /// Print the answer and nothing else
+    #[arg(short = 'Q', long)]
+    pub(super) quiet: bool,
+    /// Most requests of one turn
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_turns: Option<u32>,
+    /// What the session is filed under
+    #[arg(long, value_name = "TAG")]
+    pub(super) source: Option<String>,
+    #[command(flatten)]
+    pub(super) shared: Shared,
+}

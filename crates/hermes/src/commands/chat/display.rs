@@ -1,0 +1,146 @@
+//! What a person sees of a turn. In the quiet modes standard output carries the answer and nothing
+//! else; everything else goes to standard error or the log.
+
+use std::time::Instant;
+
+use hermes_agent::{Event, Observer, Outcome, TurnResult};
+use serde_json::Value;
+
+use super::conversation::Conversation;
+use super::wishes::{Talk, Wishes};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::{Printer, one_line};
+
+/// Characters of arguments that are shown unless everything is.
+const SHORT: usize = 100;
+/// Characters of a notice or an error.
+const NOTICE: usize = 1_000;
+/// Width of the line above and below an answer.
+const RULE: usize = 60;
+
+/// Shows turns.
+pub(super) struct Display {
+    printer: Printer,
+    quiet: bool,
+    script: bool,
+    verbose: bool,
+    begun: Instant,
+}
+
+impl Display {
+    pub(super) fn new(wishes: &Wishes, context: &Context) -> Self {
+        Self {
+            printer: context.printer.clone(),
+            quiet: wishes.is_quiet(),
+            script: matches!(wishes.talk, Talk::Oneshot(_)),
+            verbose: wishes.verbose,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Says which session goes on.
+    pub(super) fn resumed(&self, conversation: &mut Conversation) -> Result<()> {
+        let Some(session) = &conversation.resumed else {
+            return Ok(());
+        };
+        let title = session.title.as_deref();
+        let title = title.map_or_else(String::new, |title| {
+            format!(" \"{}\"", one_line(title, SHORT))
+        });
+        let id = session.id.clone();
+        let (total, person) = conversation.agent().message_counts();
+        self.printer.note(format!(
+            "↻ Resumed session {id}{title} ({person} user messages, {total} total messages)"
+        ))?;
+        Ok(())
+    }
+
+    pub(super) fn query(&self, query: &str) -> Result<()> {
+        if !self.quiet {
+            self.printer.line(format!("Query: {query}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Shows what came of a turn.
+    pub(super) fn answer(&self, result: &TurnResult) -> Result<()> {
+        if let Some(text) = &result.final_response {
+            if self.quiet {
+                self.printer.line(text)?;
+            } else {
+                let rule = "─".repeat(RULE);
+                self.printer.line(format!("{rule}\n{text}\n{rule}"))?;
+            }
+        }
+        if !result.unwritten_files.is_empty() {
+            let files = result.unwritten_files.join(", ");
+            self.printer
+                .note(format!("Not changed, the last attempt failed: {files}"))?;
+        }
+        match (&result.failure, result.outcome) {
+            (Some(failure), _) => {
+                let message = one_line(&failure.message, NOTICE);
+                self.printer.note(format!("Error: {message}"))?;
+                if let Some(hint) = failure.hint.as_ref().filter(|_| !self.script) {
+                    self.printer.note(format!("hint: {hint}"))?;
+                }
+                if self.verbose {
+                    for line in &failure.history {
+                        self.printer.note(line)?;
+                    }
+                }
+            }
+            (None, Outcome::Interrupted) if !self.script => self.printer.note("Interrupted.")?,
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    /// The last words: which session it was, and how to go on with it.
+    pub(super) fn farewell(
+        &self,
+        conversation: &mut Conversation,
+        result: &TurnResult,
+    ) -> Result<()> {
+        let id = &result.session_id;
+        if self.quiet {
+            self.printer.note(format!("\nsession_id: {id}"))?;
+            return Ok(());
+        }
+        let (total, person) = conversation.agent().message_counts();
+        let seconds = self.begun.elapsed().as_secs_f64();
+        self.printer.line(format!(
+            "\nGo on with: hermes --resume {id}\nSession: {id}\nDuration: {seconds:.1} s\n\
+             Messages: {total} ({person} from the user)"
+        ))?;
+        Ok(())
+    }
+
+    fn calling(&self, tool: &str, arguments: &Value) {
+        let most = if self.verbose { usize::MAX } else { SHORT };
+        let text = one_line(&arguments.to_string(), most);
+        // A reader that has gone is noticed when the answer is printed.
+        drop(self.printer.line(format!("┊ {tool} {text}")));
+    }
+}
+
+impl Observer for Display {
+    fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Calling { tool, arguments } if !self.quiet => self.calling(tool, arguments),
+            Event::Called { tool, result, took } if !self.quiet && self.verbose => {
+                let seconds = took.as_secs_f64();
+                drop(
+                    self.printer
+                        .line(format!("┊ {tool} ({seconds:.1} s): {result}")),
+                );
+            }
+            Event::Notice(text) if !self.script => drop(self.printer.note(one_line(&text, NOTICE))),
+            Event::Stream(hermes_providers::StreamEvent::Switched(text)) if !self.script => {
+                drop(self.printer.note(one_line(&text, NOTICE)));
+            }
+            Event::Calling { .. } | Event::Called { .. } | Event::Notice(_) | Event::Stream(_) => {}
+        }
+    }
+}
