@@ -242,7 +242,10 @@ impl Agent {
                 new.push(short);
             }
         }
-        new.push(summary::message(summary, self.context.conversation.todos.unfinished().as_deref()));
+        new.push(summary::message(
+            summary,
+            self.context.conversation.todos.unfinished().as_deref(),
+        ));
         if let Some(entry) = cut.last_user.and_then(|at| self.history.get(at)) {
             new.push(entry.message.clone());
         }

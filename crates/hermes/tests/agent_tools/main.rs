@@ -11,6 +11,7 @@
 )]
 
 mod board_tools;
+mod end_to_end;
 mod toolsets;
 
 use hermes_board::boards::{BoardHome, BoardSlug};

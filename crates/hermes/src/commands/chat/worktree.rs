@@ -35,8 +35,10 @@ impl Worktree {
         let start = context.system.start_dir.clone().unwrap_or_default();
         let git = Git::find(context)?;
         let Ok(top) = git.ask(&start, &["rev-parse", "--show-toplevel"]) else {
-            return Err(CommandError::user("-w needs a git repository, and this is none")
-                .hint("change into a repository, or leave -w out"));
+            return Err(
+                CommandError::user("-w needs a git repository, and this is none")
+                    .hint("change into a repository, or leave -w out"),
+            );
         };
         let repository = PathBuf::from(top);
         let name = format!("hermes-{:08x}", chance() & 0xFFFF_FFFF);
@@ -93,11 +95,15 @@ impl Worktree {
         let removed = self
             .git
             .ask(&self.repository, &["worktree", "remove", &shown])
-            .and_then(|_| self.git.ask(&self.repository, &["branch", "-D", &self.branch]));
+            .and_then(|_| {
+                self.git
+                    .ask(&self.repository, &["branch", "-D", &self.branch])
+            });
         if let Err(said) = removed {
-            context
-                .printer
-                .warn(format!("the worktree {shown} was not removed: {said}"), None)?;
+            context.printer.warn(
+                format!("the worktree {shown} was not removed: {said}"),
+                None,
+            )?;
         }
         Ok(())
     }
@@ -125,9 +131,9 @@ impl Worktree {
         let line = format!("{DIRECTORY}/");
         let bytes = hermes_fs::read_optional(&path, LONGEST_LIST)?.unwrap_or_default();
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        let is_there = text
-            .lines()
-            .any(|entry| [line.as_str(), DIRECTORY].contains(&entry.trim().trim_start_matches('/')));
+        let is_there = text.lines().any(|entry| {
+            [line.as_str(), DIRECTORY].contains(&entry.trim().trim_start_matches('/'))
+        });
         if is_there {
             return Ok(());
         }
