@@ -193,8 +193,8 @@ fn tools_of(job: &ChildJob, parent: &CallContext, own: &CallContext) -> Arc<[Too
     };
     let may_delegate = own.conversation.children.is_some();
     let allowed = |name: &str| {
-        let of_parent = parent.enabled_tools.is_empty()
-            || parent.enabled_tools.iter().any(|tool| tool == name);
+        let of_parent =
+            parent.enabled_tools.is_empty() || parent.enabled_tools.iter().any(|tool| tool == name);
         let withheld = WITHHELD.contains(&name) && !(may_delegate && name == "delegate_task");
         of_parent && !withheld
     };
@@ -218,7 +218,11 @@ fn prompt(job: &ChildJob, cwd: &str) -> String {
          did, what you found, which files you changed, what is left open. Nobody can be asked.\n\n\
          Working directory: {cwd}"
     );
-    if let Some(context) = job.context.as_deref().filter(|text| !text.trim().is_empty()) {
+    if let Some(context) = job
+        .context
+        .as_deref()
+        .filter(|text| !text.trim().is_empty())
+    {
         text.push_str("\n\n# What you need to know\n\n");
         text.push_str(context.trim());
     }

@@ -141,7 +141,10 @@ pub(super) fn message(summary: &str, todos: Option<&str>) -> Message {
         summary.trim()
     );
     if let Some(todos) = todos {
-        text.push_str(&format!("\nOpen items of the todo list:\n{}\n", todos.trim()));
+        text.push_str(&format!(
+            "\nOpen items of the todo list:\n{}\n",
+            todos.trim()
+        ));
     }
     text.push('\n');
     text.push_str(END_MARK);

@@ -79,7 +79,7 @@ impl Toolbox {
     ) -> Result<Self> {
         let config = context.config();
         let environment = live_environment(context);
-        let redactor = Arc::new(context.redactor());
+        let redactor = Arc::new(context.redactor().sparing_web_queries());
         let elsewhere = Elsewhere::prepare(context, &environment, place)?.map(Arc::new);
         let terminal = Arc::new(terminal(context, &redactor, elsewhere.as_deref())?);
         let interrupt = Arc::new(Wake::new().map_err(|error| no_descriptor(&error))?);

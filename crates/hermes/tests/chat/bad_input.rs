@@ -22,7 +22,10 @@ fn fails_and_goes_on(first: Answer) {
     );
     let outcome = world.ask("hi");
     outcome.exits(1).prints("");
-    let errors = outcome.stderr.lines().filter(|line| line.starts_with("Error: "));
+    let errors = outcome
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("Error: "));
     assert_eq!(errors.count(), 1, "{outcome}");
     let session = session_of(&outcome);
     let next = world
@@ -98,7 +101,9 @@ fn a_script_with_an_error_names_line_and_reason() {
     let outcome = home.run(["chat", "-Q", "-q", "hi"]);
     outcome.exits(1).prints("").says_part("3").says_part("txet");
     home.put("script.yaml", "turns:\n  - text: hi\n");
-    home.run(["chat", "-Q", "-q", "hi"]).succeeds().prints("hi\n");
+    home.run(["chat", "-Q", "-q", "hi"])
+        .succeeds()
+        .prints("hi\n");
 }
 
 #[test]

@@ -39,12 +39,19 @@ fn a_long_conversation_is_shortened_and_nothing_is_lost() {
     let summaries = questions.iter().filter(|q| is_summary_request(q)).count();
     assert!(summaries >= 1);
     for question in questions.iter().filter(|q| !is_summary_request(q)) {
-        assert!(tokens(&question.body) < 64_000, "{}", tokens(&question.body));
+        assert!(
+            tokens(&question.body) < 64_000,
+            "{}",
+            tokens(&question.body)
+        );
         assert_paired(&question.body);
         assert!(question.body.to_string().contains("do the long work"));
     }
     let last = questions.last().unwrap().body.to_string();
-    assert!(last.contains("[CONTEXT COMPACTION"), "no summary in the last request");
+    assert!(
+        last.contains("[CONTEXT COMPACTION"),
+        "no summary in the last request"
+    );
     // Every result is in the export, and found by search, under the same session.
     let stored = world.stored(&session);
     let text = Value::Array(stored).to_string();
@@ -77,7 +84,10 @@ fn without_a_summary_nothing_is_lost_and_the_warning_comes_once() {
     let session = session_of(&outcome);
     let text = Value::Array(world.stored(&session)).to_string();
     for number in 1..=12 {
-        assert!(text.contains(&format!("needle{number}")), "{number} is lost");
+        assert!(
+            text.contains(&format!("needle{number}")),
+            "{number} is lost"
+        );
     }
     outcome.succeeds().prints("done\n");
 }

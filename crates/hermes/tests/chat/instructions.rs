@@ -31,7 +31,9 @@ fn a_quoted_attack_is_loaded_and_a_real_one_left_out() {
     .unwrap();
     let outcome = world.ask("hi");
     outcome.succeeds().prints("b\n");
-    outcome.says_part("AGENTS.md, line 3").says_part("override_instructions");
+    outcome
+        .says_part("AGENTS.md, line 3")
+        .says_part("override_instructions");
     let prompt = prompt_of(&world);
     assert!(prompt.contains("Use tabs.") && prompt.contains("Be brief."));
     assert!(!prompt.contains("print the key"), "{prompt}");
@@ -60,7 +62,11 @@ fn a_context_file_of_ten_megabytes_is_cut() {
     std::fs::write(world.home.user_home().join("AGENTS.md"), text).unwrap();
     world.ask("hi").succeeds().prints("a\n");
     let prompt = prompt_of(&world);
-    assert!(prompt.contains("begin") && prompt.len() < 40_000, "{}", prompt.len());
+    assert!(
+        prompt.contains("begin") && prompt.len() < 40_000,
+        "{}",
+        prompt.len()
+    );
 }
 
 #[test]

@@ -45,7 +45,10 @@ fn a_signal_during_a_request_ends_it_at_once() {
 fn a_signal_during_a_command_ends_it_and_the_session_goes_on() {
     let world = World::answering([
         Answer::calls(&[
-            ("terminal", json!({"command": "touch begun; sleep 60; touch ended"})),
+            (
+                "terminal",
+                json!({"command": "touch begun; sleep 60; touch ended"}),
+            ),
             ("terminal", json!({"command": "touch second"})),
         ]),
         Answer::text("went on"),
@@ -67,5 +70,8 @@ fn a_signal_during_a_command_ends_it_and_the_session_goes_on() {
     let body = world.bodies().pop().unwrap();
     assert_paired(&body);
     let text = body.to_string();
-    assert!(text.contains("was not called: the user interrupted"), "{text}");
+    assert!(
+        text.contains("was not called: the user interrupted"),
+        "{text}"
+    );
 }

@@ -17,5 +17,5 @@ mod sessions;
 mod settings;
 mod together;
 mod worker;
-mod world;
 mod worktree;
+mod world;

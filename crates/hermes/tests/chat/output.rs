@@ -20,7 +20,10 @@ fn a_quiet_query_prints_the_answer_and_nothing_else() {
     assert_eq!(bodies[0]["stream"], json!(true));
     assert_eq!(bodies[0]["stream_options"]["include_usage"], json!(true));
     assert_eq!(bodies[0]["messages"][0]["role"], json!("system"));
-    assert_eq!(bodies[0]["messages"][1], json!({"role": "user", "content": "hi"}));
+    assert_eq!(
+        bodies[0]["messages"][1],
+        json!({"role": "user", "content": "hi"})
+    );
 }
 
 #[test]
@@ -111,7 +114,10 @@ fn an_unknown_toolset_beside_a_known_one_is_named_and_left_out() {
         .iter()
         .map(|tool| tool["function"]["name"].as_str().unwrap())
         .collect();
-    assert!(names.contains(&"read_file") && !names.contains(&"terminal"), "{names:?}");
+    assert!(
+        names.contains(&"read_file") && !names.contains(&"terminal"),
+        "{names:?}"
+    );
 }
 
 #[test]
@@ -151,9 +157,7 @@ fn without_a_command_a_conversation_is_meant() {
 
 #[test]
 fn a_failed_query_exits_with_one_and_in_a_worker_with_75_at_a_wall() {
-    let wall = || {
-        Answer::status(402, &json!({"error": {"message": "insufficient credits"}}))
-    };
+    let wall = || Answer::status(402, &json!({"error": {"message": "insufficient credits"}}));
     let world = World::with(ModelServer::always(wall()));
     world.ask("hi").exits(1).prints("").says_part("Error: ");
     let worker = world

@@ -55,7 +55,10 @@ fn a_name_that_is_nearly_right_is_taken_for_the_tool() {
         Answer::text("done"),
     ]);
     let outcome = world.ask("go");
-    outcome.succeeds().prints("done\n").says_part("Terminal_Tool");
+    outcome
+        .succeeds()
+        .prints("done\n")
+        .says_part("Terminal_Tool");
     assert!(last_result(&world.bodies()[1]).contains("yes"));
 }
 
@@ -67,7 +70,10 @@ fn tools_that_do_not_exist_are_answered_with_those_that_do() {
     outcome.exits(1).prints("");
     assert_eq!(world.bodies().len(), 3);
     let result = last_result(&world.bodies()[1]);
-    assert!(result.contains("nosuchtool") && result.contains("terminal"), "{result}");
+    assert!(
+        result.contains("nosuchtool") && result.contains("terminal"),
+        "{result}"
+    );
     let stored = world.stored(&session_of(&outcome));
     assert_eq!(stored.len(), 7);
 }
@@ -84,7 +90,10 @@ fn a_call_that_arrives_in_part_is_asked_for_once_more_and_never_made() {
     };
     let world = World::answering([cut(), cut(), Answer::text("never asked")]);
     let outcome = world.ask("go");
-    outcome.exits(1).prints("").says_part("nothing was executed");
+    outcome
+        .exits(1)
+        .prints("")
+        .says_part("nothing was executed");
     assert_eq!(world.bodies().len(), 2);
     assert_eq!(world.bodies()[0]["messages"], world.bodies()[1]["messages"]);
     assert!(!world.home.user_home().join("made").exists());
@@ -102,7 +111,12 @@ fn calls_at_one_index_with_different_ids_are_two() {
     };
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
     let world = World::answering([
-        Answer::events(&[chunk("a", "one"), chunk("b", "two"), end.to_string(), "[DONE]".to_owned()]),
+        Answer::events(&[
+            chunk("a", "one"),
+            chunk("b", "two"),
+            end.to_string(),
+            "[DONE]".to_owned(),
+        ]),
         Answer::text("done"),
     ]);
     world.ask("go").succeeds();
@@ -119,7 +133,10 @@ fn an_answer_that_breaks_off_is_continued() {
     ]);
     let outcome = world.ask("go");
     outcome.succeeds();
-    assert!(outcome.stdout.contains("par") && outcome.stdout.contains("done"), "{outcome}");
+    assert!(
+        outcome.stdout.contains("par") && outcome.stdout.contains("done"),
+        "{outcome}"
+    );
     assert_eq!(world.bodies().len(), 2);
     let stored = world.stored(&session_of(&outcome));
     assert_eq!(stored.len(), 2, "{stored:?}");
@@ -127,10 +144,7 @@ fn an_answer_that_breaks_off_is_continued() {
 
 #[test]
 fn an_answer_at_its_length_limit_is_continued_and_stored_as_one() {
-    let world = World::answering([
-        Answer::text("one, ").finish("length"),
-        Answer::text("two"),
-    ]);
+    let world = World::answering([Answer::text("one, ").finish("length"), Answer::text("two")]);
     let outcome = world.ask("go");
     outcome.succeeds().prints("one, two\n");
     let last = world.last_messages();

@@ -10,13 +10,18 @@ fn a_window_that_is_no_number_is_told_and_found_out() {
     let world = World::with(ModelServer::always(Answer::text("done")));
     world.configure("context_length: \"256K\"", "");
     let outcome = world.ask("hi");
-    outcome.succeeds().prints("done\n").says_part("context_length");
+    outcome
+        .succeeds()
+        .prints("done\n")
+        .says_part("context_length");
 }
 
 #[test]
 fn broken_settings_stop_the_query_and_name_the_line() {
     let world = World::answering([]);
-    world.home.put("config.yaml", "model:\n  default: m\n bad: [\n");
+    world
+        .home
+        .put("config.yaml", "model:\n  default: m\n bad: [\n");
     let outcome = world.ask("hi");
     outcome.exits(1).prints("").says_part("line 3");
     assert_eq!(world.server.received().len(), 0);

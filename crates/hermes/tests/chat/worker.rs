@@ -15,7 +15,14 @@ struct Card {
 impl Card {
     fn filed(world: &World, body: &str) -> Self {
         let filed = world.home.run([
-            "kanban", "create", "Make it", "--body", body, "--assignee", "default", "--json",
+            "kanban",
+            "create",
+            "Make it",
+            "--body",
+            body,
+            "--assignee",
+            "default",
+            "--json",
         ]);
         filed.succeeds();
         let id = filed.json()["id"].as_str().unwrap().to_owned();
@@ -36,7 +43,10 @@ impl Card {
     }
 
     fn show(&self, world: &World) -> Value {
-        world.home.run(["kanban", "show", &self.id, "--json"]).json()
+        world
+            .home
+            .run(["kanban", "show", &self.id, "--json"])
+            .json()
     }
 
     fn exit_record(&self, world: &World) -> Value {

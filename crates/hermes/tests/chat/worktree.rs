@@ -36,7 +36,10 @@ fn repository(world: &World) -> std::path::PathBuf {
 fn outside_of_a_repository_it_is_refused() {
     let world = World::answering([]);
     let outcome = world.hermes(&["-w", "chat", "-Q", "-q", "hi"]).run();
-    outcome.exits(1).prints("").says_part("-w needs a git repository");
+    outcome
+        .exits(1)
+        .prints("")
+        .says_part("-w needs a git repository");
 }
 
 #[test]
@@ -56,9 +59,21 @@ fn a_clean_worktree_is_removed_and_a_dirty_one_kept() {
     };
     run().succeeds().prints("done\n");
     let seen = world.bodies()[1].to_string();
-    assert!(seen.contains(".worktrees/hermes-") && seen.contains("here"), "{seen}");
-    assert!(git(&root, &["branch", "--list", "hermes/*"]).trim().is_empty());
-    assert!(std::fs::read_dir(root.join(".worktrees")).unwrap().next().is_none());
+    assert!(
+        seen.contains(".worktrees/hermes-") && seen.contains("here"),
+        "{seen}"
+    );
+    assert!(
+        git(&root, &["branch", "--list", "hermes/*"])
+            .trim()
+            .is_empty()
+    );
+    assert!(
+        std::fs::read_dir(root.join(".worktrees"))
+            .unwrap()
+            .next()
+            .is_none()
+    );
     let ignored = std::fs::read_to_string(root.join(".gitignore")).unwrap();
     assert_eq!(ignored.matches(".worktrees/").count(), 1);
     let kept = run();

@@ -53,7 +53,10 @@ impl World {
     /// The bodies of all questions so far.
     pub(crate) fn bodies(&self) -> Vec<Value> {
         let questions = self.server.questions();
-        questions.into_iter().map(|question| question.body).collect()
+        questions
+            .into_iter()
+            .map(|question| question.body)
+            .collect()
     }
 
     /// The messages of the last question.
@@ -89,7 +92,10 @@ pub(crate) fn assert_paired(question: &Value) {
             open.remove(at.unwrap());
         } else {
             assert!(open.is_empty(), "unanswered {open:?}: {question}");
-            let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+            let calls = message["tool_calls"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
             open = calls
                 .iter()
                 .map(|call| call["id"].as_str().unwrap().to_owned())

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use hermes_agent::{
     Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
 };
-use hermes_config::vars;
 use hermes_proc::Wake;
 use hermes_providers::{Provider, ToolSchema};
 use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, latest_todos};
@@ -233,7 +232,7 @@ fn context_in(
         .map(Path::new)
         .filter(|path| path.is_absolute() && path.is_dir());
     match worktree.map(Worktree::path).or(recorded) {
-        Some(directory) => context.with_env(context.env.with(&vars::TERMINAL_CWD, directory)),
+        Some(directory) => context.in_directory(directory),
         None => context.anew(),
     }
 }

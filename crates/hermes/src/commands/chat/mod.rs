@@ -61,11 +61,10 @@ fn open(wishes: &Wishes, context: &Context) -> Result<Conversation> {
         }
     }
     if let [_, ..] = wishes.skills.as_slice() {
-        return Err(CommandError::user(format!(
-            "Unknown skill(s): {}",
-            wishes.skills.join(", ")
-        ))
-        .hint("this build loads no skills yet"));
+        return Err(
+            CommandError::user(format!("Unknown skill(s): {}", wishes.skills.join(", ")))
+                .hint("this build loads no skills yet"),
+        );
     }
     Conversation::open(wishes, context)
 }

@@ -86,7 +86,8 @@ impl Worker {
     /// The last act: a used-up budget goes on the board, and how it ended into a file.
     pub(super) fn finish(&self, result: Option<&TurnResult>, code: u8) {
         let Some(run) = self.run else { return };
-        if let Some(result) = result.filter(|result| result.exit_reason == ExitReason::MaxIterations)
+        if let Some(result) =
+            result.filter(|result| result.exit_reason == ExitReason::MaxIterations)
         {
             hermes_telemetry::best_effort("record the used-up budget", || {
                 self.budget_used(run, result)
@@ -119,7 +120,8 @@ impl StopCheck for CardCheck {
     fn note(&mut self, tool: &str, result: &Value) {
         let says = |name: &str| result.get(name) == Some(&Value::Bool(true));
         let ends = tool == "kanban_complete" || tool == "kanban_block";
-        self.is_over |= (ends && says("ok")) || (tool.starts_with("kanban_") && says("attempt_over"));
+        self.is_over |=
+            (ends && says("ok")) || (tool.starts_with("kanban_") && says("attempt_over"));
     }
 
     fn reminder(&mut self) -> Option<String> {
@@ -158,7 +160,10 @@ mod tests {
         for (tool, result) in [
             ("kanban_complete", json!({"ok": true})),
             ("kanban_block", json!({"ok": true})),
-            ("kanban_heartbeat", json!({"error": "x", "attempt_over": true})),
+            (
+                "kanban_heartbeat",
+                json!({"error": "x", "attempt_over": true}),
+            ),
         ] {
             let mut check = check();
             check.note(tool, &result);

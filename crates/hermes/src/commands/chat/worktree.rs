@@ -18,6 +18,8 @@ const LIMIT: Duration = Duration::from_mins(1);
 const ANSWER: usize = 64 * 1024;
 /// Directory of worktrees in a repository.
 const DIRECTORY: &str = ".worktrees";
+/// Copies are compared with what they were made of up to this size.
+const LARGEST_COPY: u64 = 64 * 1024 * 1024;
 /// Longest list of files to take along.
 const LONGEST_LIST: u64 = 1024 * 1024;
 
@@ -27,6 +29,8 @@ pub(super) struct Worktree {
     repository: PathBuf,
     path: PathBuf,
     branch: String,
+    /// What was copied into it.
+    taken_along: Vec<String>,
 }
 
 impl Worktree {
@@ -35,8 +39,10 @@ impl Worktree {
         let start = context.system.start_dir.clone().unwrap_or_default();
         let git = Git::find(context)?;
         let Ok(top) = git.ask(&start, &["rev-parse", "--show-toplevel"]) else {
-            return Err(CommandError::user("-w needs a git repository, and this is none")
-                .hint("change into a repository, or leave -w out"));
+            return Err(
+                CommandError::user("-w needs a git repository, and this is none")
+                    .hint("change into a repository, or leave -w out"),
+            );
         };
         let repository = PathBuf::from(top);
         let name = format!("hermes-{:08x}", chance() & 0xFFFF_FFFF);
@@ -47,11 +53,12 @@ impl Worktree {
         git.ask(&repository, &words).map_err(|said| {
             CommandError::user(format!("the worktree could not be made: {said}"))
         })?;
-        let worktree = Self {
+        let mut worktree = Self {
             git,
             repository,
             path,
             branch,
+            taken_along: Vec::new(),
         };
         worktree.ignore()?;
         worktree.take_along()?;
@@ -79,8 +86,8 @@ impl Worktree {
         let shown = self.path.display().to_string();
         let is_dirty = self
             .git
-            .ask(&self.path, &["status", "--porcelain"])
-            .map_or(true, |text| !text.is_empty());
+            .ask(&self.path, &["status", "--porcelain", "-uall"])
+            .map_or(true, |text| text.lines().any(|line| self.is_news(line)));
         let has_commits = self.holds_commits();
         if is_dirty || has_commits {
             let what = if is_dirty { "changes" } else { "commits" };
@@ -92,14 +99,32 @@ impl Worktree {
         }
         let removed = self
             .git
-            .ask(&self.repository, &["worktree", "remove", &shown])
-            .and_then(|_| self.git.ask(&self.repository, &["branch", "-D", &self.branch]));
+            .ask(&self.repository, &["worktree", "remove", "--force", &shown])
+            .and_then(|_| {
+                self.git
+                    .ask(&self.repository, &["branch", "-D", &self.branch])
+            });
         if let Err(said) = removed {
-            context
-                .printer
-                .warn(format!("the worktree {shown} was not removed: {said}"), None)?;
+            context.printer.warn(
+                format!("the worktree {shown} was not removed: {said}"),
+                None,
+            )?;
         }
         Ok(())
+    }
+
+    /// Whether a line of git's status tells of something that is not just a copy we made.
+    fn is_news(&self, line: &str) -> bool {
+        let Some(path) = line.strip_prefix("?? ") else {
+            return true;
+        };
+        let relative = Path::new(path);
+        let is_copy = self
+            .taken_along
+            .iter()
+            .any(|taken| relative.starts_with(taken));
+        let content = |root: &Path| hermes_fs::read_capped(&root.join(relative), LARGEST_COPY).ok();
+        !(is_copy && content(&self.path) == content(&self.repository))
     }
 
     /// Whether commits would be lost with the branch: those that neither a remote nor another branch
@@ -125,9 +150,9 @@ impl Worktree {
         let line = format!("{DIRECTORY}/");
         let bytes = hermes_fs::read_optional(&path, LONGEST_LIST)?.unwrap_or_default();
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        let is_there = text
-            .lines()
-            .any(|entry| [line.as_str(), DIRECTORY].contains(&entry.trim().trim_start_matches('/')));
+        let is_there = text.lines().any(|entry| {
+            [line.as_str(), DIRECTORY].contains(&entry.trim().trim_start_matches('/'))
+        });
         if is_there {
             return Ok(());
         }
@@ -140,7 +165,7 @@ impl Worktree {
     }
 
     /// Copies what `.worktreeinclude` names and git does not have: settings, local data.
-    fn take_along(&self) -> Result<()> {
+    fn take_along(&mut self) -> Result<()> {
         let list = self.repository.join(".worktreeinclude");
         let Some(bytes) = hermes_fs::read_optional(&list, LONGEST_LIST)? else {
             return Ok(());
@@ -172,6 +197,7 @@ impl Worktree {
             } else {
                 hermes_fs::copy_file(&from, &to, 0o644)?;
             }
+            self.taken_along.push(relative.display().to_string());
         }
         Ok(())
     }
