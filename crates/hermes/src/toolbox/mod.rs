@@ -171,7 +171,13 @@ impl Toolbox {
 
     /// Listens for signals from now on: they end the calls, and with them the program.
     pub(crate) fn watch_for_end(&self) -> Result<Ending> {
-        Ending::watch(&self.terminal, &self.interrupt).map_err(|error| no_descriptor(&error))
+        self.watch_for_end_within(ending::LIMIT)
+    }
+
+    /// The same, with so much time from the signal to the end.
+    pub(crate) fn watch_for_end_within(&self, limit: Duration) -> Result<Ending> {
+        Ending::watch(&self.terminal, &self.interrupt, limit)
+            .map_err(|error| no_descriptor(&error))
     }
 
     /// Ends what the conversations of this program started in the background, unless the settings say

@@ -94,7 +94,10 @@ impl Conversation {
         };
         drop(history);
         let tools = offered(&mut call, wishes, &context)?;
-        let ending = toolbox.watch_for_end()?;
+        let ending = match &worker {
+            Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
+            None => toolbox.watch_for_end()?,
+        };
         toolbox.tidy_up();
         let parts = Parts {
             summariser: summariser(&context),
