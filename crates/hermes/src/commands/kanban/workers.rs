@@ -7,6 +7,7 @@ use hermes_board::dispatch::{
 };
 use hermes_board::model::TaskId;
 use hermes_board::store::{Completion, FailurePolicy};
+use hermes_config::vars;
 
 use super::session::{BoardSession, settings};
 use crate::context::Context;
@@ -29,6 +30,24 @@ pub(super) fn worker_setup(
 ) -> WorkerSetup {
     let policy = context.environment().policy().clone();
     WorkerSetup::new(&context.env, home, &context.location, policy, settings.log)
+}
+
+/// Says that workers will end at once where the program they would be has no `chat`.
+pub(super) fn warn_without_chat(context: &Context) -> Result<()> {
+    let is_named = context.env.text(&vars::HERMES_BIN).is_some();
+    if is_named
+        || crate::cli::command_names()
+            .iter()
+            .any(|name| name == "chat")
+    {
+        return Ok(());
+    }
+    Ok(context.printer.warn(
+        "workers are started with `chat`, which this program does not have yet",
+        Some(
+            "HERMES_BIN names another program to start, such as the `hermes` of the Python runtime",
+        ),
+    )?)
 }
 
 /// A dispatcher for the board of a command.
