@@ -29,8 +29,9 @@ fn an_answer_streams_and_the_request_is_as_specified() {
             StreamEvent::Text("ne".to_owned()),
         ]
     );
-    let [sent] = &server.received()[..] else {
-        panic!("one request, not {}", server.received().len())
+    let questions = server.questions();
+    let [sent] = &questions[..] else {
+        panic!("one question, not {}", questions.len())
     };
     assert_eq!(sent.path, "/v1/chat/completions");
     assert_eq!(sent.header("authorization"), Some("Bearer no-key-required"));
@@ -52,7 +53,7 @@ fn an_answer_streams_and_the_request_is_as_specified() {
 #[test]
 fn many_questions_use_one_connection() {
     let server = ModelServer::always(Answer::text("ok"));
-    let provider = Bench::custom(&server.base_url(), "").open();
+    let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     for _ in 0..5 {
         assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "ok");
     }

@@ -194,7 +194,7 @@ fn content_blocks(
             .filter_map(|part| match part {
                 Part::Text(text) if text.trim().is_empty() => None,
                 Part::Text(text) => Some(text_block(text)),
-                Part::Image(image) if !stays(image) || adaptations.no_images => {
+                Part::Image(image) if !stays(image) || !adaptations.admits(image) => {
                     Some(text_block(IMAGE_LEFT_OUT.trim()))
                 }
                 Part::Image(Image::Data { media_type, base64 }) => Some(json!({

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::adaptations::Adaptations;
-use crate::message::{Content, Message, Part, Role};
+use crate::message::{Content, Image, Message, Part, Role};
 use crate::request::{Effort, Request, ToolSchema};
 use crate::route::{EffortStyle, Route};
+use crate::wire::IMAGE_LEFT_OUT;
 use crate::wire::schema::simplified;
 
 /// Models that OpenRouter tells how much to think.
@@ -128,11 +129,11 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
         Role::System => system_role(&route.model),
         other => other.name(),
     };
-    let images_allowed =
-        !adaptations.no_images && (message.role != Role::Tool || !adaptations.no_tool_images);
+    let place_allowed = message.role != Role::Tool || !adaptations.no_tool_images;
+    let allowed = |image: &Image| place_allowed && adaptations.admits(image);
     let mut encoded = Map::new();
     encoded.insert("role".to_owned(), json!(role));
-    let content = encode_content(&message.content, images_allowed);
+    let content = encode_content(&message.content, &allowed);
     encoded.insert("content".to_owned(), content);
     if let Some(name) = message.name.as_ref().filter(|_| message.role == Role::Tool) {
         encoded.insert("name".to_owned(), json!(name));
@@ -171,26 +172,28 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
     Value::Object(encoded)
 }
 
-fn encode_content(content: &Content, images_allowed: bool) -> Value {
+fn encode_content(content: &Content, allowed: &dyn Fn(&Image) -> bool) -> Value {
     let parts = match content {
         Content::Text(text) => return json!(text),
         Content::Parts(parts) => parts,
     };
-    let has_images = parts.iter().any(|part| matches!(part, Part::Image(_)));
-    if !has_images || !images_allowed {
+    let is_sent = |part: &Part| matches!(part, Part::Image(image) if allowed(image));
+    if !parts.iter().any(is_sent) {
         let mut text = content.to_text();
-        if has_images {
-            text.push_str(crate::wire::IMAGE_LEFT_OUT);
+        if content.images() > 0 {
+            text.push_str(IMAGE_LEFT_OUT);
         }
         return json!(text.trim_start());
     }
+    let text_part = |text: &str| json!({"type": "text", "text": text});
     parts
         .iter()
         .map(|part| match part {
-            Part::Text(text) => json!({"type": "text", "text": text}),
-            Part::Image(image) => {
+            Part::Text(text) => text_part(text),
+            Part::Image(image) if allowed(image) => {
                 json!({"type": "image_url", "image_url": {"url": image.to_url()}})
             }
+            Part::Image(_) => text_part(IMAGE_LEFT_OUT.trim()),
         })
         .collect()
 }
