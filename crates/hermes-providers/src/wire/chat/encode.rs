@@ -213,3 +213,82 @@ fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::wire::CacheMarkers;
+
+    fn body(route: &Route) -> Value {
+        let request = Request {
+            session_id: Some("s1".to_owned()),
+            max_tokens: Some(10),
+            ..Request::new("sys", vec![Message::user("hi")])
+        };
+        encode(route, &request, Adaptations::default())
+    }
+
+    #[test]
+    fn openrouter_gets_its_extras() {
+        let route = Route {
+            effort_style: EffortStyle::OpenRouter,
+            cache_markers: CacheMarkers::FiveMinutes,
+            ..Route::at("https://openrouter.ai/api/v1", "anthropic/claude-opus-4.6")
+        };
+        let body = body(&route);
+        assert_eq!(body["session_id"], "s1");
+        assert_eq!(
+            body["reasoning"],
+            json!({"enabled": true, "effort": "medium"})
+        );
+        let mark = json!({"type": "ephemeral"});
+        assert_eq!(body["messages"][0]["content"][0]["cache_control"], mark);
+        assert_eq!(body["messages"][1]["content"][0]["cache_control"], mark);
+        let silent = Route {
+            model: "meta/llama".to_owned(),
+            ..route
+        };
+        assert_eq!(super::tests::body(&silent)["reasoning"], Value::Null);
+    }
+
+    #[test]
+    fn openai_has_its_own_words() {
+        let route = Route::at("https://api.openai.com/v1", "gpt-5-mini");
+        let body = body(&route);
+        assert_eq!(body["max_completion_tokens"], 10);
+        assert_eq!(body["max_tokens"], Value::Null);
+        assert_eq!(body["messages"][0]["role"], "developer");
+        assert_eq!(body["session_id"], Value::Null);
+    }
+
+    #[test]
+    fn thinking_can_be_switched_off() {
+        let route = |style, effort| Route {
+            effort_style: style,
+            effort,
+            ..Route::at("http://127.0.0.1:11434/v1", "qwen3")
+        };
+        assert_eq!(
+            body(&route(EffortStyle::Plain, Some(Effort::None)))["think"],
+            false
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Plain, Some(Effort::High)))["reasoning_effort"],
+            "high"
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Plain, None))["reasoning_effort"],
+            Value::Null
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Kimi, None))["thinking"],
+            json!({"type": "enabled"})
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Kimi, Some(Effort::None)))["thinking"],
+            json!({"type": "disabled"})
+        );
+    }
+}
