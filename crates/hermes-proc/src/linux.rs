@@ -25,14 +25,17 @@ pub(crate) struct Stat {
     pub(crate) group: u32,
     /// Session.
     pub(crate) session: u32,
+    /// How many threads it has.
+    pub(crate) threads: u32,
     /// Clock ticks from boot to start.
     pub(crate) start_time: u64,
 }
 
 impl Stat {
-    /// Zombie (`Z`) or about to vanish (`X`).
+    /// Zombie (`Z`) or about to vanish (`X`). As long as it has another thread it holds locks and
+    /// can still write, though its first thread looks like a zombie.
     pub(crate) fn has_ended(self) -> bool {
-        matches!(self.state, b'Z' | b'X' | b'x')
+        matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
     }
 }
 
@@ -115,13 +118,16 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
-    // State is field 3 and the session field 6, so field 22 is the sixteenth after it.
-    let start_time = fields.nth(15)?.parse().ok()?;
+    // State is field 3 and the session field 6, so field 20 is the fourteenth after it and field 22
+    // the second after that.
+    let threads = fields.nth(13)?.parse().ok()?;
+    let start_time = fields.nth(1)?.parse().ok()?;
     Some(Stat {
         state,
         parent,
         group,
         session,
+        threads,
         start_time,
     })
 }
@@ -141,11 +147,22 @@ mod tests {
             parent: 7,
             group: 42,
             session: 41,
+            threads: 1,
             start_time: 987_654,
         });
         for name in ["bash", "a b", ") R 1 2 3", "((", "x)\n(y"] {
             assert_eq!(parse_stat(line(name).as_bytes()), expected, "{name:?}");
         }
+    }
+
+    #[test]
+    fn a_zombie_whose_threads_run_has_not_ended() {
+        let zombie = |threads: u32| {
+            let line = format!("42 (x) Z 7 42 41 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 9 1\n");
+            parse_stat(line.as_bytes()).unwrap().has_ended()
+        };
+        assert!(zombie(0) && zombie(1) && !zombie(2));
+        assert!(!parse_stat(line("x").as_bytes()).unwrap().has_ended());
     }
 
     #[test]

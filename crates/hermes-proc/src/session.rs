@@ -212,6 +212,13 @@ impl SessionChild {
         )
     }
 
+    /// Kills the child, which must have started nobody, and lets the pid go.
+    pub fn kill_alone(self) -> Result<Ended> {
+        // One that has ended already cannot be killed, and need not be.
+        let _: rustix::io::Result<()> = rustix::process::kill_process(self.pid, Signal::KILL);
+        self.reap()
+    }
+
     /// Waits for the end and lets the pid go.
     pub fn reap(self) -> Result<Ended> {
         loop {

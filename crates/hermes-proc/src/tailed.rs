@@ -23,6 +23,9 @@ use crate::{
 
 /// How long output may still arrive when everything has ended.
 const DRAIN: Duration = Duration::from_millis(500);
+/// How long what was killed may take to vanish: on a machine that is busy with other things it first
+/// has to get a turn. Nobody waits longer than it takes.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A command and its limits.
 #[derive(Debug)]
@@ -106,7 +109,8 @@ impl TailedSpec<'_> {
         };
         let timing = KillTiming {
             grace: if in_time { Duration::ZERO } else { self.grace },
-            ..KillTiming::default()
+            patience: PATIENCE,
+            force: true,
         };
         if let Some(&pid) = kill_tree(&tree, timing).survivors.first() {
             return Err(Error::Unkillable { pid });

@@ -81,14 +81,16 @@ pub fn kill_tree(tree: &ProcessTree, timing: KillTiming) -> KillOutcome {
     }
     if timing.force {
         let deadline = Instant::now() + timing.patience;
-        // Someone who forks faster than we look is found in the next round.
+        // Someone who forks faster than we look is found in the next round. The last look decides:
+        // one more would find who was never signalled.
         while hunt.look_until_certain() && Instant::now() < deadline {
             forced = true;
             hunt.kill_each();
             hunt.wait(LOOK_AGAIN, Member::Any);
         }
+    } else {
+        hunt.look();
     }
-    hunt.look();
     KillOutcome {
         survivors: hunt.alive.keys().copied().collect(),
         forced,

@@ -28,6 +28,16 @@ pub enum Synchronous {
     Normal,
 }
 
+impl Synchronous {
+    /// SQLite's word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Normal => "NORMAL",
+        }
+    }
+}
+
 /// How to open a database for writing.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
@@ -95,6 +105,7 @@ pub struct Database {
     path: PathBuf,
     access: Access,
     journal: Journal,
+    synchronous: Synchronous,
 }
 
 impl Database {
@@ -125,6 +136,7 @@ impl Database {
             path: path.to_owned(),
             access: Access::ReadWrite,
             journal: Journal::WriteAhead,
+            synchronous: options.synchronous,
         };
         database
             .configure(options)
@@ -176,6 +188,7 @@ impl Database {
             path: path.to_owned(),
             access: Access::ReadOnly,
             journal: Journal::Rollback,
+            synchronous: Synchronous::Full,
         };
         database
             .connection
@@ -199,12 +212,9 @@ impl Database {
             return self.connection.pragma_update(None, "query_only", true);
         }
         self.journal = self.enter_wal(options.busy_timeout)?;
-        let synchronous = match options.synchronous {
-            Synchronous::Full => "FULL",
-            Synchronous::Normal => "NORMAL",
-        };
         self.connection
-            .pragma_update(None, "synchronous", synchronous)?;
+            .pragma_update(None, "synchronous", options.synchronous.word())?;
+        self.synchronous = options.synchronous;
         if let Some(pages) = options.checkpoint_pages {
             self.connection
                 .pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()))?;
@@ -298,6 +308,12 @@ impl Database {
     /// Builds the closure for `map_err` on a statement of this connection.
     pub fn error(&self, action: &'static str) -> impl FnOnce(rusqlite::Error) -> Error {
         Error::sqlite(action, &self.path)
+    }
+
+    /// Whether a commit may be left in the log without waiting for the disk. A rollback journal is
+    /// only sound if it is forced.
+    pub(crate) fn may_skip_forcing(&self) -> bool {
+        self.journal == Journal::WriteAhead && self.synchronous == Synchronous::Full
     }
 }
 

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use hermes_config::{Environment, vars};
 use hermes_home::{ProfileName, SystemFacts, refuse_non_directory, select};
+use unicode_width::UnicodeWidthStr;
 
 use crate::commands;
 use crate::context::Context;
@@ -12,12 +13,17 @@ use crate::error::Result;
 use crate::recovery::finish_interrupted_import;
 use crate::ui::Printer;
 
+/// Widest line of a help text.
+const WIDTH: usize = 80;
+/// What the line of usage begins with.
+const USAGE: &str = "Usage: ";
+
 /// Hosts AI agents: a home, a terminal, a gateway and a task board for each.
 #[derive(Debug, Parser)]
 #[command(
     name = "hermes",
     version = commands::version::SHORT,
-    max_term_width = 80,
+    max_term_width = WIDTH,
     arg_required_else_help = true,
     propagate_version = false,
     disable_help_subcommand = true,
@@ -151,12 +157,52 @@ pub(crate) fn interpret(
             let to_stderr = error.use_stderr();
             let code = u8::from(to_stderr) * 2;
             Ok(Interpreted::Said {
-                text: error.render().to_string(),
+                text: with_short_usage(&error.render().to_string()),
                 code,
                 to_stderr,
             })
         }
     }
+}
+
+/// Help wraps its texts but not the line of usage; that one is broken between arguments here.
+fn with_short_usage(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for line in text.split_inclusive('\n') {
+        match line.strip_prefix(USAGE) {
+            Some(words) if line.trim_end().width() > WIDTH => out.push_str(&wrapped_usage(words)),
+            _ => out.push_str(line),
+        }
+    }
+    out
+}
+
+/// A flag and its value stay together.
+fn wrapped_usage(words: &str) -> String {
+    let mut out = USAGE.to_owned();
+    let mut column = USAGE.len();
+    let mut words = words.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let mut unit = word.to_owned();
+        if word.starts_with('-')
+            && let Some(value) = words.next_if(|next| next.starts_with('<'))
+        {
+            unit.push_str(&format!(" {value}"));
+        }
+        if column > USAGE.len() {
+            if column + 1 + unit.width() > WIDTH {
+                out.push_str(&format!("\n{:1$}", "", USAGE.len()));
+                column = USAGE.len();
+            } else {
+                out.push(' ');
+                column += 1;
+            }
+        }
+        column += unit.width();
+        out.push_str(&unit);
+    }
+    out.push('\n');
+    out
 }
 
 /// Facts about the machine. Debug builds can be told to look for them elsewhere, so that tests can
@@ -182,4 +228,23 @@ pub(crate) fn command_names() -> Vec<String> {
         .get_subcommands()
         .map(|c| c.get_name().to_owned())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_long_usage_is_broken_between_arguments() {
+        let short = "Says something\n\nUsage: hermes x [OPTIONS] <ID>\n\nArguments:\n";
+        assert_eq!(with_short_usage(short), short);
+        let long = "Usage: hermes kanban notify-subscribe [OPTIONS] --platform <NAME> --chat-id <ID> \
+                    <ID>\n\nArguments:\n";
+        assert_eq!(
+            with_short_usage(long),
+            "Usage: hermes kanban notify-subscribe [OPTIONS] --platform <NAME> --chat-id <ID>\n       \
+             <ID>\n\nArguments:\n"
+        );
+    }
 }

@@ -5,11 +5,24 @@
 //! What a dispatcher can do besides writing to the board stands behind the trait [`Workshop`].
 
 mod apply;
+mod checks;
+mod local;
+mod once;
+mod rounds;
+mod settings;
 mod take_back;
 mod tick;
 mod whereabouts;
 mod workshop;
 
+pub use checks::{CheckSetup, Finish, complete};
+pub use local::{
+    Children, LocalWorkshop, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup, worker_program,
+    write_exit_record,
+};
+pub use once::{Dispatcher, Pass};
+pub use rounds::{BoardRound, Looked, Rounds};
+pub use settings::{DispatchFlags, DispatchSettings};
 pub use take_back::{TakenBack, take_back};
 pub use tick::{Step, Tick};
 pub use whereabouts::{Kin, Processes, worker_fact};

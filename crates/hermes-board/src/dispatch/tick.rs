@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::Result;
 use crate::dispatch::apply::{Sweeper, Swept};
 use crate::dispatch::{NewWorker, Order, Workshop};
-use crate::model::{TaskId, Termination};
+use crate::model::{Task, TaskId, Termination};
 use crate::plan::{Action, Limits, NotStarted, Plan, Report, Started, WorkerRef, plan};
 use crate::store::{
     Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, FailurePolicy, Release,
@@ -304,12 +304,23 @@ impl Tick {
         workspace: ResolvedWorkspace,
         workshop: &mut impl Workshop,
     ) -> Stage {
+        let Task {
+            started_at,
+            claim_expires,
+            ..
+        } = start.claimed.task;
+        // The first claim ever is the one that set the time of the first claim ever.
+        let ttl = self.limits.claim_ttl_seconds.max(1);
+        let is_first_attempt = started_at
+            .zip(claim_expires)
+            .is_some_and(|(started, expires)| expires - started == ttl);
         let started = workshop.start(&Order {
             task: &start.claimed.task,
             run: start.claimed.run,
             lock: &self.lock,
             workspace: &workspace,
             review: start.from == ClaimFrom::Review,
+            is_first_attempt,
         });
         match started {
             Ok(worker) => Stage::Running(start, workspace, worker),

@@ -14,14 +14,14 @@ pub trait Processes {
     /// The boot this machine is in.
     fn boot_id(&self) -> &str;
 
-    /// Seconds since this process started, if exactly this one lives.
-    fn age_of(&self, pid: u32, identity: Option<&WorkerIdentity>) -> Option<i64>;
+    /// Seconds since the worker of a card started, if exactly this process lives.
+    fn age_of(&self, task: &TaskId, pid: u32, identity: Option<&WorkerIdentity>) -> Option<i64>;
 
     /// Live processes that say they belong to this attempt, whether or not they are on record.
     fn of_attempt(&self, task: &TaskId, run: RunId) -> Kin;
 
     /// How the worker of this attempt ended, if that was seen or left in writing.
-    fn exit_of(&self, task: &TaskId, run: RunId, pid: Option<u32>) -> Option<WorkerExit>;
+    fn exit_of(&self, task: &TaskId, run: RunId) -> Option<WorkerExit>;
 }
 
 /// Live processes of one attempt.
@@ -61,10 +61,10 @@ pub fn worker_fact(
     let run = running.claim.run;
     let kin = run.map_or(Kin::Nobody, |run| processes.of_attempt(task, run));
     let exit = || {
-        run.and_then(|run| processes.exit_of(task, run, pid))
+        run.and_then(|run| processes.exit_of(task, run))
             .unwrap_or(WorkerExit::Unknown)
     };
-    let age = pid.and_then(|pid| processes.age_of(pid, running.identity.as_ref()));
+    let age = pid.and_then(|pid| processes.age_of(task, pid, running.identity.as_ref()));
     match (pid, age, kin) {
         (_, Some(age), _) => WorkerFact::Alive {
             age_seconds: Some(age),

@@ -20,7 +20,8 @@ pub trait Workshop {
     /// Makes the directory in which a card is worked on.
     fn prepare(&mut self, task: &Task) -> Result<ResolvedWorkspace, String>;
 
-    /// Starts a worker.
+    /// Starts a worker. What an earlier attempt left running is ended first; if that fails, so does
+    /// this.
     fn start(&mut self, order: &Order<'_>) -> Result<NewWorker, String>;
 }
 
@@ -37,6 +38,8 @@ pub struct Order<'a> {
     pub workspace: &'a ResolvedWorkspace,
     /// Whether it reviews what was done.
     pub review: bool,
+    /// Whether the card was never claimed before, so that nothing of an earlier attempt can run.
+    pub is_first_attempt: bool,
 }
 
 /// A worker that was started.

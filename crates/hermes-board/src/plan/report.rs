@@ -143,6 +143,15 @@ impl Report {
             || !self.respawn_guarded.is_empty()
             || !self.skipped_scheduled.is_empty()
     }
+
+    /// Whether there was ready work that a worker could have been started for, none was, and no
+    /// reason that passes by itself explains it.
+    pub fn is_stuck(&self) -> bool {
+        let tried = !self.spawn_failed.is_empty()
+            || !self.reclaim_deferred.is_empty()
+            || !self.lost_race.is_empty();
+        tried && self.spawned.is_empty() && !self.is_held_up()
+    }
 }
 
 #[expect(clippy::ptr_arg, reason = "the signature is serde's")]

@@ -253,6 +253,8 @@ impl<'a> Sweep<'a, '_> {
         let Situation { limits, now, .. } = self.situation;
         match card.task.claim.expires {
             Some(expires) => expires < now || card.is_from_a_wrong_clock(now),
+            // Nobody claims without an end and starts no worker: there is nothing to wait for.
+            None if card.task.claim.pid.is_none() => true,
             None => card.age.is_none_or(|age| age >= limits.claim_ttl_seconds),
         }
     }

@@ -24,6 +24,24 @@ fn a_claim_in_force_with_a_live_worker_is_left_alone() {
 }
 
 #[test]
+fn a_claim_without_an_end_and_without_a_worker_is_no_claim() {
+    for fact in [WorkerFact::NotStarted, WorkerFact::Elsewhere] {
+        let claimed = |pid| {
+            Scene::new().running_with("t", fact.clone(), |running| {
+                running.claim.expires = None;
+                running.claim.pid = pid;
+                running.started_at = Some(NOW - 1);
+            })
+        };
+        let report = claimed(None).report();
+        assert_eq!(names(&report.reclaimed), ["t"], "{fact:?}");
+        assert_eq!(report.started(), ["t"], "{fact:?}");
+        // Whoever recorded a worker gets the usual time.
+        assert_eq!(claimed(Some(7)).report().reclaimed, [], "{fact:?}");
+    }
+}
+
+#[test]
 fn a_live_worker_keeps_a_claim_that_ran_out() {
     for beat in [None, Some(NOW - 3600)] {
         let scene = Scene::new().running_with("t", ALIVE, |running| {

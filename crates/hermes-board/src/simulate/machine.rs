@@ -182,7 +182,7 @@ impl Processes for Bench<'_> {
         &self.machine.boot_id
     }
 
-    fn age_of(&self, pid: u32, identity: Option<&WorkerIdentity>) -> Option<i64> {
+    fn age_of(&self, _task: &TaskId, pid: u32, identity: Option<&WorkerIdentity>) -> Option<i64> {
         let trusts_numbers = self.flaw == Some(Flaw::TrustsNumbers);
         let mut workers = self.machine.workers.iter();
         let worker = workers.find(|worker| {
@@ -208,7 +208,7 @@ impl Processes for Bench<'_> {
         }
     }
 
-    fn exit_of(&self, task: &TaskId, run: RunId, _pid: Option<u32>) -> Option<WorkerExit> {
+    fn exit_of(&self, task: &TaskId, run: RunId) -> Option<WorkerExit> {
         let record = self.machine.records.get(task);
         let written = record.filter(|(of, _)| *of == run).map(|(_, exit)| *exit);
         // A dispatcher can see how a worker of its own ended before it takes note of it.

@@ -17,6 +17,7 @@ mod lists;
 mod opening;
 mod texts;
 mod triage;
+mod workers;
 
 use std::path::Path;
 use std::sync::Arc;

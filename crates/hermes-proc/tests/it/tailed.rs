@@ -1,6 +1,7 @@
 //! Commands that are run for their verdict.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hermes_proc::{Ended, Error, Tailed, TailedSpec};
@@ -9,7 +10,7 @@ use pretty_assertions::assert_eq;
 use super::{plan, read_pid};
 
 fn run(script: &str, cwd: &Path, limit: Duration, keep: usize) -> Result<Tailed, Error> {
-    let env = plan(&[("PATH", "/usr/bin:/bin")]).with("HERMES_EXEC_ID", "fedcba9876543210");
+    let env = plan(&[("PATH", "/usr/bin:/bin")]).with("HERMES_EXEC_ID", mark());
     TailedSpec {
         program: Path::new("/bin/sh"),
         args: vec!["-c".into(), script.into()],
@@ -20,6 +21,13 @@ fn run(script: &str, cwd: &Path, limit: Duration, keep: usize) -> Result<Tailed,
         keep,
     }
     .run()
+}
+
+/// One for each command: tests run at the same time, and a command ends all who carry its mark.
+fn mark() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{:08x}{number:08x}", std::process::id())
 }
 
 const LONG: Duration = Duration::from_mins(1);

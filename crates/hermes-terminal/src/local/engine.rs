@@ -5,24 +5,20 @@
 //! the survivors are in the result.
 
 use std::ffi::OsString;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{
-    Ended, KillTiming, ProcessTree, SessionChild, SessionSpec, StandardStreams, Wake, kill_tree,
-};
+use hermes_proc::{Ended, KillTiming, ProcessTree, SessionChild, Wake, kill_tree};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::pipe::fcntl_setpipe_size;
 
-use super::memory::{empty_memory_file, memory_file_of, written};
+use super::memory::written;
 use super::polling::{push, timespec};
 use super::report;
-use super::script::{Channels, Script, prologue};
+use super::script::Script;
 use super::shell::Shell;
-use super::shell_start::{out_of_the_way, pipe, shell_arguments};
+use super::shell_start::{GatedShell, Pipes, ShellStart};
 use crate::background::Guard;
 
 /// Output that pauses for this long after the shell has ended belongs to something it left behind.
@@ -31,8 +27,6 @@ const SILENCE: Duration = Duration::from_millis(300);
 const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 /// How often a caller hears that the command still runs.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// Room in the output pipe: fewer wake-ups for commands that print a lot.
-const PIPE_SIZE: usize = 256 * 1024;
 const CHUNK: usize = 64 * 1024;
 /// Most commands print less than this.
 const FIRST_CHUNK: usize = 4 * 1024;
@@ -81,8 +75,17 @@ impl ShellRun<'_> {
     /// Starts the shell and passes its output on until it has ended. An error means that nothing
     /// was run.
     pub(crate) fn run(&self, sink: &mut dyn FnMut(&[u8])) -> hermes_proc::Result<Outcome> {
+        self.run_in(None, sink)
+    }
+
+    /// The same in a shell that was started ahead: with these variables, in this directory.
+    pub(crate) fn run_in(
+        &self,
+        waiting: Option<GatedShell>,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> hermes_proc::Result<Outcome> {
         let guarded = self.guard.and_then(|guard| guard.look_after(self.mark));
-        let (child, pipes) = self.start()?;
+        let (child, pipes) = self.start(waiting)?;
         let tree = ProcessTree {
             leader: child.pid(),
             start_time: child.start_time(),
@@ -104,65 +107,21 @@ impl ShellRun<'_> {
         watch.until_end(sink)
     }
 
-    fn start(&self) -> hermes_proc::Result<(SessionChild, Pipes)> {
-        let failed = |source: io::Error| hermes_proc::Error::Start {
-            program: self.shell.path.clone(),
-            source,
-        };
-        let (output, child_output) = pipe().map_err(failed)?;
-        // A smaller pipe works as well.
-        let _: Result<usize, Errno> = fcntl_setpipe_size(&output, PIPE_SIZE);
-        let (child_input, input) = if self.input.is_empty() {
-            (None, None)
-        } else {
-            let (child, ours) = pipe().map_err(failed)?;
-            rustix::io::ioctl_fionbio(&ours, true).map_err(|errno| failed(errno.into()))?;
-            (Some(child), Some(ours))
-        };
-        let report = empty_memory_file(report::LONGEST).map_err(failed)?;
-        let child_report = out_of_the_way(report.as_fd()).map_err(failed)?;
-        let report_number = Some(child_report.as_raw_fd());
-        let text = self.script.text(self.shell.kind, report_number);
-        let memory = memory_file_of(&text)
-            .and_then(|file| out_of_the_way(file.as_fd()))
-            .map_err(failed)?;
-        let channels = Channels {
-            script: memory.as_raw_fd(),
-            report: report_number,
-            gate: None,
-        };
-        let spec = SessionSpec {
-            program: &self.shell.path,
-            args: shell_arguments(
-                self.shell.kind,
-                self.login,
-                &prologue(self.shell.kind, channels),
-            ),
+    /// The waiting shell if it can be had, else a new one.
+    fn start(&self, waiting: Option<GatedShell>) -> hermes_proc::Result<(SessionChild, Pipes)> {
+        match waiting.map(|shell| shell.open(self.script)) {
+            Some(Ok(opened)) => return Ok(opened),
+            Some(Err(shell)) => shell.discard(),
+            None => {}
+        }
+        let start = ShellStart {
+            shell: self.shell,
+            login: self.login,
             cwd: self.cwd,
             variables: self.variables,
-            streams: StandardStreams {
-                input: child_input,
-                output: Some(child_output),
-                is_terminal: false,
-            },
-            inherited: vec![memory, child_report],
-            ends_with_us: true,
         };
-        let child = spec.start()?;
-        let pipes = Pipes {
-            output: Some(output),
-            report,
-            input,
-        };
-        Ok((child, pipes))
+        start.start(self.script, !self.input.is_empty())
     }
-}
-
-struct Pipes {
-    output: Option<OwnedFd>,
-    /// Not a pipe: the shell writes it in many small pieces, and nobody needs to wake up for them.
-    report: OwnedFd,
-    input: Option<OwnedFd>,
 }
 
 struct Watch<'a> {

@@ -12,9 +12,11 @@ use super::Terminal;
 use super::context::{SpawnRequest, ToolContext};
 use super::directory::{is_enterable, nearest_enterable, resolve_workdir};
 use super::engine::{Finish, Outcome, ShellRun};
+use super::prepared::{Birth, Prepared};
 use super::random_id::random_hex;
 use super::report::{Report, report_nonce};
 use super::script::Script;
+use super::terminal::MARK;
 use crate::output::{Collector, CollectorOptions};
 use crate::session::{Session, ShellState, StateDelta, changed_definitions, difference};
 
@@ -78,7 +80,11 @@ impl Terminal {
             Err(refused) => return *refused,
         };
         let state = session.snapshot();
-        let mark = random_hex(16);
+        let prepared = self.prepared.take(context.session);
+        let mark = match &prepared {
+            Some(prepared) => prepared.mark().to_owned(),
+            None => random_hex(16),
+        };
         let variables = Self::variables(
             context,
             SpawnRequest {
@@ -107,7 +113,7 @@ impl Terminal {
             full_output: Some(self.output_directory().join(format!("{mark}.log"))),
             redactor: foreground.redactor.unwrap_or(&self.redactor).clone(),
         });
-        let outcome = match self.attempt(&attempt, context, &mut collector) {
+        let outcome = match self.attempt(&attempt, prepared, context, &mut collector) {
             Ok(outcome) => outcome,
             Err(error) => return not_started(&error, place.note),
         };
@@ -116,7 +122,11 @@ impl Terminal {
             let real_start =
                 hermes_fs::canonicalize(&place.path).unwrap_or_else(|_| place.path.clone());
             let delta = state_delta(report, &state, &variables, &real_start);
+            let has_same_variables = delta.variables.is_empty();
             session.update(|state| state.apply(delta));
+            if has_same_variables {
+                self.prepare_next(&session, variables);
+            }
         }
         let collected = collector.finish(context.transform_output);
         let ending = Ending {
@@ -126,6 +136,25 @@ impl Terminal {
             remark: "",
         };
         ending.result(collected, place.note)
+    }
+
+    /// Has a shell wait for the session's next command, which starts with the same variables unless
+    /// something outside changes them.
+    fn prepare_next(&self, session: &Session, mut variables: Vec<(OsString, OsString)>) {
+        self.prepared.prepare(session.key(), || {
+            let mark = random_hex(16);
+            for (name, value) in &mut variables {
+                if name == MARK {
+                    *value = OsString::from(&mark);
+                }
+            }
+            Birth {
+                shell: self.shells.find(),
+                cwd: session.snapshot().cwd,
+                variables,
+                mark,
+            }
+        });
     }
 
     /// Where a command runs; the session moves along if its directory is gone.
@@ -161,6 +190,7 @@ impl Terminal {
     fn attempt(
         &self,
         attempt: &Attempt<'_>,
+        mut prepared: Option<Prepared>,
         context: &ToolContext<'_>,
         collector: &mut Collector,
     ) -> hermes_proc::Result<Outcome> {
@@ -180,7 +210,11 @@ impl Terminal {
                 on_progress: context.on_progress,
                 guard: self.guard(),
             };
-            let error = match run.run(&mut |bytes| collector.feed(bytes)) {
+            let waiting = prepared.take().and_then(|prepared| {
+                let has_input = !attempt.foreground.input.is_empty();
+                prepared.if_same(&shell, attempt.cwd, attempt.variables, has_input)
+            });
+            let error = match run.run_in(waiting, &mut |bytes| collector.feed(bytes)) {
                 Ok(outcome) => return Ok(outcome),
                 Err(error) => error,
             };

@@ -10,11 +10,17 @@ use rustix::fs::{MemfdFlags, SealFlags, SeekFrom, fcntl_add_seals, ftruncate, me
 /// A file with this text, to be read from its beginning.
 pub(crate) fn memory_file_of(text: &[u8]) -> io::Result<OwnedFd> {
     let file = memfd_create(c"hermes-script", MemfdFlags::CLOEXEC)?;
+    fill(&file, text)?;
+    Ok(file)
+}
+
+/// Writes a text to the beginning of a file that nobody has read yet.
+pub(crate) fn fill(file: &OwnedFd, text: &[u8]) -> io::Result<()> {
     let mut offset = 0;
     while let Some(rest) = text.get(offset..).filter(|rest| !rest.is_empty()) {
-        offset += rustix::io::pwrite(&file, rest, offset as u64)?;
+        offset += rustix::io::pwrite(file, rest, offset as u64)?;
     }
-    Ok(file)
+    Ok(())
 }
 
 /// A file that can take `size` bytes and not one more.

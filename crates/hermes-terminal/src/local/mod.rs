@@ -8,6 +8,7 @@ pub(crate) mod foreground;
 mod login;
 pub(crate) mod memory;
 pub(crate) mod polling;
+mod prepared;
 pub(crate) mod quoting;
 pub(crate) mod random_id;
 pub(crate) mod report;

@@ -77,11 +77,6 @@ pub(crate) fn prologue(kind: ShellKind, channels: Channels) -> String {
     let mut line = String::new();
     match kind {
         ShellKind::Bash => {
-            if let Some(gate) = gate {
-                line.push_str(&format!(
-                    "read -r REPLY <&{gate} || exit 125; exec {gate}<&-; "
-                ));
-            }
             if let Some(report) = report {
                 // Bash cannot mark a descriptor "close on exec", but it does so with its copy of a
                 // standard stream while that is redirected, and a duplicate of such a copy inherits
@@ -90,6 +85,11 @@ pub(crate) fn prologue(kind: ShellKind, channels: Channels) -> String {
                 line.push_str(&format!(
                     "{{ {{ [ /dev/fd/10 -ef /dev/fd/{report} ] && exec {report}>&10; }} 0<&1; }} \
                      0<&{report}; "
+                ));
+            }
+            if let Some(gate) = gate {
+                line.push_str(&format!(
+                    "read -r REPLY <&{gate} || exit 125; exec {gate}<&-; "
                 ));
             }
             let read = format!("IFS= builtin read -r -d '' -u {script} REPLY");

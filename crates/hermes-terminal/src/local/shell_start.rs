@@ -1,12 +1,192 @@
-//! What every start of a shell needs: its arguments and descriptors for it.
+//! Every start of a shell for a command: its arguments, its descriptors, the files it is told and
+//! tells through. A gated one waits before it does anything, so that it can be started ahead of the
+//! command it will run.
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
-use rustix::pipe::{PipeFlags, pipe_with};
+use hermes_proc::{SessionChild, SessionSpec, StandardStreams};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
-use super::shell::ShellKind;
+use super::memory::{empty_memory_file, fill, memory_file_of};
+use super::report;
+use super::script::{Channels, Script, prologue};
+use super::shell::{Shell, ShellKind};
+
+/// Room in the output pipe: fewer wake-ups for commands that print a lot.
+const PIPE_SIZE: usize = 256 * 1024;
+
+/// A shell to be started for one command.
+#[derive(Clone, Copy)]
+pub(crate) struct ShellStart<'a> {
+    pub(crate) shell: &'a Shell,
+    /// Whether the shell reads the start-up files of a login.
+    pub(crate) login: bool,
+    pub(crate) cwd: &'a Path,
+    pub(crate) variables: &'a [(OsString, OsString)],
+}
+
+/// Our ends of what a shell reads and writes.
+pub(crate) struct Pipes {
+    pub(crate) output: Option<OwnedFd>,
+    /// Not a pipe: the shell writes it in many small pieces, and nobody needs to wake up for them.
+    pub(crate) report: OwnedFd,
+    pub(crate) input: Option<OwnedFd>,
+}
+
+/// A shell that waits for its command.
+pub(crate) struct GatedShell {
+    child: SessionChild,
+    pipes: Pipes,
+    kind: ShellKind,
+    script: OwnedFd,
+    report_number: i32,
+    gate: OwnedFd,
+}
+
+impl ShellStart<'_> {
+    /// Starts a shell that runs `script` at once.
+    pub(crate) fn start(
+        &self,
+        script: &Script<'_>,
+        has_input: bool,
+    ) -> hermes_proc::Result<(SessionChild, Pipes)> {
+        let (child_input, input) = if has_input {
+            let (child, ours) = pipe().map_err(|error| self.failed(error))?;
+            rustix::io::ioctl_fionbio(&ours, true).map_err(|errno| self.failed(errno.into()))?;
+            (Some(child), Some(ours))
+        } else {
+            (None, None)
+        };
+        let report = Reporting::new().map_err(|error| self.failed(error))?;
+        let text = script.text(self.shell.kind, Some(report.number));
+        let memory = memory_file_of(&text).map_err(|error| self.failed(error))?;
+        let (child, output) = self.spawn(child_input, &memory, report.child, None)?;
+        let pipes = Pipes {
+            output: Some(output),
+            report: report.ours,
+            input,
+        };
+        Ok((child, pipes))
+    }
+
+    /// Starts a shell that waits until it is told what to run.
+    pub(crate) fn start_gated(&self) -> hermes_proc::Result<GatedShell> {
+        let report = Reporting::new().map_err(|error| self.failed(error))?;
+        let report_number = report.number;
+        let script = memory_file_of(b"").map_err(|error| self.failed(error))?;
+        let (gate_reader, gate) = pipe().map_err(|error| self.failed(error))?;
+        let gate_reader =
+            out_of_the_way(gate_reader.as_fd()).map_err(|error| self.failed(error))?;
+        let (child, output) = self.spawn(None, &script, report.child, Some(gate_reader))?;
+        Ok(GatedShell {
+            child,
+            pipes: Pipes {
+                output: Some(output),
+                report: report.ours,
+                input: None,
+            },
+            kind: self.shell.kind,
+            script,
+            report_number,
+            gate,
+        })
+    }
+
+    fn spawn(
+        &self,
+        input: Option<OwnedFd>,
+        script: &OwnedFd,
+        report: OwnedFd,
+        gate: Option<OwnedFd>,
+    ) -> hermes_proc::Result<(SessionChild, OwnedFd)> {
+        let (output, child_output) = pipe().map_err(|error| self.failed(error))?;
+        // A smaller pipe works as well.
+        let _: Result<usize, Errno> = fcntl_setpipe_size(&output, PIPE_SIZE);
+        let script = out_of_the_way(script.as_fd()).map_err(|error| self.failed(error))?;
+        let channels = Channels {
+            script: script.as_raw_fd(),
+            report: Some(report.as_raw_fd()),
+            gate: gate.as_ref().map(AsRawFd::as_raw_fd),
+        };
+        let mut inherited = vec![script, report];
+        inherited.extend(gate);
+        let spec = SessionSpec {
+            program: &self.shell.path,
+            args: shell_arguments(
+                self.shell.kind,
+                self.login,
+                &prologue(self.shell.kind, channels),
+            ),
+            cwd: self.cwd,
+            variables: self.variables,
+            streams: StandardStreams {
+                input,
+                output: Some(child_output),
+                is_terminal: false,
+            },
+            inherited,
+            ends_with_us: true,
+        };
+        Ok((spec.start()?, output))
+    }
+
+    fn failed(&self, source: io::Error) -> hermes_proc::Error {
+        hermes_proc::Error::Start {
+            program: self.shell.path.clone(),
+            source,
+        }
+    }
+}
+
+impl GatedShell {
+    /// The process.
+    pub(crate) fn child(&self) -> &SessionChild {
+        &self.child
+    }
+
+    /// Lets the shell run `script`. On an error it has run nothing, and never will.
+    pub(crate) fn open(self, script: &Script<'_>) -> Result<(SessionChild, Pipes), Self> {
+        let mut text = script.text(self.kind, Some(self.report_number));
+        // Time begins with the command, not with the wait.
+        let clock: &[u8] = b"SECONDS=0\n";
+        text.splice(0..0, clock.iter().copied());
+        if fill(&self.script, &text).is_err() || rustix::io::write(&self.gate, b"\n") != Ok(1) {
+            return Err(self);
+        }
+        Ok((self.child, self.pipes))
+    }
+
+    /// Ends the shell, which has run nothing.
+    pub(crate) fn discard(self) {
+        if let Err(error) = self.child.kill_alone() {
+            tracing::debug!(%error, "a waiting shell was not waited for");
+        }
+    }
+}
+
+/// Where a shell tells its state at the end.
+struct Reporting {
+    ours: OwnedFd,
+    child: OwnedFd,
+    number: i32,
+}
+
+impl Reporting {
+    fn new() -> io::Result<Self> {
+        let ours = empty_memory_file(report::LONGEST)?;
+        let child = out_of_the_way(ours.as_fd())?;
+        let number = child.as_raw_fd();
+        Ok(Self {
+            ours,
+            child,
+            number,
+        })
+    }
+}
 
 /// Arguments with which a shell runs a prologue.
 pub(crate) fn shell_arguments(kind: ShellKind, login: bool, prologue: &str) -> Vec<OsString> {

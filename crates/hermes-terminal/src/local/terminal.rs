@@ -9,12 +9,16 @@ use hermes_proc::Wake;
 use hermes_secret::Redactor;
 
 use super::context::{SpawnRequest, ToolContext};
+use super::prepared::PreparedShells;
 use super::settings::TerminalSettings;
 use super::shell::ShellFinder;
 use crate::background::{Guard, Guarded, Registry};
 use crate::output::remove_old_outputs;
 use crate::remote::RemoteTerminal;
 use crate::session::{Sessions, remove_leftover_snapshots};
+
+/// The variable by which the processes of a command are found again.
+pub(crate) const MARK: &str = "HERMES_EXEC_ID";
 
 /// Runs commands on this machine, or elsewhere if told so. One per process; shared by all sessions.
 pub struct Terminal {
@@ -27,6 +31,8 @@ pub struct Terminal {
     pub(crate) shutdown: Wake,
     /// Where commands run if not here.
     pub(crate) remote: Option<Arc<RemoteTerminal>>,
+    /// Shells that wait for a command.
+    pub(crate) prepared: PreparedShells,
     guard: OnceLock<Option<Guard>>,
     running: Running,
 }
@@ -54,6 +60,7 @@ impl Terminal {
             sessions: Sessions::default(),
             shutdown: Wake::new()?,
             remote: None,
+            prepared: PreparedShells::default(),
             guard: OnceLock::new(),
             running: Running::default(),
         })
@@ -102,6 +109,7 @@ impl Terminal {
     /// there after `limit`. Called when the process is told to end.
     pub fn shut_down(&self, limit: Duration) -> bool {
         self.shutdown.raise();
+        self.prepared.end_all();
         let count = self
             .running
             .count
@@ -147,8 +155,8 @@ impl Terminal {
         request: SpawnRequest<'_>,
     ) -> Vec<(OsString, OsString)> {
         let mut variables = context.environment.variables(&request);
-        variables.retain(|(name, _)| name != "HERMES_EXEC_ID" && name != "PWD");
-        variables.push(("HERMES_EXEC_ID".into(), request.exec_id.into()));
+        variables.retain(|(name, _)| name != MARK && name != "PWD");
+        variables.push((MARK.into(), request.exec_id.into()));
         variables
     }
 }

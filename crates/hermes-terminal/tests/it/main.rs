@@ -8,15 +8,16 @@
 
 mod background;
 mod crash;
-mod docker_create;
-mod docker_manage;
-mod docker_reaper;
-mod docker_reuse;
-mod docker_teardown;
 mod docker_world;
+mod engine_create;
+mod engine_manage;
+mod engine_reaper;
+mod engine_reuse;
+mod engine_teardown;
 mod foreground;
 mod killing;
 mod output;
+mod prepared_shells;
 mod real_docker_drift;
 mod real_docker_life;
 mod real_docker_many;

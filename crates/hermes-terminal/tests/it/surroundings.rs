@@ -183,6 +183,8 @@ fn a_storm_leaves_nobody_and_every_result_is_true() {
             });
         }
     });
+    // Shells that wait for a next command go, too.
+    assert!(world.terminal.shut_down(Duration::from_secs(10)));
     let left: Vec<_> = hermes_proc::pids_of_user(rustix::process::geteuid().as_raw())
         .into_iter()
         .filter(|pid| {

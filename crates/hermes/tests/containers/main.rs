@@ -12,9 +12,9 @@
 )]
 
 mod checks;
-mod docker_absent;
 mod docker_host_user;
 mod docker_kill_points;
+mod engine_absent;
 mod engine_secrets;
 mod engine_trouble;
 mod engine_values;

@@ -145,15 +145,24 @@ impl Place {
         self.engine.demand(&["inspect", "--format", template, id])
     }
 
-    /// Command lines of all processes in a container that runs.
+    /// Command lines of all processes in a container that runs. Read from the kernel: Podman refuses
+    /// its list when a process ends while it looks.
     #[track_caller]
     pub(crate) fn processes(&self, id: &str) -> Vec<String> {
-        let columns: &[&str] = match self.engine {
-            RealEngine::Docker => &["-o", "pid,args"],
-            RealEngine::Podman => &["args"],
-        };
-        let listed = self.engine.demand(&[&["top", id], columns].concat());
-        listed.lines().skip(1).map(str::to_owned).collect()
+        let first = self.look(id, "{{.State.Pid}}");
+        let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+        let inside = namespace(&first);
+        assert!(inside.is_some(), "{id} does not run");
+        std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+            .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+            .filter(|pid| namespace(pid) == inside)
+            // What has ended and was not yet waited for has no command line.
+            .filter_map(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok())
+            .filter(|line| !line.is_empty())
+            .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+            .collect()
     }
 
     /// Whether a process with this in its command line runs in a container.

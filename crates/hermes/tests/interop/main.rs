@@ -24,6 +24,7 @@ macro_rules! with_each_reference {
 mod archives;
 mod incident;
 mod kanban;
+mod kanban_dispatch;
 mod migration;
 mod reading;
 mod reference;

@@ -125,7 +125,7 @@ fn parked_cards_know_their_moment() {
         .succeeds();
     desk.kanban(&["show", &id])
         .succeeds()
-        .prints_part("  scheduled: 2101-02-03 04:05\n");
+        .prints_part("  scheduled:   2101-02-03 04:05\n");
     let other = desk.create("other", &[]);
     desk.kanban(&["schedule", &other, "after", "lunch", "--at", "4136846706"])
         .succeeds()

@@ -68,12 +68,12 @@ fn every_flag_finds_its_place() {
     desk.kanban(&["show", &id])
         .succeeds()
         .prints_part(&format!(
-            "Task {id}: Build it\n  status:    todo\n  assignee:  coder\n"
+            "Task {id}: Build it\n  status:      todo\n  assignee:    coder\n"
         ))
-        .prints_part("  workspace: worktree @ /srv/repo\n  branch:    wt/x\n")
+        .prints_part("  workspace:   worktree @ /srv/repo\n  branch:      wt/x\n")
         .prints_part("  max-retries: 3 (task)\n")
         .prints_part(" by boss\n")
-        .prints_part(&format!("  parents:   {parent}\n"))
+        .prints_part(&format!("  parents:     {parent}\n"))
         .prints_part("\nBody:\nhow\n");
     let again = desk.create("something else", &["--idempotency-key", "K"]);
     assert_eq!(again, id);
@@ -90,8 +90,8 @@ fn people_are_told_what_becomes_of_the_card() {
     desk.kanban(&["create", "y", "--assignee", "coder"])
         .succeeds()
         .says(
-            "warning: no gateway runs, so nobody starts a worker for this card yet\n\
-             hint: `hermes gateway start` starts one; `hermes kanban dispatch` looks at the board \
+            "warning: no dispatcher runs, so nobody starts a worker for this card yet\n\
+             hint: `hermes kanban daemon` keeps looking at the board, `hermes kanban dispatch` looks \
              once\n",
         );
     desk.kanban(&["create", "y", "--assignee", "orion-cc"])

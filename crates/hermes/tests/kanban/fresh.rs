@@ -106,7 +106,7 @@ fn init_names_the_database_and_the_profiles() {
         .succeeds()
         .prints_part("~/.hermes/kanban.db")
         .prints_part("  coder\n")
-        .prints_part("hermes gateway start");
+        .prints_part("hermes kanban daemon");
     assert!(desk.home.has("kanban.db"));
     desk.kanban(&["init"]).succeeds();
 }

@@ -9,15 +9,21 @@
     reason = "tests look at files and databases directly"
 )]
 
+mod accepting;
 mod attaching;
 mod blocking;
 mod boards;
 mod bulk;
+mod claiming;
 mod concurrency;
 mod context;
+mod crew;
+mod daemon;
 mod damage;
 mod dependencies;
+mod dispatching;
 mod editing;
+mod failing;
 mod filing;
 mod following;
 mod fresh;
@@ -28,6 +34,7 @@ mod live;
 mod notify;
 mod refusals;
 mod storage;
+mod why;
 mod worker;
 
 use hermes_board::SqliteBoard;

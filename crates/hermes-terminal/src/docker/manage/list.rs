@@ -30,14 +30,29 @@ pub fn processes(host: &DockerHost, task: &str) -> Result<usize> {
     let mut count = 0;
     for facts in of_task(host, task)? {
         if facts.state() == State::Running {
-            let answer = host.engine.ask(&["top", &facts.id], LOOK_LIMIT)?;
-            let lines = answer.stdout.lines().skip(1);
+            let listed = listed_processes(host, &facts.id)?;
+            let lines = listed.lines().skip(1);
             count += lines
                 .filter(|line| !line.contains("sleep infinity"))
                 .count();
         }
     }
     Ok(count)
+}
+
+/// Podman refuses the whole list when a process ends while it looks, so it is asked again.
+fn listed_processes(host: &DockerHost, id: &str) -> Result<String> {
+    for _ in 0..3 {
+        let answer = host.engine.ask(&["top", id], LOOK_LIMIT)?;
+        if answer.is_success() {
+            return Ok(answer.stdout);
+        }
+    }
+    host.engine.demand(
+        "listing the processes of the sandbox",
+        &["top", id],
+        LOOK_LIMIT,
+    )
 }
 
 /// Sandboxes of this profile that run and that nobody has used for so long.

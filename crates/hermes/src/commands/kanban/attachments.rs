@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use hermes_board::files::{NewFile, attach_file, detach};
 use hermes_board::model::{Attachment, TaskId};
-use hermes_board::store::BoardStore;
 
 use super::cards::{NAME, TITLE};
 use super::session::{BoardSession, refusal};
@@ -76,12 +75,7 @@ pub(super) fn attach(
 
 pub(super) fn list(args: &ListArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let session = BoardSession::open(context, board)?;
-    if session.store.task(&args.id)?.is_none() {
-        return Err(hermes_board::Error::UnknownTask {
-            id: args.id.clone(),
-        }
-        .into());
-    }
+    session.task(&args.id)?;
     let attachments = session.store.attachments(&args.id)?;
     let printer = &context.printer;
     if args.json {

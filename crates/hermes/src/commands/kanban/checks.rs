@@ -83,11 +83,14 @@ pub(super) fn describe(checks: &[Check], mark: CheckMark, last: Option<&CheckSes
 }
 
 fn verdict(evidence: &CheckEvidence) -> String {
-    let seconds = evidence.duration_ms / 1000;
+    let time = match evidence.duration_ms {
+        short @ ..1000 => format!("{short} ms"),
+        long => format!("{} s", long / 1000),
+    };
     if evidence.passed() {
-        format!("  ✓ passed in {seconds} s")
+        format!("  ✓ passed in {time}")
     } else {
-        format!("  ✗ {} after {seconds} s", evidence.ending())
+        format!("  ✗ {} after {time}", evidence.ending())
     }
 }
 

@@ -1,15 +1,22 @@
-//! `hermes kanban complete`.
+//! `hermes kanban complete`: only cards whose acceptance checks pass are done.
 
 use std::process::ExitCode;
 
+use hermes_board::dispatch::Finish;
 use hermes_board::files::complete_card;
-use hermes_board::model::{Object, TaskId};
-use hermes_board::store::{CompleteOutcome, Completion};
+use hermes_board::model::{CheckEvidence, Object, TaskId};
+use hermes_board::store::{CompleteOutcome, Completion, Release};
 use serde_json::Value;
 
+use super::cards::TITLE;
 use super::session::{BoardSession, refusal, usage};
+use super::workers::complete_checked;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
+use crate::ui::{one_line, visible};
+
+/// Lines of a failed check that are printed.
+const SHOWN_LINES: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -50,12 +57,62 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         expected_run: session.own_run(id),
         ..completion.clone()
     };
-    match complete_card(&mut session.store, &session.home, id, &completion)? {
-        CompleteOutcome::Done(_) => Ok(session.printer().line(format!("Completed {id}"))?),
-        CompleteOutcome::NeedsChecks(checks) => Err(refusal(format!(
-            "{id} has {} acceptance checks that must pass first",
-            checks.len()
+    let checks = match complete_card(&mut session.store, &session.home, id, &completion)? {
+        CompleteOutcome::Done(_) => {
+            return Ok(session.printer().line(format!("Completed {id}"))?);
+        }
+        CompleteOutcome::NeedsChecks(checks) => counted(checks.len()),
+    };
+    let note = format!("{id}: running {checks}");
+    session.printer().note(note)?;
+    match complete_checked(session, id, &completion)? {
+        Finish::Done { .. } => Ok(session
+            .printer()
+            .line(format!("Completed {id} ({checks} passed)"))?),
+        Finish::CheckFailed { evidence, release } => {
+            session.printer().err(&output(&evidence))?;
+            Err(failed(id, &evidence, release))
+        }
+        Finish::LostRace => Err(refusal(format!(
+            "{id} was changed by somebody else while its checks ran"
         ))),
+    }
+}
+
+fn counted(checks: usize) -> String {
+    match checks {
+        1 => "1 acceptance check".to_owned(),
+        more => format!("{more} acceptance checks"),
+    }
+}
+
+/// The end of what a check printed; all that was kept of it is on the card.
+fn output(evidence: &CheckEvidence) -> String {
+    let lines: Vec<&str> = evidence.output.trim_end().lines().collect();
+    let skipped = lines.len().saturating_sub(SHOWN_LINES);
+    let mut out = String::new();
+    for line in lines.iter().skip(skipped) {
+        out.push_str(&format!("  | {}\n", visible(line)));
+    }
+    out
+}
+
+fn failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> CommandError {
+    let what = format!(
+        "{id} is not done: check {} ({}) {}",
+        evidence.position,
+        one_line(&evidence.command, TITLE),
+        evidence.ending()
+    );
+    match release {
+        Release::Requeued { failures } => refusal(what).hint(format!(
+            "it is ready again, failure {failures} is on it; `hermes kanban show {id}` has the output"
+        )),
+        Release::Blocked { failures, limit } => refusal(what).hint(format!(
+            "it is blocked after {failures} failures, {limit} are allowed; `hermes kanban unblock \
+             {id}` sets it free"
+        )),
+        Release::LostRace => refusal(what),
     }
 }
 

@@ -111,16 +111,15 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         task.status_word(),
         one_line(assignee(&task, "-"), 64)
     ))?;
-    if let Some(name) = task.assignee.as_deref()
-        && !is_profile(context, name)
-    {
-        context.printer.note(format!(
-            "hint: '{}' is no profile here; the card waits for another program to claim it",
-            one_line(name, 64)
-        ))?;
-    }
-    if task.status() == Status::Ready && task.assignee.is_some() {
-        dispatcher::warn_if_absent(&session)?;
+    if let Some(name) = task.assignee.as_deref() {
+        if !is_profile(context, name) {
+            context.printer.note(format!(
+                "hint: '{}' is no profile here; the card waits for another program to claim it",
+                one_line(name, 64)
+            ))?;
+        } else if task.status() == Status::Ready {
+            dispatcher::warn_if_absent(&session)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -15,8 +15,8 @@ pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
             return Ok(());
         }
         printer.warn(
-            "no gateway runs, so nobody starts a worker for this card yet",
-            Some("`hermes gateway start` starts one; `hermes kanban dispatch` looks at the board once"),
+            "no dispatcher runs, so nobody starts a worker for this card yet",
+            Some("`hermes kanban daemon` keeps looking at the board, `hermes kanban dispatch` looks once"),
         )?;
     } else if !session.settings.dispatch_in_gateway {
         printer.warn(

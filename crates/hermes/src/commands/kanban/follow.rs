@@ -8,9 +8,9 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hermes_board::EventQuery;
 use hermes_board::model::{Event, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{Error, EventQuery};
 use hermes_proc::{EndSignal, EndSignals, first_readable};
 
 use super::cards::{NAME, padded, particulars};
@@ -54,12 +54,7 @@ pub(super) struct WatchArgs {
 pub(super) fn tail(args: &TailArgs, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let pause = pause(args.interval)?;
     let session = BoardSession::open(context, board)?;
-    if session.store.task(&args.id)?.is_none() {
-        return Err(Error::UnknownTask {
-            id: args.id.clone(),
-        }
-        .into());
-    }
+    session.task(&args.id)?;
     let query = EventQuery {
         task: Some(args.id.clone()),
         ..EventQuery::default()

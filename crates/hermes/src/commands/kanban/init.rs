@@ -27,8 +27,8 @@ pub(super) fn run(context: &Context, board: Option<&str>) -> Result<ExitCode> {
     }
     let seconds = session.settings.dispatch_interval.as_secs();
     printer.line(format!(
-        "\nReady cards are worked on while a gateway runs; it looks for them every {seconds} s:\n  \
-         hermes gateway start"
+        "\nReady cards are worked on while a dispatcher runs; it looks for them every {seconds} \
+         s:\n  hermes kanban daemon"
     ))?;
     Ok(ExitCode::SUCCESS)
 }

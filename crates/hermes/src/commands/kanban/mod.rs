@@ -11,11 +11,14 @@ mod block;
 mod boards;
 mod cards;
 mod checks;
+mod claim;
 mod comment;
 mod complete;
 mod context;
 mod create;
+mod daemon;
 mod diagnostics;
+mod dispatch;
 mod dispatcher;
 mod edit;
 mod follow;
@@ -28,6 +31,7 @@ mod live;
 mod log;
 mod notify;
 mod promote;
+mod reclaim;
 mod runs;
 mod schedule;
 mod session;
@@ -36,6 +40,8 @@ mod stats;
 mod swarm;
 mod times;
 mod unblock;
+mod why;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -70,10 +76,16 @@ enum Verb {
     Show(show::Args),
     /// Give a card to a profile, or to nobody
     Assign(assign::Args),
+    /// Take a card out of the hands it is in; its worker is ended
+    Reclaim(reclaim::Args),
+    /// Give a card to another profile, also one that is being worked on
+    Reassign(reclaim::ReassignArgs),
     /// Make a card wait for another
     Link(links::Args),
     /// Let a card wait no longer for another
     Unlink(links::Args),
+    /// Take a ready card to work on it yourself
+    Claim(claim::Args),
     /// Say something on a card
     Comment(comment::Args),
     /// Attach a file to a card
@@ -100,6 +112,12 @@ enum Verb {
     Tail(follow::TailArgs),
     /// Print what happens on the board
     Watch(follow::WatchArgs),
+    /// Look at the board once: take back what is stuck, start workers for what is ready
+    Dispatch(dispatch::Args),
+    /// Say what a dispatcher would do with a card, and why
+    Why(why::Args),
+    /// Look at all boards again and again, where no gateway does
+    Daemon(daemon::Args),
     /// Count cards
     Stats(stats::Args),
     /// Let a chat hear of a card
@@ -140,8 +158,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Verb::Board(args) => live::run(args, context, board),
         Verb::Show(args) => show::run(args, context, board),
         Verb::Assign(args) => assign::run(args, context, board),
+        Verb::Reclaim(args) => reclaim::run(args, context, board),
+        Verb::Reassign(args) => reclaim::reassign(args, context, board),
         Verb::Link(args) => links::link(args, context, board),
         Verb::Unlink(args) => links::unlink(args, context, board),
+        Verb::Claim(args) => claim::run(args, context, board),
         Verb::Comment(args) => comment::run(args, context, board),
         Verb::Attach(args) => attachments::attach(args, context, board),
         Verb::Attachments(args) => attachments::list(args, context, board),
@@ -155,6 +176,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Verb::Archive(args) => archive::run(args, context, board),
         Verb::Tail(args) => follow::tail(args, context, board),
         Verb::Watch(args) => follow::watch(args, context, board),
+        Verb::Dispatch(args) => dispatch::run(args, context, board),
+        Verb::Why(args) => why::run(args, context, board),
+        Verb::Daemon(args) => daemon::run(args, context, board),
         Verb::Stats(args) => stats::run(args, context, board),
         Verb::NotifySubscribe(args) => notify::subscribe(args, context, board),
         Verb::NotifyList(args) => notify::list(args, context, board),

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use hermes_board::boards::{Board, BoardHome};
-use hermes_board::model::{RunId, TaskId};
-use hermes_board::{BoardOptions, CheckDepth, KanbanSettings, SqliteBoard};
+use hermes_board::model::{RunId, Task, TaskId};
+use hermes_board::store::BoardStore;
+use hermes_board::{BoardOptions, CheckDepth, Error, KanbanSettings, SqliteBoard};
 use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
@@ -55,6 +56,12 @@ impl<'a> BoardSession<'a> {
 
     pub(super) fn time(&self) -> LocalTime {
         LocalTime::of(self.context)
+    }
+
+    /// A card that must be there.
+    pub(super) fn task(&self, id: &TaskId) -> Result<Task> {
+        let found = self.store.task(id)?;
+        found.ok_or_else(|| Error::UnknownTask { id: id.clone() }.into())
     }
 
     /// Who acts.

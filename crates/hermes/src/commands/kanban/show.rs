@@ -99,7 +99,7 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     let mut out = format!("Task {}: {}\n", task.id, one_line(&task.title, TITLE));
     let mut fact = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            out.push_str(&format!("  {} {value}\n", padded(&format!("{name}:"), 10)));
+            out.push_str(&format!("  {} {value}\n", padded(&format!("{name}:"), 12)));
         }
     };
     let line = |text: &Option<String>| {

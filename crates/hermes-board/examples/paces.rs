@@ -1,0 +1,73 @@
+//! How fast the board is without the start of a program around it, for `scripts/bench`.
+//!
+//! `paces ROOT pairs N` files N cards below ROOT, claims and completes each, and prints the seconds
+//! that claiming and completing took. `paces ROOT create N` prints the seconds of filing alone.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a program that is only ever run by a benchmark"
+)]
+
+use std::path::Path;
+use std::time::Instant;
+
+use hermes_board::boards::{BoardHome, BoardSlug};
+use hermes_board::files::complete_card;
+use hermes_board::model::{Assignee, TaskId};
+use hermes_board::store::{
+    BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion, NewTask,
+};
+use hermes_board::{BoardOptions, Claimer, SqliteBoard};
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let [_, root, what, count] = args.as_slice() else {
+        panic!("paces ROOT pairs|create N");
+    };
+    let count: usize = count.parse().expect("a number of cards");
+    let home = BoardHome::at(Path::new(root));
+    let board = home.board(&BoardSlug::default_board());
+    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).expect("a board");
+    let begin = Instant::now();
+    let cards: Vec<TaskId> = (0..count).map(|number| file(&mut store, number)).collect();
+    if what == "create" {
+        println!("{}", begin.elapsed().as_secs_f64());
+        return;
+    }
+    let lock = Claimer::of_this_process().lock();
+    let begin = Instant::now();
+    for card in &cards {
+        work(&mut store, &home, card, &lock);
+    }
+    println!("{}", begin.elapsed().as_secs_f64());
+}
+
+fn file(store: &mut SqliteBoard, number: usize) -> TaskId {
+    let new = NewTask {
+        body: Some("x".repeat(200)),
+        assignee: Some(Assignee::parse("coder").expect("a name")),
+        ..NewTask::titled(format!("card {number}"))
+    };
+    store.create(&new).expect("a card").task.id
+}
+
+fn work(store: &mut SqliteBoard, home: &BoardHome, card: &TaskId, lock: &str) {
+    let claimed = store.claim(&ClaimRequest {
+        task: card.clone(),
+        lock: lock.to_owned(),
+        ttl_seconds: 900,
+        from: ClaimFrom::Ready,
+    });
+    let Ok(ClaimOutcome::Claimed(claimed)) = claimed else {
+        panic!("not claimed: {claimed:?}");
+    };
+    let completion = Completion {
+        result: Some("ok".to_owned()),
+        expected_run: Some(claimed.run),
+        ..Completion::default()
+    };
+    let done = complete_card(store, home, card, &completion);
+    assert!(matches!(done, Ok(CompleteOutcome::Done(_))), "{done:?}");
+}

@@ -1,0 +1,239 @@
+//! Which processes of this machine belong to which attempt at a card of a board.
+//!
+//! Whoever a worker starts inherits the variables that name board, card and attempt, so that its
+//! processes are found whether or not anybody recorded the worker, and wherever they went.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use hermes_config::vars;
+use hermes_proc::{MarkedProcess, ProcessIdentity, environment_of, identity_of, processes_marked};
+
+use crate::boards::Board;
+use crate::dispatch::local::children::Children;
+use crate::dispatch::local::exit_record::read_exit_record;
+use crate::dispatch::local::identity::ProcessSpace;
+use crate::dispatch::{Kin, Processes};
+use crate::model::{RunId, TaskId, WorkerExit, WorkerIdentity};
+use crate::plan::WorkerRef;
+
+/// The variable that marks the processes of one command.
+pub(super) const EXEC_ID: &str = "HERMES_EXEC_ID";
+
+/// Board, card and attempt.
+pub(super) fn mark_names() -> [&'static str; 3] {
+    [
+        vars::HERMES_KANBAN_DB.name,
+        vars::HERMES_KANBAN_TASK.name,
+        vars::HERMES_KANBAN_RUN_ID.name,
+    ]
+}
+
+/// Who belongs to a board.
+#[derive(Debug)]
+pub(super) struct Attempts<'b> {
+    board: &'b Board,
+    pub(super) space: ProcessSpace,
+    found: BTreeMap<(TaskId, RunId), Vec<MarkedProcess>>,
+}
+
+impl<'b> Attempts<'b> {
+    /// Nobody was looked for.
+    pub(super) fn unknown(board: &'b Board) -> Self {
+        Self {
+            board,
+            space: ProcessSpace::own(),
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at every process of this user.
+    pub(super) fn look(board: &'b Board) -> Self {
+        let mut attempts = Self::unknown(board);
+        let place = BoardPlace::of(board);
+        for process in processes_marked(&mark_names()) {
+            if let Some(attempt) = place.attempt_of(&process) {
+                attempts.found.entry(attempt).or_default().push(process);
+            }
+        }
+        attempts
+    }
+
+    /// Every attempt of which something lives, with one process of it.
+    pub(super) fn each(&self) -> impl Iterator<Item = WorkerRef> {
+        self.found.iter().filter_map(|((task, run), processes)| {
+            let process = self.leader(task, *run).or(processes.first())?;
+            Some(self.reference(task, *run, &process.identity))
+        })
+    }
+
+    fn reference(&self, task: &TaskId, run: RunId, identity: &ProcessIdentity) -> WorkerRef {
+        WorkerRef {
+            task: task.clone(),
+            run: Some(run),
+            pid: Some(identity.pid),
+            identity: Some(self.space.record(identity)),
+        }
+    }
+
+    /// The worker itself, if it lives: it carries the mark of this very start, which none of its
+    /// children keeps. One that another program started is the first that leads a session.
+    pub(super) fn leader(&self, task: &TaskId, run: RunId) -> Option<&MarkedProcess> {
+        let processes = self.found.get(&(task.clone(), run))?;
+        let leaders = || processes.iter().filter(|process| process.leads_session);
+        let mark = exec_id(&self.board.database, task, run);
+        let own = leaders().find(|process| carries(process.identity.pid, &mark));
+        own.or_else(|| {
+            let foreign = leaders().filter(|process| !carries_any(process.identity.pid));
+            foreign.min_by_key(|process| process.identity.start_time)
+        })
+    }
+}
+
+/// A board and the ways in which it can be named.
+pub(super) struct BoardPlace {
+    database: PathBuf,
+    canonical: Option<PathBuf>,
+}
+
+impl BoardPlace {
+    pub(super) fn of(board: &Board) -> Self {
+        Self {
+            database: board.database.clone(),
+            canonical: hermes_fs::canonicalize(&board.database).ok(),
+        }
+    }
+
+    fn is_meant_by(&self, database: &OsStr) -> bool {
+        let named = Path::new(database);
+        named == self.database
+            || (self.canonical.is_some() && hermes_fs::canonicalize(named).ok() == self.canonical)
+    }
+
+    /// The attempt a process belongs to, if it is one at a card of this board.
+    pub(super) fn attempt_of(&self, process: &MarkedProcess) -> Option<(TaskId, RunId)> {
+        let [database, task, run] = process.values.as_slice() else {
+            return None;
+        };
+        let run: i64 = run.to_str()?.parse().ok()?;
+        let task = TaskId::new(task.to_str()?);
+        self.is_meant_by(database).then_some((task, RunId(run)))
+    }
+}
+
+/// What is known about the workers of a board.
+pub(super) struct Workers<'w> {
+    pub(super) attempts: &'w Attempts<'w>,
+    pub(super) children: &'w Children,
+}
+
+impl Processes for Workers<'_> {
+    fn boot_id(&self) -> &str {
+        self.attempts.space.recorded()
+    }
+
+    fn age_of(&self, task: &TaskId, pid: u32, identity: Option<&WorkerIdentity>) -> Option<i64> {
+        let identity = match identity {
+            Some(identity) => self.attempts.space.process(pid, identity)?,
+            // Another program recorded nothing but the number: whoever has it now must say that
+            // this card is its own.
+            None => identity_of(pid).filter(|_| says_it_works_on(pid, task))?,
+        };
+        let age = hermes_proc::age_of(&identity)?;
+        i64::try_from(age.as_secs()).ok()
+    }
+
+    fn of_attempt(&self, task: &TaskId, run: RunId) -> Kin {
+        match self.attempts.leader(task, run) {
+            Some(leader) => Kin::Leader(self.attempts.reference(task, run, &leader.identity)),
+            None if self.attempts.found.contains_key(&(task.clone(), run)) => Kin::Others,
+            None => Kin::Nobody,
+        }
+    }
+
+    fn exit_of(&self, task: &TaskId, run: RunId) -> Option<WorkerExit> {
+        let board = self.attempts.board;
+        let heard = self.children.exit_of(board, task, run);
+        heard.or_else(|| read_exit_record(board, task, run))
+    }
+}
+
+/// Whether a process names the card in its environment or among its arguments.
+pub(super) fn says_it_works_on(pid: u32, task: &TaskId) -> bool {
+    let named = variable(pid, vars::HERMES_KANBAN_TASK.name);
+    named.is_some_and(|named| named == task.as_str())
+        || hermes_proc::command_line(pid).is_some_and(|words| {
+            let last_word = |word: &str| word.split(' ').next_back() == Some(task.as_str());
+            words
+                .iter()
+                .any(|word| word.to_str().is_some_and(last_word))
+        })
+}
+
+fn carries(pid: u32, exec_id: &str) -> bool {
+    variable(pid, EXEC_ID).is_some_and(|value| value == exec_id)
+}
+
+fn carries_any(pid: u32) -> bool {
+    variable(pid, EXEC_ID).is_some()
+}
+
+fn variable(pid: u32, name: &str) -> Option<std::ffi::OsString> {
+    let variables = environment_of(pid)?;
+    variables
+        .into_iter()
+        .find_map(|(one, value)| (one == name).then_some(value))
+}
+
+/// The mark of the worker of one attempt, the same for everyone who computes it.
+pub(super) fn exec_id(database: &Path, task: &TaskId, run: RunId) -> String {
+    mark(&[
+        database.as_os_str().as_encoded_bytes(),
+        task.as_str().as_bytes(),
+        &run.0.to_le_bytes(),
+    ])
+}
+
+/// The mark of the checks of a card. There is one round of them at a time, so whoever begins the
+/// next one finds what is left of an earlier one.
+pub(crate) fn check_mark(database: &Path, task: &TaskId) -> String {
+    mark(&[
+        database.as_os_str().as_encoded_bytes(),
+        b"check",
+        task.as_str().as_bytes(),
+    ])
+}
+
+/// Sixteen digits that differ where the parts do (FNV-1a).
+fn mark(parts: &[&[u8]]) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for part in parts {
+        for byte in part.iter().chain(&[0]) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_attempt_has_a_mark_of_its_own() {
+        let mark = |database: &str, task, run| {
+            exec_id(Path::new(database), &TaskId::from_bits(task), RunId(run))
+        };
+        let one = mark("/a/kanban.db", 1, 1);
+        assert_eq!(one.len(), 16);
+        assert_eq!(one, mark("/a/kanban.db", 1, 1));
+        for other in [
+            mark("/b/kanban.db", 1, 1),
+            mark("/a/kanban.db", 2, 1),
+            mark("/a/kanban.db", 1, 2),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Workers that this process started: they end as its children, and only it hears how.
+//!
+//! Kept across looks and boards by whoever dispatches for longer than a moment. Children that other
+//! parts of the program started are never waited for.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use hermes_proc::{Ended, SessionChild};
+
+use crate::boards::Board;
+use crate::dispatch::local::exit_record::write_record;
+use crate::model::{RunId, TaskId, WorkerExit};
+
+/// Ends that are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Workers of this process that have not been waited for, and how others ended.
+#[derive(Debug, Default)]
+pub struct Children {
+    workers: Vec<OwnWorker>,
+    ended: VecDeque<(Attempt, WorkerExit)>,
+}
+
+#[derive(Debug)]
+struct OwnWorker {
+    attempt: Attempt,
+    record: PathBuf,
+    child: SessionChild,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Attempt {
+    database: PathBuf,
+    task: TaskId,
+    run: RunId,
+}
+
+impl Children {
+    /// How many have not been waited for.
+    pub fn len(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Whether all have been waited for.
+    pub fn is_empty(&self) -> bool {
+        self.workers.is_empty()
+    }
+
+    /// Takes note of workers that have ended.
+    pub fn reap(&mut self, now: i64) {
+        let (over, living): (Vec<_>, Vec<_>) = std::mem::take(&mut self.workers)
+            .into_iter()
+            .partition(|worker| worker.child.peek().is_some());
+        self.workers = living;
+        for worker in over {
+            let OwnWorker {
+                attempt,
+                record,
+                child,
+            } = worker;
+            let Ok(ended) = child.reap() else {
+                // Somebody else waited for it; then nobody here knows how it ended.
+                continue;
+            };
+            let exit = exit_of(ended);
+            if let Err(error) = write_record(&record, attempt.run, exit, now) {
+                tracing::warn!(%error, task = attempt.task.as_str(), "could not record how a worker ended");
+            }
+            if self.ended.len() >= REMEMBERED {
+                self.ended.pop_front();
+            }
+            self.ended.push_back((attempt, exit));
+        }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        board: &Board,
+        task: &TaskId,
+        run: RunId,
+        record: PathBuf,
+        child: SessionChild,
+    ) {
+        self.workers.push(OwnWorker {
+            attempt: Attempt {
+                database: board.database.clone(),
+                task: task.clone(),
+                run,
+            },
+            record,
+            child,
+        });
+    }
+
+    /// Whether this process is a child of ours that has not been waited for: then its number is its
+    /// own.
+    pub(super) fn has(&self, pid: u32) -> bool {
+        self.workers.iter().any(|worker| worker.child.pid() == pid)
+    }
+
+    pub(super) fn exit_of(&self, board: &Board, task: &TaskId, run: RunId) -> Option<WorkerExit> {
+        let is_meant = |attempt: &Attempt| {
+            attempt.run == run && attempt.task == *task && attempt.database == board.database
+        };
+        let heard = self.ended.iter().rev().find(|(one, _)| is_meant(one));
+        heard.map(|(_, exit)| *exit).or_else(|| {
+            let mut workers = self.workers.iter();
+            let worker = workers.find(|worker| is_meant(&worker.attempt))?;
+            worker.child.peek().map(exit_of)
+        })
+    }
+}
+
+fn exit_of(ended: Ended) -> WorkerExit {
+    match ended {
+        Ended::Exited(code) => WorkerExit::Code(code),
+        Ended::Signalled(signal) => WorkerExit::Signal(signal),
+    }
+}

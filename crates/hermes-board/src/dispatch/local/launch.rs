@@ -1,0 +1,264 @@
+//! Starting a worker: its arguments, its variables, its log.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use hermes_config::{Environment, vars};
+use hermes_home::ProfileName;
+use hermes_proc::{EnvPlan, EnvRequest, SessionSpec, SpawnClass, StandardStreams, find_on_path};
+
+use crate::boards::{Board, BoardHome};
+use crate::dispatch::local::attempts::exec_id;
+use crate::dispatch::local::children::Children;
+use crate::dispatch::local::identity::ProcessSpace;
+use crate::dispatch::local::log_file::open_log;
+use crate::dispatch::local::{WorkerSetup, ending};
+use crate::dispatch::{NewWorker, Order};
+use crate::model::Task;
+use crate::worker_terminal_timeout;
+
+/// The skill of a worker that reviews.
+const REVIEW_SKILL: &str = "sdlc-review";
+
+/// Why no worker was started.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LaunchError {
+    #[error(transparent)]
+    Board(#[from] crate::Error),
+    #[error(transparent)]
+    File(#[from] hermes_fs::Error),
+    #[error(transparent)]
+    Process(#[from] hermes_proc::Error),
+    #[error("nobody was given the card")]
+    NoAssignee,
+    #[error("there is no profile '{}'", crate::shown(name, 64))]
+    NoProfile { name: String },
+    #[error("processes of an earlier attempt could not be ended (pid {pids})")]
+    EarlierAttempt { pids: String },
+}
+
+/// The program workers are: `HERMES_BIN`, or this one.
+pub fn worker_program(env: &Environment, home: &BoardHome, own: &Path) -> PathBuf {
+    let Some(named) = env.text(&vars::HERMES_BIN) else {
+        return own.to_owned();
+    };
+    let is_path = named.starts_with('~') || named.contains('/');
+    if is_path {
+        let path = home.expand(Path::new(named));
+        return std::path::absolute(&path).unwrap_or(path);
+    }
+    // A bare name that PATH does not know would fail every card; this program works.
+    find_on_path(OsStr::new(named), env.os(&vars::PATH)).unwrap_or_else(|| own.to_owned())
+}
+
+/// Starts a worker for a card that has been claimed. Nothing of an earlier attempt runs beside it.
+pub(super) fn launch(
+    order: &Order<'_>,
+    board: &Board,
+    setup: &WorkerSetup,
+    children: &mut Children,
+) -> Result<NewWorker, LaunchError> {
+    let Order { task, run, .. } = *order;
+    let profile = profile_of(task, setup)?;
+    if !order.is_first_attempt {
+        let mut survivors = ending::end_earlier(board, &task.id, run, setup.timing);
+        let patience = setup.timing.patience;
+        survivors.extend(ending::end_earlier_checks(board, &task.id, patience));
+        if !survivors.is_empty() {
+            return Err(LaunchError::EarlierAttempt {
+                pids: ending::pids(&survivors),
+            });
+        }
+    }
+    let log = open_log(&board.log_of(&task.id)?, setup.log)?;
+    let record = board.exit_record_of(&task.id)?;
+    let plan = environment(order, board, setup, &profile);
+    let variables: Vec<(OsString, OsString)> = plan
+        .variables()
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let workspace = order.workspace.path.as_path();
+    let child = SessionSpec {
+        program: &setup.program,
+        args: arguments(order, setup, &profile),
+        cwd: if workspace.is_dir() {
+            workspace
+        } else {
+            Path::new("/")
+        },
+        variables: &variables,
+        streams: StandardStreams {
+            input: None,
+            output: Some(log.into()),
+            is_terminal: false,
+        },
+        inherited: Vec::new(),
+        ends_with_us: false,
+    }
+    .start()?;
+    let worker = NewWorker {
+        pid: child.pid(),
+        // Not waited for yet, so its entry is there.
+        identity: ProcessSpace::own().identity_of(child.pid()),
+    };
+    children.add(board, &task.id, run, record, child);
+    Ok(worker)
+}
+
+fn profile_of(task: &Task, setup: &WorkerSetup) -> Result<ProfileName, LaunchError> {
+    let name = task.assignee.as_deref().ok_or(LaunchError::NoAssignee)?;
+    let no_profile = || LaunchError::NoProfile {
+        name: name.to_owned(),
+    };
+    let profile = ProfileName::parse(name).map_err(|_| no_profile())?;
+    let exists = profile.is_default() || setup.location.profile_home(&profile).is_dir();
+    if exists {
+        Ok(profile)
+    } else {
+        Err(no_profile())
+    }
+}
+
+fn arguments(order: &Order<'_>, setup: &WorkerSetup, profile: &ProfileName) -> Vec<OsString> {
+    let task = order.task;
+    let mut words: Vec<OsString> = vec!["-p".into(), profile.as_str().into()];
+    words.extend(["--cli".into(), "--accept-hooks".into()]);
+    let skills: Vec<&str> = if order.review {
+        vec![REVIEW_SKILL]
+    } else {
+        let given = task.skills.iter().flatten().map(|skill| skill.trim());
+        given.filter(|skill| !skill.is_empty()).collect()
+    };
+    for skill in skills {
+        words.extend(["--skills".into(), skill.into()]);
+    }
+    if let Some(model) = filled(task.model_override.as_deref()) {
+        words.extend(["-m".into(), model.into()]);
+    }
+    let mut toolsets = (setup.toolsets)(&setup.location.profile_home(profile));
+    if !toolsets.is_empty() {
+        toolsets.sort();
+        words.extend(["--toolsets".into(), toolsets.join(",").into()]);
+    }
+    words.extend(["chat".into(), "-q".into()]);
+    words.push(format!("work kanban task {}", task.id).into());
+    if task.goal_mode {
+        words.push("-Q".into());
+    }
+    words
+}
+
+/// All variables of a worker: those of this process as far as another Hermes may have them, and
+/// what it needs to know about its card.
+fn environment(
+    order: &Order<'_>,
+    board: &Board,
+    setup: &WorkerSetup,
+    profile: &ProfileName,
+) -> EnvPlan {
+    let task = order.task;
+    let workspace = &order.workspace.path;
+    let branch = order.workspace.branch.as_deref();
+    let branch = branch.or(filled(task.branch_name.as_deref()));
+    let mut extra: Vec<(OsString, OsString)> = Vec::new();
+    let mut set = |var: &vars::Var, value: &OsStr| extra.push((var.name.into(), value.into()));
+    set(&vars::HERMES_PROFILE, profile.as_str().as_ref());
+    set(&vars::HERMES_KANBAN_TASK, task.id.as_str().as_ref());
+    set(&vars::HERMES_KANBAN_WORKSPACE, workspace.as_os_str());
+    set(&vars::HERMES_KANBAN_RUN_ID, order.run.to_string().as_ref());
+    set(&vars::HERMES_KANBAN_CLAIM_LOCK, order.lock.as_ref());
+    set(&vars::HERMES_KANBAN_DB, board.database.as_os_str());
+    set(
+        &vars::HERMES_KANBAN_WORKSPACES_ROOT,
+        board.workspaces.as_os_str(),
+    );
+    set(&vars::HERMES_KANBAN_BOARD, board.slug.as_str().as_ref());
+    set(&vars::TERMINAL_CWD, workspace.as_os_str());
+    let turns = task.goal_max_turns.filter(|_| task.goal_mode);
+    let mut optional: Vec<(&vars::Var, Option<OsString>)> = vec![
+        (
+            &vars::HERMES_TENANT,
+            filled(task.tenant.as_deref()).map(Into::into),
+        ),
+        (&vars::HERMES_KANBAN_BRANCH, branch.map(Into::into)),
+        (
+            &vars::HERMES_KANBAN_GOAL_MODE,
+            task.goal_mode.then(|| "1".into()),
+        ),
+        (
+            &vars::HERMES_KANBAN_GOAL_MAX_TURNS,
+            turns.map(|turns| turns.to_string().into()),
+        ),
+    ];
+    if let Some(runtime) = task.max_runtime_seconds.filter(|runtime| *runtime > 0) {
+        for var in [
+            &vars::TERMINAL_TIMEOUT,
+            &vars::TERMINAL_MAX_FOREGROUND_TIMEOUT,
+        ] {
+            let seconds = worker_terminal_timeout(runtime, inherited_number(setup, var.name));
+            optional.push((var, Some(seconds.to_string().into())));
+        }
+    }
+    // What is not said about this card must not be inherited from another one.
+    let mut base = setup.base.clone();
+    base.retain(|(name, _)| !optional.iter().any(|(var, _)| name == var.name));
+    extra.extend(
+        optional
+            .into_iter()
+            .filter_map(|(var, value)| Some((var.name.into(), value?))),
+    );
+    let mut policy = setup.policy.clone();
+    policy.hermes_home = setup.location.profile_home(profile);
+    let mark = exec_id(&board.database, &task.id, order.run);
+    let mut request = EnvRequest::new(SpawnClass::Hermes, &base, &policy);
+    request.extra = &extra;
+    request.exec_id = Some(&mark);
+    EnvPlan::build(&request)
+}
+
+fn inherited_number(setup: &WorkerSetup, name: &str) -> Option<i64> {
+    let mut base = setup.base.iter();
+    let (_, value) = base.find(|(one, _)| one == name)?;
+    value.to_str()?.trim().parse().ok()
+}
+
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    fn the_program_is_the_named_one_if_there_is_one_and_else_ours() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let stub = dir.path().join("stub-hermes");
+        std::fs::write(&stub, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&stub, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let own = Path::new("/opt/hermes");
+        let program = |named: Option<&str>| {
+            let directory = dir.path().to_str().unwrap();
+            let mut pairs = vec![("PATH", directory), ("HOME", directory)];
+            pairs.extend(named.map(|named| ("HERMES_BIN", named)));
+            let env = Environment::from_pairs(pairs);
+            let location =
+                hermes_home::Location::resolve(&env, &hermes_home::SystemFacts::of_process());
+            let home = BoardHome::resolve(&env, &location.unwrap());
+            worker_program(&env, &home, own)
+        };
+        assert_eq!(program(None), own);
+        assert_eq!(program(Some("  ")), own);
+        assert_eq!(program(Some("stub-hermes")), stub);
+        // Every card would fail with one that is not there.
+        assert_eq!(program(Some("no-such-program")), own);
+        assert_eq!(program(Some("/usr/bin/other")), Path::new("/usr/bin/other"));
+        assert_eq!(program(Some("~/stub-hermes")), stub);
+        let relative = program(Some("./here/hermes"));
+        assert!(relative.is_absolute() && relative.ends_with("here/hermes"));
+    }
+}

@@ -1,0 +1,184 @@
+//! Workers on this machine: real processes, real directories.
+
+mod attempts;
+mod children;
+mod ending;
+mod exit_record;
+mod git;
+mod identity;
+mod launch;
+mod log_file;
+mod workspace;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hermes_config::Environment;
+use hermes_home::{Location, ProfileName};
+use hermes_proc::{EnvPolicy, KillTiming};
+
+pub use children::Children;
+pub use ending::WORKER_TIMING;
+pub use exit_record::write_exit_record;
+pub use launch::worker_program;
+pub use log_file::LogRotation;
+
+pub(super) use attempts::check_mark;
+pub(super) use ending::{end_earlier_checks, pids};
+pub(super) use identity::ProcessSpace;
+
+use crate::boards::{Board, BoardHome};
+use crate::dispatch::{NewWorker, Order, Workshop, worker_fact};
+use crate::model::{Task, Termination};
+use crate::plan::{Facts, WorkerRef};
+use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
+use crate::{Claimer, Clock, SystemClock};
+
+/// Names of toolsets, for the home of a profile.
+pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
+
+/// How workers are started, the same for all boards.
+#[derive(Clone)]
+pub struct WorkerSetup {
+    /// The program; see [`worker_program`].
+    pub program: PathBuf,
+    /// Where profiles are.
+    pub location: Location,
+    /// Variables of this process, without those of any `.env`: each profile reads its own.
+    pub base: Vec<(OsString, OsString)>,
+    /// The rules for environments of children.
+    pub policy: EnvPolicy,
+    /// Logs.
+    pub log: LogRotation,
+    /// How patient ending a worker is.
+    pub timing: KillTiming,
+    /// Toolsets that a profile with this home uses on the command line; none to leave it to the
+    /// worker.
+    pub toolsets: ToolsetsOf,
+}
+
+impl WorkerSetup {
+    /// The usual: workers are `HERMES_BIN` or the program of `policy`, and choose their toolsets
+    /// themselves. `env` is that of the process, with the home that was chosen.
+    pub fn new(
+        env: &Environment,
+        home: &BoardHome,
+        location: &Location,
+        policy: EnvPolicy,
+        log: LogRotation,
+    ) -> Self {
+        Self {
+            program: worker_program(env, home, &policy.hermes_program),
+            location: location.clone(),
+            base: env
+                .iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            policy,
+            log,
+            timing: WORKER_TIMING,
+            toolsets: Arc::new(|_| Vec::new()),
+        }
+    }
+}
+
+impl std::fmt::Debug for WorkerSetup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkerSetup")
+            .field("program", &self.program)
+            .field("location", &self.location)
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
+}
+
+/// This machine, as far as one board is concerned.
+#[derive(Debug)]
+pub struct LocalWorkshop<'w> {
+    /// The board.
+    pub board: &'w Board,
+    /// All boards.
+    pub home: &'w BoardHome,
+    /// How workers are started.
+    pub setup: &'w WorkerSetup,
+    /// Workers this process has started.
+    pub children: &'w mut Children,
+}
+
+impl Workshop for LocalWorkshop<'_> {
+    fn reap(&mut self) {
+        self.children.reap(SystemClock.now());
+    }
+
+    fn look(&self, board: &Snapshot) -> Facts {
+        let claimer = Claimer::of_this_process();
+        // Looking at every process is worth it only if one could belong to a card.
+        let attempts = if has_history(board) {
+            attempts::Attempts::look(self.board)
+        } else {
+            attempts::Attempts::unknown(self.board)
+        };
+        let workers = attempts::Workers {
+            attempts: &attempts,
+            children: self.children,
+        };
+        let mut facts = Facts {
+            profiles: profiles(&self.setup.location),
+            ..Facts::default()
+        };
+        for running in &board.running {
+            let fact = worker_fact(running, &claimer, &workers);
+            facts.workers.insert(running.card.id.clone(), fact);
+        }
+        for worker in attempts.each() {
+            let in_progress = worker
+                .run
+                .is_some_and(|run| board.running_run(run).is_some());
+            if !in_progress {
+                facts.leftovers.insert(worker.task.clone(), worker);
+            }
+        }
+        facts
+    }
+
+    fn end(&mut self, workers: &[WorkerRef]) -> Vec<Termination> {
+        let timing = self.setup.timing;
+        ending::end_all(self.board, self.children, workers, timing)
+    }
+
+    fn prepare(&mut self, task: &Task) -> Result<ResolvedWorkspace, String> {
+        workspace::resolve_workspace(task, self.board, self.home, self.setup)
+            .map_err(|error| error.to_string())
+    }
+
+    fn start(&mut self, order: &Order<'_>) -> Result<NewWorker, String> {
+        launch::launch(order, self.board, self.setup, self.children)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Whether any card in question was worked on before.
+fn has_history(board: &Snapshot) -> bool {
+    let was_tried = |card: &Candidate| card.guard.last_run.is_some();
+    !board.running.is_empty()
+        || board.ready.iter().any(was_tried)
+        || board.review.iter().any(was_tried)
+        || board.promotable.iter().any(|one| was_tried(&one.card))
+        || board.due.iter().any(|one| was_tried(&one.card))
+}
+
+/// Names that workers can be started for.
+fn profiles(location: &Location) -> BTreeSet<String> {
+    let mut names = BTreeSet::from([ProfileName::default_profile().as_str().to_owned()]);
+    // An installation without named profiles has no such directory.
+    for entry in hermes_fs::read_dir(&location.profiles_dir()).unwrap_or_default() {
+        if let Some(name) = ProfileName::from_directory(&entry.name)
+            && entry.path.is_dir()
+        {
+            names.insert(name.as_str().to_owned());
+        }
+    }
+    names
+}

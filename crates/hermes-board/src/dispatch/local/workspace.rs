@@ -1,0 +1,194 @@
+//! Where a card is worked on: a directory of its own, one that the user named, or a git worktree.
+
+use std::path::{Path, PathBuf};
+
+use crate::boards::{Board, BoardHome};
+use crate::dispatch::local::WorkerSetup;
+use crate::dispatch::local::git::{Git, GitError};
+use crate::model::{Task, WorkspaceKind};
+use crate::store::ResolvedWorkspace;
+
+/// Directory of worktrees inside a repository.
+const WORKTREES: &str = ".worktrees";
+
+/// Why there is no directory to work in.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WorkspaceError {
+    #[error(transparent)]
+    Board(#[from] crate::Error),
+    #[error(transparent)]
+    File(#[from] hermes_fs::Error),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("the path '{}' is not absolute", crate::shown(path, 200))]
+    Relative { path: String },
+    #[error("a card with the workspace 'dir' needs a path")]
+    NoDirectory,
+    #[error(
+        "a worktree needs a repository: create the card with --workspace worktree:/path, or set \
+         one for the board with `hermes kanban boards set-default-workdir`"
+    )]
+    NoRepository,
+    #[error("{} is not inside a git repository", path.display())]
+    OutsideRepository { path: PathBuf },
+    #[error("'{}' cannot be the name of a branch", crate::shown(branch, 100))]
+    BadBranch { branch: String },
+    #[error(
+        "'{}' is no kind of workspace that this program knows",
+        crate::shown(kind, 40)
+    )]
+    UnknownKind { kind: String },
+}
+
+/// Makes the directory of a card.
+pub(super) fn resolve_workspace(
+    task: &Task,
+    board: &Board,
+    home: &BoardHome,
+    setup: &WorkerSetup,
+) -> Result<ResolvedWorkspace, WorkspaceError> {
+    let place = Place {
+        task,
+        board,
+        home,
+        setup,
+    };
+    match task.workspace() {
+        Some(WorkspaceKind::Scratch) => {
+            let path = match place.stored()? {
+                Some(path) => path,
+                None => board.workspace_of(&task.id)?,
+            };
+            place.directory(path)
+        }
+        Some(WorkspaceKind::Dir) => {
+            let path = place.stored()?.ok_or(WorkspaceError::NoDirectory)?;
+            place.directory(path)
+        }
+        Some(WorkspaceKind::Worktree) => place.worktree(),
+        None => Err(WorkspaceError::UnknownKind {
+            kind: task.workspace_kind.clone(),
+        }),
+    }
+}
+
+struct Place<'p> {
+    task: &'p Task,
+    board: &'p Board,
+    home: &'p BoardHome,
+    setup: &'p WorkerSetup,
+}
+
+impl Place<'_> {
+    /// The path that stands on the card.
+    fn stored(&self) -> Result<Option<PathBuf>, WorkspaceError> {
+        let raw = self.task.workspace_path.as_deref().map(str::trim);
+        let raw = raw.filter(|raw| !raw.is_empty());
+        raw.map(|raw| self.absolute(raw)).transpose()
+    }
+
+    fn absolute(&self, raw: &str) -> Result<PathBuf, WorkspaceError> {
+        let path = self.home.expand(Path::new(raw));
+        if path.is_absolute() {
+            Ok(path)
+        } else {
+            Err(WorkspaceError::Relative {
+                path: raw.to_owned(),
+            })
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "reads like its siblings")]
+    fn directory(&self, path: PathBuf) -> Result<ResolvedWorkspace, WorkspaceError> {
+        hermes_fs::create_dir_all(&path, 0o700)?;
+        Ok(ResolvedWorkspace { path, branch: None })
+    }
+
+    fn worktree(&self) -> Result<ResolvedWorkspace, WorkspaceError> {
+        let git = Git::find(self.setup)?;
+        let branch = self.branch()?;
+        let Some(requested) = self.stored()? else {
+            let info = self.home.info(&self.board.slug);
+            let anchor = info.default_workdir.filter(|raw| !raw.trim().is_empty());
+            let anchor = self.absolute(&anchor.ok_or(WorkspaceError::NoRepository)?)?;
+            let repository = git
+                .top_of(&anchor)?
+                .ok_or(WorkspaceError::OutsideRepository { path: anchor })?;
+            let target = self.own_place_in(&repository)?;
+            return make(&git, &repository, target, branch);
+        };
+        if requested.is_dir() {
+            let top = git.top_of(&requested)?;
+            let is_top = top.is_some() && hermes_fs::canonicalize(&requested).ok() == top;
+            if let Some(repository) = top.filter(|_| is_top) {
+                if git.is_linked_worktree(&requested)? {
+                    // Whatever is checked out there is what the next worker finds.
+                    let branch = git.current_branch(&requested)?.unwrap_or(branch);
+                    return Ok(ResolvedWorkspace {
+                        path: requested,
+                        branch: Some(branch),
+                    });
+                }
+                let target = self.own_place_in(&repository)?;
+                return make(&git, &repository, target, branch);
+            }
+        }
+        let repository = nearest_repository(&git, &requested)?;
+        make(&git, &repository, requested, branch)
+    }
+
+    fn branch(&self) -> Result<String, WorkspaceError> {
+        let given = self.task.branch_name.as_deref().map(str::trim);
+        let branch = match given.filter(|name| !name.is_empty()) {
+            Some(name) => name.to_owned(),
+            None => format!("wt/{}", self.task.id),
+        };
+        // Git checks names itself; what it would take for an option never gets there.
+        if branch.starts_with('-') || branch.contains(char::is_control) {
+            return Err(WorkspaceError::BadBranch { branch });
+        }
+        Ok(branch)
+    }
+
+    fn own_place_in(&self, repository: &Path) -> Result<PathBuf, WorkspaceError> {
+        // The name of a scratch directory is the card's, checked to be harmless.
+        let scratch = self.board.workspace_of(&self.task.id)?;
+        let name = scratch.file_name().unwrap_or_default();
+        Ok(repository.join(WORKTREES).join(name))
+    }
+}
+
+/// Makes a worktree, or takes the one that is there from an earlier attempt.
+fn make(
+    git: &Git,
+    repository: &Path,
+    target: PathBuf,
+    branch: String,
+) -> Result<ResolvedWorkspace, WorkspaceError> {
+    let mut branch = branch;
+    let is_there = target.is_dir() && git.top_of(&target)? == hermes_fs::canonicalize(&target).ok();
+    if is_there && git.common_dir(&target)? == git.common_dir(repository)? {
+        branch = git.current_branch(&target)?.unwrap_or(branch);
+    } else {
+        if let Some(parent) = target.parent() {
+            hermes_fs::create_dir_all(parent, 0o755)?;
+        }
+        git.add_worktree(repository, &target, &branch)?;
+    }
+    Ok(ResolvedWorkspace {
+        path: target,
+        branch: Some(branch),
+    })
+}
+
+/// The repository around a path of which only the beginning need exist.
+fn nearest_repository(git: &Git, path: &Path) -> Result<PathBuf, WorkspaceError> {
+    let existing = path.ancestors().skip(1).find(|one| one.is_dir());
+    let found = match existing {
+        Some(directory) => git.top_of(directory)?,
+        None => None,
+    };
+    found.ok_or_else(|| WorkspaceError::OutsideRepository {
+        path: path.to_owned(),
+    })
+}

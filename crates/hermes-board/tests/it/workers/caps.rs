@@ -1,0 +1,176 @@
+//! Limits on cards in progress: for all of them, and for each profile.
+
+use hermes_board::SqliteBoard;
+use hermes_board::model::TaskId;
+use hermes_board::plan::Report;
+use hermes_board::store::NewTask;
+use pretty_assertions::assert_eq;
+
+use super::{Yard, files_below, ids, started};
+use crate::{assignee, complete, file, task};
+
+fn yard(yaml: &str) -> Yard {
+    let mut yard = Yard::new();
+    yard.configure(yaml);
+    yard
+}
+
+/// So many cards for a profile.
+fn cards(yard: &Yard, store: &mut SqliteBoard, profile: &str, count: usize) -> Vec<TaskId> {
+    let new = || NewTask {
+        assignee: Some(assignee(profile)),
+        ..NewTask::titled(profile)
+    };
+    (0..count)
+        .map(|_| yard.file_with(store, "exec sleep 300", new()))
+        .collect()
+}
+
+/// How many were started for a profile, and how many wait for it while it works on so many.
+fn of(report: &Report, profile: &str, current: usize) -> (usize, usize) {
+    let spawned = report.spawned.iter();
+    let capped = report.skipped_per_profile_capped.iter();
+    (
+        spawned.filter(|row| row.assignee == profile).count(),
+        capped
+            .filter(|row| row.assignee == profile && row.current == current)
+            .count(),
+    )
+}
+
+#[test]
+fn a_profile_takes_two_and_the_rest_waits_with_its_count() {
+    let mut yard = yard("kanban: {max_in_progress_per_profile: 2}");
+    let mut store = yard.open();
+    cards(&yard, &mut store, "alpha", 5);
+    cards(&yard, &mut store, "beta", 3);
+    let planned = yard.dry_run(&mut store);
+    let mut report = yard.tick(&mut store);
+    assert_eq!(of(&report, "alpha", 2), (2, 3));
+    assert_eq!(of(&report, "beta", 2), (2, 1));
+    assert_eq!(report.skipped_per_profile_capped.len(), 4);
+    for row in &mut report.spawned {
+        row.workspace.clear();
+    }
+    assert_eq!(planned, report);
+}
+
+#[test]
+fn what_is_in_progress_counts() {
+    let mut yard = yard("kanban: {max_in_progress_per_profile: 2}");
+    let mut store = yard.open();
+    cards(&yard, &mut store, "alpha", 1);
+    yard.tick(&mut store);
+    cards(&yard, &mut store, "alpha", 4);
+    cards(&yard, &mut store, "beta", 5);
+    let report = yard.tick(&mut store);
+    assert_eq!(of(&report, "alpha", 2), (1, 3));
+    assert_eq!(of(&report, "beta", 2), (2, 3));
+}
+
+#[test]
+fn those_that_waited_go_when_there_is_time() {
+    let mut yard = yard("kanban: {max_in_progress_per_profile: 2}");
+    let mut store = yard.open();
+    cards(&yard, &mut store, "alpha", 5);
+    let report = yard.tick(&mut store);
+    assert_eq!(yard.tick(&mut store).spawned, []);
+    for row in &report.spawned {
+        complete(&mut store, &row.task_id);
+    }
+    let report = yard.tick(&mut store);
+    assert_eq!(of(&report, "alpha", 2), (2, 1));
+}
+
+#[test]
+fn a_cap_that_makes_no_sense_is_none() {
+    for bad in ["0", "-1", "abc", "null"] {
+        let mut yard = yard(&format!("kanban: {{max_in_progress_per_profile: {bad}}}"));
+        let mut store = yard.open();
+        cards(&yard, &mut store, "alpha", 5);
+        cards(&yard, &mut store, "beta", 5);
+        let report = yard.tick(&mut store);
+        assert_eq!(of(&report, "alpha", 0), (5, 0), "{bad}");
+        assert_eq!(of(&report, "beta", 0), (5, 0), "{bad}");
+        assert_eq!(report.skipped_per_profile_capped, [], "{bad}");
+    }
+}
+
+#[test]
+fn a_dry_run_with_a_cap_starts_one_and_changes_no_byte() {
+    let mut yard = yard("");
+    yard.dispatcher.limits.max_spawn = Some(1);
+    let mut store = yard.open();
+    let filed = cards(&yard, &mut store, "alpha", 5);
+    drop(store);
+    let mut store = yard.open();
+    let before = files_below(yard.fixture.dir.path());
+    let report = yard.dry_run(&mut store);
+    assert_eq!(started(&report), [filed[0].as_str()]);
+    // The others are told apart all the same.
+    let capped: Vec<&TaskId> = report
+        .skipped_capped
+        .iter()
+        .map(|row| &row.task_id)
+        .collect();
+    assert_eq!(capped, filed[1..].iter().collect::<Vec<_>>());
+    assert!(
+        report
+            .skipped_capped
+            .iter()
+            .all(|row| { (row.cap, row.limit, row.current) == ("max_spawn", 1, 1) })
+    );
+    assert_eq!(files_below(yard.fixture.dir.path()), before);
+}
+
+#[test]
+fn two_caps_do_not_count_one_card_twice() {
+    let mut yard = yard("kanban: {max_spawn: 2, max_in_progress: 2}");
+    let mut store = yard.open();
+    cards(&yard, &mut store, "alpha", 1);
+    assert_eq!(yard.tick(&mut store).spawned.len(), 1);
+    cards(&yard, &mut store, "alpha", 2);
+    let report = yard.tick(&mut store);
+    assert_eq!(report.spawned.len(), 1);
+    assert_eq!(report.skipped_capped.len(), 1);
+}
+
+#[test]
+fn reviews_count_like_all_others_and_get_the_skill_of_reviewers() {
+    let mut yard = yard("kanban: {max_in_progress: 1}");
+    let mut store = yard.open();
+    let reviewed = cards(&yard, &mut store, "alpha", 2);
+    let database = hermes_store::rusqlite::Connection::open(yard.fixture.path("kanban.db"));
+    // Another program puts cards there.
+    let changed = database
+        .unwrap()
+        .execute("UPDATE tasks SET status = 'review'", []);
+    assert_eq!(changed.unwrap(), 2);
+    let report = yard.tick(&mut store);
+    assert_eq!(started(&report), [reviewed[0].as_str()]);
+    assert_eq!(report.skipped_capped[0].task_id, reviewed[1]);
+    yard.worker_of(&reviewed[0]);
+    let argv = yard.said(&reviewed[0], "argv");
+    assert!(argv.contains("--skills\nsdlc-review\n"), "{argv}");
+}
+
+#[test]
+fn a_full_board_still_tells_cards_apart() {
+    let mut yard = yard("kanban: {max_in_progress: 1}");
+    let mut store = yard.open();
+    cards(&yard, &mut store, "alpha", 2);
+    let nobody = file(&mut store, &NewTask::titled("nobody's"));
+    let lane = yard.file_with(
+        &mut store,
+        "",
+        NewTask {
+            assignee: Some(assignee("orion-cc")),
+            ..NewTask::titled("lane")
+        },
+    );
+    let report = yard.tick(&mut store);
+    assert_eq!((report.spawned.len(), report.skipped_capped.len()), (1, 1));
+    assert_eq!(report.skipped_unassigned, [nobody]);
+    assert_eq!(ids(&report.skipped_nonspawnable), [lane.as_str()]);
+    assert_eq!(task(&store, &lane).status_word(), "ready");
+}

@@ -1,0 +1,439 @@
+//! How workers end, and what becomes of their cards.
+
+use std::path::Path;
+use std::time::Duration;
+
+use hermes_board::boards::BoardHome;
+use hermes_board::dispatch::{Dispatcher, Order, Pass, TakenBack, Workshop, write_exit_record};
+use hermes_board::model::{Status, TaskId, WorkerExit};
+use hermes_board::plan::Limits;
+use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
+use hermes_board::{BoardOptions, Claimer, SqliteBoard};
+use pretty_assertions::assert_eq;
+
+use super::{Yard, eventually, ids, lives, run_of, started, worker_setup};
+use crate::{complete, kinds, status, task};
+
+#[test]
+fn a_card_is_blocked_by_the_configured_number_of_crashes() {
+    let mut yard = Yard::new();
+    yard.dispatcher.limits.failure_limit = 3;
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exit 3");
+    let stubborn = yard.file_with(
+        &mut store,
+        "exit 3",
+        NewTask {
+            max_retries: Some(1),
+            ..NewTask::titled("once")
+        },
+    );
+    for attempt in 1..=3 {
+        let report = yard.tick_until_ended(&mut store, &id);
+        assert!(started(&report).contains(&id.as_str()), "{attempt}");
+        assert_eq!(status(&store, &id), Status::Running);
+    }
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.crashed), [id.as_str()]);
+    assert_eq!(ids(&report.auto_blocked), [id.as_str()]);
+    assert_eq!(started(&report), [] as [&str; 0]);
+    for blocked in [&id, &stubborn] {
+        assert_eq!(status(&store, blocked), Status::Blocked);
+    }
+    let crashes = |id| {
+        let told = kinds(&store, id);
+        told.iter().filter(|kind| *kind == "crashed").count()
+    };
+    assert_eq!((crashes(&id), crashes(&stubborn)), (3, 1));
+    let report = yard.tick(&mut store);
+    assert_eq!((report.promoted.len(), report.spawned.len()), (0, 0));
+}
+
+#[test]
+fn three_workers_that_forget_their_card_are_enough() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exit 0");
+    for _ in 0..3 {
+        assert_eq!(
+            started(&yard.tick_until_ended(&mut store, &id)),
+            [id.as_str()]
+        );
+    }
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.auto_blocked), [id.as_str()]);
+    assert_eq!(kinds(&store, &id).last().unwrap(), "gave_up");
+
+    // One that completes in between clears the count.
+    store.unblock(&id).unwrap();
+    yard.tick_until_ended(&mut store, &id);
+    complete(&mut store, &id);
+    assert_eq!(task(&store, &id).consecutive_failures, 0);
+}
+
+#[test]
+fn a_quota_wall_is_no_failure_and_is_waited_out() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exit 75");
+    yard.tick_until_ended(&mut store, &id);
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.rate_limited), [id.as_str()]);
+    assert_eq!(report.crashed, []);
+    for _ in 0..3 {
+        let report = yard.tick(&mut store);
+        assert_eq!(
+            report.respawn_guarded[0].reason.as_str(),
+            "rate_limit_cooldown"
+        );
+    }
+    let card = task(&store, &id);
+    assert_eq!(
+        (card.status(), card.consecutive_failures),
+        (Status::Ready, 0)
+    );
+    let told = kinds(&store, &id);
+    assert_eq!(
+        told.iter()
+            .filter(|kind| *kind == "respawn_guarded")
+            .count(),
+        1
+    );
+    yard.fixture.pass(300);
+    assert_eq!(started(&yard.tick(&mut store)), [id.as_str()]);
+}
+
+#[test]
+fn a_worker_that_was_told_to_end_has_crashed() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(
+        &mut store,
+        "trap 'exit 143' TERM; echo > \"$here/listens\"; while :; do sleep 0.01; done",
+    );
+    yard.tick(&mut store);
+    let worker = yard.worker_of(&id);
+    eventually("it listens", || !yard.said(&id, "listens").is_empty());
+    signal(worker, "TERM");
+    eventually("it ends", || !lives(worker));
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.crashed), [id.as_str()]);
+    let error = task(&store, &id).last_failure_error.unwrap();
+    assert_eq!(error, format!("pid {worker} exited with code 143"));
+}
+
+#[test]
+fn a_worker_over_its_time_is_ended_with_everything_it_started() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let script = "trap '' TERM
+        sh -c 'trap \"\" TERM; echo $$ > \"$here/child\"; while :; do sleep 0.01; done' &
+        setsid sh -c 'echo $$ > \"$here/away\"; exec sleep 300' &
+        while :; do sleep 0.01; done";
+    let id = yard.file_with(
+        &mut store,
+        script,
+        NewTask {
+            max_runtime_seconds: Some(1),
+            ..NewTask::titled("long")
+        },
+    );
+    yard.tick(&mut store);
+    let worker = yard.worker_of(&id);
+    let pid = |name: &str| yard.said(&id, name).trim().parse::<u32>().ok();
+    eventually("all are there", || {
+        pid("child").is_some() && pid("away").is_some()
+    });
+    let everyone = [worker, pid("child").unwrap(), pid("away").unwrap()];
+    assert!(everyone.iter().all(|pid| lives(*pid)));
+    // By the machine's own clock: the one of the board stands still.
+    eventually("its time is up", || {
+        let planned = yard.preview(&store).report;
+        planned.timed_out == [id.clone()]
+    });
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.timed_out), [id.as_str()]);
+    assert!(everyone.iter().all(|pid| !lives(*pid)), "{everyone:?}");
+    // The next attempt begins at once, and only now.
+    assert_eq!(started(&report), [id.as_str()]);
+    let runs = store.runs(&id, None).unwrap();
+    assert_eq!(runs[0].outcome.as_deref(), Some("timed_out"));
+}
+
+#[test]
+fn what_a_worker_left_running_is_ended_before_the_next_one_starts() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let leaving = "sh -c 'echo $$ > \"$here/left.tmp\"; mv \"$here/left.tmp\" \"$here/left\"; exec sleep 300' &
+        while ! test -e \"$here/left\"; do sleep 0.01; done; exit 3";
+    let id = yard.file(&mut store, leaving);
+    yard.tick_until_ended(&mut store, &id);
+    let left: u32 = yard.said(&id, "left").trim().parse().unwrap();
+    assert!(lives(left));
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.crashed), [id.as_str()]);
+    assert_eq!(started(&report), [id.as_str()]);
+    assert!(!lives(left));
+}
+
+#[test]
+fn a_claim_that_ran_out_is_prolonged_while_its_worker_lives_and_speaks() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exec sleep 300");
+    yard.tick(&mut store);
+    let worker = yard.worker_of(&id);
+    yard.fixture.pass(901);
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.extended), [id.as_str()]);
+    assert_eq!(kinds(&store, &id).last().unwrap(), "claim_extended");
+    assert!(lives(worker));
+
+    store.heartbeat(&id, None, None).unwrap();
+    yard.fixture.pass(7200);
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.reclaimed), [id.as_str()]);
+    assert!(!lives(worker));
+    assert_eq!(started(&report), [id.as_str()]);
+}
+
+#[test]
+fn how_a_worker_ended_is_known_to_the_next_dispatcher() {
+    for (exit, bucket) in [
+        (0, "protocol_violation"),
+        (75, "rate_limited"),
+        (9, "crashed"),
+    ] {
+        let mut yard = Yard::new();
+        let mut store = yard.open();
+        let id = yard.file(&mut store, &format!("exit {exit}"));
+        yard.tick_until_ended(&mut store, &id);
+        // What a worker of ours does as its last act.
+        let board = yard.fixture.board();
+        let run = run_of(&store, &id);
+        assert!(write_exit_record(&board, &id, run, WorkerExit::Code(exit), 1).unwrap());
+        yard.forget_children();
+        yard.tick(&mut store);
+        let told = kinds(&store, &id);
+        assert!(told.iter().any(|kind| kind == bucket), "{exit}: {told:?}");
+        let error = task(&store, &id).last_failure_error.unwrap();
+        assert!(!error.contains("not alive"), "{error}");
+    }
+}
+
+#[test]
+fn a_dispatcher_that_sees_its_worker_end_leaves_it_in_writing() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "kill -9 $$");
+    yard.tick_until_ended(&mut store, &id);
+    let run = run_of(&store, &id);
+    yard.dispatcher.limits.crash_grace_seconds = 30;
+    yard.tick(&mut store);
+    let text = std::fs::read_to_string(yard.fixture.path(&format!("kanban/logs/{id}.exit")));
+    let text = text.unwrap();
+    let expected = format!("{{\"run_id\":{run},\"code\":null,\"signal\":9,");
+    assert!(text.starts_with(&expected), "{text}");
+    // Too young to be given up; the next dispatcher tells how it ended.
+    yard.forget_children();
+    yard.fixture.pass(30);
+    yard.tick(&mut store);
+    let error = task(&store, &id).last_failure_error.unwrap();
+    assert!(error.ends_with("was killed by signal 9"), "{error}");
+}
+
+#[test]
+fn a_worker_that_nobody_recorded_is_found_and_kept() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exec sleep 300");
+    let worker = start_without_recording(&mut yard, &mut store, &id);
+    yard.forget_children();
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.adopted), [id.as_str()]);
+    assert_eq!(started(&report), [] as [&str; 0]);
+    assert_eq!(task(&store, &id).worker_pid, Some(i64::from(worker)));
+    // From now on it is like any other.
+    yard.fixture.pass(901);
+    assert_eq!(ids(&yard.tick(&mut store).extended), [id.as_str()]);
+    assert!(lives(worker));
+}
+
+/// What is left when a dispatcher dies between starting a worker and saying so.
+fn start_without_recording(yard: &mut Yard, store: &mut SqliteBoard, id: &TaskId) -> u32 {
+    let lock = Claimer::of_this_process().lock();
+    let request = ClaimRequest {
+        task: id.clone(),
+        lock: lock.clone(),
+        ttl_seconds: 900,
+        from: ClaimFrom::Ready,
+    };
+    let ClaimOutcome::Claimed(claimed) = store.claim(&request).unwrap() else {
+        panic!("{id} was not claimed");
+    };
+    let mut workshop = yard.dispatcher.workshop(store.board());
+    let workspace = workshop.prepare(&claimed.task).unwrap();
+    let order = Order {
+        task: &claimed.task,
+        run: claimed.run,
+        lock: &lock,
+        workspace: &workspace,
+        review: false,
+        is_first_attempt: true,
+    };
+    workshop.start(&order).unwrap();
+    yard.worker_of(id)
+}
+
+#[test]
+fn a_card_that_goes_back_while_its_worker_lives_waits_for_it_to_end() {
+    let mut yard = Yard::new();
+    yard.dispatcher.limits.crash_grace_seconds = 30;
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exec sleep 300");
+    yard.tick(&mut store);
+    let worker = yard.worker_of(&id);
+    let block = hermes_board::store::BlockRequest {
+        task: id.clone(),
+        reason: None,
+        kind: None,
+        expected_run: None,
+    };
+    store.block(&block).unwrap();
+    store.unblock(&id).unwrap();
+    let report = yard.tick(&mut store);
+    assert_eq!(
+        report.respawn_guarded[0].reason.as_str(),
+        "previous_worker_alive"
+    );
+    assert!(lives(worker));
+    yard.forget_worker(&id);
+    yard.fixture.pass(30);
+    let report = yard.tick(&mut store);
+    assert_eq!(started(&report), [id.as_str()]);
+    assert!(!lives(worker));
+    assert!(lives(yard.worker_of(&id)));
+}
+
+#[test]
+fn taking_a_card_back_ends_its_worker_first() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exec sleep 300");
+    yard.tick(&mut store);
+    let worker = yard.worker_of(&id);
+    let taken = yard.dispatcher.take_back(&mut store, &id, Some("why not"));
+    assert_eq!(taken.unwrap(), TakenBack::Yes);
+    assert!(!lives(worker));
+    let card = task(&store, &id);
+    assert_eq!((card.status(), card.worker_pid), (Status::Ready, None));
+    let again = yard.dispatcher.take_back(&mut store, &id, None);
+    assert!(again.is_err());
+}
+
+#[test]
+fn somebody_else_with_the_number_of_a_worker_is_left_alone() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exit 3");
+    yard.tick_until_ended(&mut store, &id);
+    // As if the number had been given out again.
+    let innocent = std::process::Command::new("sleep")
+        .arg("300")
+        .spawn()
+        .unwrap();
+    let database = hermes_store::rusqlite::Connection::open(yard.fixture.path("kanban.db"));
+    let database = database.unwrap();
+    for sql in [
+        "UPDATE tasks SET worker_pid = ?2 WHERE id = ?1",
+        "UPDATE task_runs SET worker_pid = ?2 WHERE task_id = ?1",
+    ] {
+        database.execute(sql, (id.as_str(), innocent.id())).unwrap();
+    }
+    yard.forget_children();
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.crashed), [id.as_str()]);
+    assert!(lives(innocent.id()));
+    let mut innocent = innocent;
+    innocent.kill().unwrap();
+    innocent.wait().unwrap();
+}
+
+fn signal(pid: u32, name: &str) {
+    let status = std::process::Command::new("kill")
+        .args([format!("-{name}"), pid.to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+const ROOT: &str = "BOARD_DISPATCHER_ROOT";
+
+/// A dispatcher in a process of its own, which looks once and stays.
+#[test]
+fn dispatcher() {
+    let Some(root) = std::env::var_os(ROOT) else {
+        return;
+    };
+    let root = Path::new(&root);
+    let home = BoardHome::at(root);
+    let board = home.select(None).unwrap();
+    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
+    let report = dispatcher.dispatch_once(&mut store, Pass::Real).unwrap();
+    assert_eq!(report.spawned.len(), 1);
+    std::thread::sleep(Duration::from_mins(5));
+}
+
+#[test]
+fn a_worker_outlives_a_killed_dispatcher_and_the_next_one_knows_how_it_ended() {
+    for (exit, kind) in [(0, "protocol_violation"), (75, "rate_limited")] {
+        let mut yard = Yard::new();
+        let mut store = yard.open();
+        // As a worker does: it says as its last act how it ends.
+        let record = yard.fixture.path("kanban/logs");
+        let script = format!(
+            "while ! test -e \"$here/go\"; do sleep 0.01; done
+             printf '{{\"run_id\":%s,\"code\":{exit},\"ended_at\":1}}' \
+                 \"$HERMES_KANBAN_RUN_ID\" > {}/$HERMES_KANBAN_TASK.exit
+             exit {exit}",
+            record.display()
+        );
+        let id = yard.file(&mut store, &script);
+        let mut first = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "workers::ends::dispatcher", "--quiet"])
+            .env(ROOT, yard.fixture.dir.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let worker = yard.worker_of(&id);
+        eventually("it is recorded", || task(&store, &id).worker_pid.is_some());
+        first.kill().unwrap();
+        first.wait().unwrap();
+        // The next dispatcher leaves it alone as long as it works.
+        assert_eq!(yard.tick(&mut store).crashed, []);
+        assert!(lives(worker));
+        std::fs::write(yard.fixture.path("stubs").join(id.as_str()).join("go"), "").unwrap();
+        eventually("it ends", || !lives(worker));
+        yard.tick(&mut store);
+        let told = kinds(&store, &id);
+        assert!(told.iter().any(|one| one == kind), "{exit}: {told:?}");
+        assert!(!told.iter().any(|one| one == "crashed"), "{exit}: {told:?}");
+    }
+}
+
+#[test]
+fn a_claim_without_end_and_worker_is_taken_back_at_once() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let id = yard.file(&mut store, "exec sleep 300");
+    crate::claim(&mut store, &id);
+    assert_eq!(yard.tick(&mut store).reclaimed, []);
+    let database = hermes_store::rusqlite::Connection::open(yard.fixture.path("kanban.db"));
+    let changed = database
+        .unwrap()
+        .execute("UPDATE tasks SET claim_expires = NULL", []);
+    assert_eq!(changed.unwrap(), 1);
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.reclaimed), [id.as_str()]);
+    assert_eq!(started(&report), [id.as_str()]);
+}

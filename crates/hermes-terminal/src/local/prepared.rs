@@ -1,0 +1,244 @@
+//! Shells started ahead of the commands they will run.
+//!
+//! A shell needs longer to start than most commands need to run. A session that has run a second
+//! command gets one that waits, already in its directory and with its variables. It is used for the
+//! next command only if that command would have started in the very same place with the very same
+//! variables; otherwise it is ended and a new one started, so that nothing but the time differs.
+//! Whoever runs a single command never starts one, and one that is not used for a while goes.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::shell::{Shell, ShellKind};
+use super::shell_start::{GatedShell, ShellStart};
+use crate::session::SessionKey;
+
+/// How long a shell waits.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// How many wait at a time.
+const MOST: usize = 4;
+
+/// What a shell is started with.
+#[derive(Debug, Clone)]
+pub(crate) struct Birth {
+    pub(crate) shell: Shell,
+    pub(crate) cwd: PathBuf,
+    /// With the mark by which its processes are found.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub(crate) mark: String,
+}
+
+/// A shell that waits for a command of its session.
+pub(crate) struct Prepared {
+    shell: GatedShell,
+    birth: Birth,
+    directory: DirectoryIdentity,
+}
+
+/// Which directory a path meant, however it is called now.
+#[derive(Debug, PartialEq, Eq)]
+struct DirectoryIdentity {
+    device: u64,
+    inode: u64,
+}
+
+impl DirectoryIdentity {
+    fn of(path: &Path) -> Option<Self> {
+        let stat = rustix::fs::stat(path).ok()?;
+        Some(Self {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+        })
+    }
+}
+
+impl Prepared {
+    fn new(birth: Birth) -> hermes_proc::Result<Option<Self>> {
+        let Some(directory) = DirectoryIdentity::of(&birth.cwd) else {
+            return Ok(None);
+        };
+        let start = ShellStart {
+            shell: &birth.shell,
+            login: false,
+            cwd: &birth.cwd,
+            variables: &birth.variables,
+        };
+        let shell = start.start_gated()?;
+        Ok(Some(Self {
+            shell,
+            birth,
+            directory,
+        }))
+    }
+
+    /// The value of `HERMES_EXEC_ID` it was started with.
+    pub(crate) fn mark(&self) -> &str {
+        &self.birth.mark
+    }
+
+    /// The shell, if a new one would be no different. One that waits has nothing to read.
+    pub(crate) fn if_same(
+        self,
+        shell: &Shell,
+        cwd: &Path,
+        variables: &[(OsString, OsString)],
+        has_input: bool,
+    ) -> Option<GatedShell> {
+        let is_same = !has_input
+            && self.birth.shell == *shell
+            && self.birth.cwd == cwd
+            && self.birth.variables == variables
+            && DirectoryIdentity::of(cwd).as_ref() == Some(&self.directory)
+            && !self.shell.child().has_ended();
+        if is_same {
+            return Some(self.shell);
+        }
+        self.shell.discard();
+        None
+    }
+}
+
+/// What is known of a session.
+struct Slot {
+    last_command: Instant,
+    waiting: Option<Prepared>,
+}
+
+/// The shells of all sessions that wait.
+#[derive(Default)]
+pub(crate) struct PreparedShells {
+    slots: Arc<Mutex<HashMap<SessionKey, Slot>>>,
+    starter: OnceLock<Option<SyncSender<(SessionKey, Birth)>>>,
+}
+
+impl PreparedShells {
+    /// Takes the shell that waits for this session.
+    pub(crate) fn take(&self, session: &SessionKey) -> Option<Prepared> {
+        lock(&self.slots).get_mut(session)?.waiting.take()
+    }
+
+    /// A command of this session has ended, and the next may start like this: has a shell made
+    /// ready for it, unless this was the first.
+    pub(crate) fn prepare(&self, session: &SessionKey, birth: impl FnOnce() -> Birth) {
+        let now = Instant::now();
+        let is_first = {
+            let mut slots = lock(&self.slots);
+            let is_first = !slots.contains_key(session);
+            let slot = slots.entry(session.clone()).or_insert(Slot {
+                last_command: now,
+                waiting: None,
+            });
+            slot.last_command = now;
+            is_first || slot.waiting.is_some()
+        };
+        if is_first {
+            return;
+        }
+        let birth = birth();
+        if birth.shell.kind != ShellKind::Bash {
+            return;
+        }
+        let starter = self.starter.get_or_init(|| start_thread(&self.slots));
+        if let Some(starter) = starter {
+            // When it is busy with others, the next command just starts its shell itself.
+            drop(starter.try_send((session.clone(), birth)));
+        }
+    }
+
+    /// Ends all that wait.
+    pub(crate) fn end_all(&self) {
+        let slots = std::mem::take(&mut *lock(&self.slots));
+        for prepared in slots.into_values().filter_map(|slot| slot.waiting) {
+            prepared.shell.discard();
+        }
+    }
+}
+
+impl Drop for PreparedShells {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+/// Shells are started on a thread of their own that lives as long as the terminal does: the kernel
+/// ends them with the thread that started them, and no command has to wait for the start.
+fn start_thread(
+    slots: &Arc<Mutex<HashMap<SessionKey, Slot>>>,
+) -> Option<SyncSender<(SessionKey, Birth)>> {
+    let (sender, receiver) = mpsc::sync_channel(MOST);
+    let slots = Arc::clone(slots);
+    let thread = std::thread::Builder::new().name("shell-starter".into());
+    match thread.spawn(move || start_on_request(&slots, &receiver)) {
+        Ok(_) => Some(sender),
+        Err(error) => {
+            tracing::debug!(%error, "no shells are started ahead");
+            None
+        }
+    }
+}
+
+fn start_on_request(
+    slots: &Mutex<HashMap<SessionKey, Slot>>,
+    requests: &Receiver<(SessionKey, Birth)>,
+) {
+    loop {
+        match requests.recv_timeout(PATIENCE / 2) {
+            Ok((session, birth)) => match Prepared::new(birth) {
+                Ok(Some(prepared)) => put(slots, &session, prepared),
+                Ok(None) => {}
+                Err(error) => tracing::debug!(%error, "no shell was started ahead"),
+            },
+            Err(RecvTimeoutError::Timeout) => drop_unused(slots),
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn put(slots: &Mutex<HashMap<SessionKey, Slot>>, session: &SessionKey, prepared: Prepared) {
+    let mut ended = Vec::new();
+    {
+        let mut slots = lock(slots);
+        match slots.get_mut(session) {
+            Some(slot) => ended.extend(slot.waiting.replace(prepared)),
+            // All were ended meanwhile.
+            None => ended.push(prepared),
+        }
+        let mut waiting: Vec<&mut Slot> = slots
+            .values_mut()
+            .filter(|slot| slot.waiting.is_some())
+            .collect();
+        waiting.sort_by_key(|slot| std::cmp::Reverse(slot.last_command));
+        ended.extend(
+            waiting
+                .into_iter()
+                .skip(MOST)
+                .filter_map(|slot| slot.waiting.take()),
+        );
+    }
+    for prepared in ended {
+        prepared.shell.discard();
+    }
+}
+
+fn drop_unused(slots: &Mutex<HashMap<SessionKey, Slot>>) {
+    let now = Instant::now();
+    let mut ended = Vec::new();
+    lock(slots).retain(|_, slot| {
+        let is_wanted = now.duration_since(slot.last_command) < PATIENCE;
+        if !is_wanted {
+            ended.extend(slot.waiting.take());
+        }
+        is_wanted
+    });
+    for prepared in ended {
+        prepared.shell.discard();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

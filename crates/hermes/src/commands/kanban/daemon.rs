@@ -1,0 +1,241 @@
+//! `hermes kanban daemon`: a dispatcher of its own, for machines without a gateway.
+//!
+//! Looks at every board, or at one, until a signal ends it. Workers go on without it; the next
+//! dispatcher finds them. Only one dispatcher is at work for all boards of a home, gateways included.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use hermes_board::Error;
+use hermes_board::boards::{BoardHome, DispatcherLock};
+use hermes_board::dispatch::{BoardRound, Looked, Rounds};
+use hermes_board::plan::Report;
+use hermes_proc::{EndSignals, first_readable};
+
+use super::dispatch::LimitArgs;
+use super::session::{refusal, usage};
+use super::times::LocalTime;
+use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+/// Shortest and longest pause between two looks.
+const LEAST_PAUSE: Duration = Duration::from_millis(100);
+const MOST_PAUSE: Duration = Duration::from_hours(24);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Seconds between two looks, instead of kanban.dispatch_interval_seconds
+    #[arg(long, value_name = "SECONDS")]
+    interval: Option<f64>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// File that holds the number of this process while it runs
+    #[arg(long, value_name = "FILE")]
+    pidfile: Option<PathBuf>,
+    /// Print what each look did
+    #[arg(short, long)]
+    verbose: bool,
+    /// Has no effect here; scripts for the reference give it
+    #[arg(long, hide = true)]
+    force: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let interval = args.interval.map(interval).transpose()?;
+    let home = BoardHome::resolve(&context.env, &context.location);
+    let only = board.map(|slug| home.select(Some(slug))).transpose()?;
+    let signals = EndSignals::listen().map_err(|error| {
+        CommandError::environment(format!("could not listen for signals: {error}"))
+    })?;
+    let _lock = take_lock(&home, context)?;
+    let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
+    let flags = args.limits.flags();
+    let settings = dispatch_settings(context, &flags);
+    context.printer.note(format!(
+        "Looking at {} every {} s (pid {}). Ctrl-C to stop.",
+        only.as_ref().map_or_else(
+            || "all boards".to_owned(),
+            |one| format!("board {}", one.slug)
+        ),
+        interval.unwrap_or(settings.interval).as_secs_f64(),
+        std::process::id()
+    ))?;
+    let dispatcher = dispatcher_of(context, home, &settings);
+    let mut rounds = Rounds::new(dispatcher, settings.board_options(&context.env));
+    rounds.only = only.map(|board| board.slug);
+    let mut teller = Teller::new(args.verbose);
+    loop {
+        // What is configured may change while we run.
+        let now = context.anew();
+        let settings = dispatch_settings(&now, &flags);
+        rounds.dispatcher.workers = worker_setup(&now, &rounds.dispatcher.home, &settings);
+        rounds.dispatcher.limits = settings.limits.clone();
+        rounds.options = settings.board_options(&now.env);
+        teller.tell(&now, rounds.round(Instant::now()))?;
+        teller.tell_if_stuck(&now, rounds.is_stuck())?;
+        let pause = interval.unwrap_or(settings.interval);
+        first_readable(&[signals.as_fd()], Some(pause))?;
+        if signals.take().is_some() {
+            let left = match rounds.dispatcher.children() {
+                0 => String::new(),
+                1 => "; one worker goes on".to_owned(),
+                more => format!("; {more} workers go on"),
+            };
+            context.printer.note(format!("Stopped{left}."))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+fn interval(seconds: f64) -> Result<Duration> {
+    let pause = Duration::try_from_secs_f64(seconds).ok();
+    pause
+        .filter(|pause| !pause.is_zero())
+        .map(|pause| pause.clamp(LEAST_PAUSE, MOST_PAUSE))
+        .ok_or_else(|| usage("--interval must be a positive number of seconds"))
+}
+
+/// The right to dispatch for this home. A lock that cannot be taken for any other reason than that
+/// somebody has it does no harm: every board has one of its own.
+fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<DispatcherLock>> {
+    match DispatcherLock::take(home) {
+        Ok(Some(lock)) => Ok(Some(lock)),
+        Ok(None) => Err(refusal("another dispatcher is at work for this home").hint(
+            "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` looks once",
+        )),
+        Err(error) => {
+            context.printer.warn(
+                format!("could not take the lock of dispatchers: {error}"),
+                None,
+            )?;
+            Ok(None)
+        }
+    }
+}
+
+/// The number of this process in a file, for as long as the process runs.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn write(path: &Path) -> Result<Self> {
+        if let Some(directory) = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+        {
+            hermes_fs::create_dir_all(directory, 0o755)?;
+        }
+        let number = format!("{}\n", std::process::id());
+        hermes_fs::write_atomic(path, number.as_bytes(), 0o644)?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        // Another process may have put its own number there.
+        let own = format!("{}\n", std::process::id());
+        if hermes_fs::read_text_capped(&self.0, 64).is_ok_and(|text| text == own) {
+            // Left behind it only names a process that is no more.
+            drop(hermes_fs::remove_file_if_present(&self.0));
+        }
+    }
+}
+
+/// Says at the terminal what rounds came to; the log has it as well.
+struct Teller {
+    verbose: bool,
+    /// What was last said about what cannot be looked at.
+    said: HashMap<String, String>,
+    was_stuck: bool,
+}
+
+impl Teller {
+    fn new(verbose: bool) -> Self {
+        Self {
+            verbose,
+            said: HashMap::new(),
+            was_stuck: false,
+        }
+    }
+
+    fn tell(
+        &mut self,
+        context: &Context,
+        round: hermes_board::Result<Vec<BoardRound>>,
+    ) -> Result<()> {
+        let rows = match round {
+            Ok(rows) => rows,
+            Err(error) => return self.complain(context, "the list of boards", error),
+        };
+        self.said.remove("the list of boards");
+        for row in rows {
+            let board = format!("board {}", row.slug);
+            match row.looked {
+                Looked::At(report) => {
+                    self.said.remove(&board);
+                    if self.verbose {
+                        report_line(context, row.slug.as_str(), &report)?;
+                    }
+                }
+                Looked::Failed(error) => self.complain(context, &board, error)?,
+                Looked::Resting => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The same trouble is told once.
+    fn complain(&mut self, context: &Context, what: &str, error: Error) -> Result<()> {
+        let error = CommandError::from(error);
+        let (message, hints) = error.words();
+        if self.said.get(what).is_none_or(|said| said != message) {
+            self.said.insert(what.to_owned(), message.to_owned());
+            let hint = hints.first().map(String::as_str);
+            context.printer.warn(format!("{what}: {message}"), hint)?;
+        }
+        Ok(())
+    }
+
+    fn tell_if_stuck(&mut self, context: &Context, is_stuck: bool) -> Result<()> {
+        if is_stuck && !self.was_stuck {
+            context.printer.warn(
+                "there is ready work, and no worker could be started for a while",
+                Some(
+                    "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
+                ),
+            )?;
+        }
+        self.was_stuck = is_stuck;
+        Ok(())
+    }
+}
+
+/// What a look did, if it did anything.
+fn report_line(context: &Context, board: &str, report: &Report) -> Result<()> {
+    let counts = [
+        ("reclaimed", report.reclaimed.len()),
+        ("crashed", report.crashed.len()),
+        ("timed_out", report.timed_out.len()),
+        ("stale", report.stale.len()),
+        ("promoted", report.promoted.len()),
+        ("spawned", report.spawned.len()),
+        ("auto_blocked", report.auto_blocked.len()),
+        ("rate_limited", report.rate_limited.len()),
+        ("spawn_failed", report.spawn_failed.len()),
+    ];
+    let words: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(what, count)| format!("{what}={count}"))
+        .collect();
+    if words.is_empty() {
+        return Ok(());
+    }
+    let time = LocalTime::of(context).minute(jiff::Timestamp::now().as_second());
+    let words = words.join(" ");
+    Ok(context.printer.line(format!("[{time}] {board}: {words}"))?)
+}

@@ -1,0 +1,186 @@
+//! `hermes kanban dispatch`: one look at the board.
+
+use std::process::ExitCode;
+
+use hermes_board::CheckDepth;
+use hermes_board::dispatch::{DispatchFlags, Pass};
+use hermes_board::model::{Assignee, TaskId};
+use hermes_board::plan::{GuardReason, Report};
+
+use super::cards::{NAME, TITLE, joined};
+use super::session::BoardSession;
+use super::times::LocalTime;
+use super::workers::dispatcher;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Limits that outrank the configuration.
+#[derive(Debug, clap::Args)]
+pub(super) struct LimitArgs {
+    /// Most cards in progress, instead of the setting kanban.max_spawn
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    max: Option<i64>,
+    /// Failures after which a card is blocked, instead of kanban.failure_limit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    failure_limit: Option<i64>,
+}
+
+impl LimitArgs {
+    pub(super) fn flags(&self) -> DispatchFlags {
+        DispatchFlags {
+            max_spawn: self.max,
+            failure_limit: self.failure_limit,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+    let mut session = BoardSession::open_checked(context, board, CheckDepth::Quick)?;
+    let mut dispatcher = dispatcher(&session, &args.limits.flags());
+    let pass = if args.dry_run {
+        Pass::DryRun
+    } else {
+        Pass::Real
+    };
+    let report = dispatcher.dispatch_once(&mut session.store, pass)?;
+    if args.json {
+        context.printer.json(&serde_json::to_value(&report)?)?;
+    } else {
+        let assignee = dispatcher.limits.default_assignee.as_ref();
+        let assignee = assignee.map(Assignee::as_str).unwrap_or_default();
+        context
+            .printer
+            .out(&described(&report, assignee, args.dry_run, &session.time()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was done, or would be.
+fn described(report: &Report, assignee: &str, dry: bool, time: &LocalTime) -> String {
+    if report.skipped_locked {
+        return "Another dispatcher is looking at this board; nothing was done.\n".to_owned();
+    }
+    let mut out = String::new();
+    let mut count = |label: &str, ids: &[TaskId], named: bool| {
+        out.push_str(&format!("{label:14}{}\n", ids.len()));
+        if named && !ids.is_empty() {
+            out.push_str(&format!("  {}\n", joined(ids)));
+        }
+    };
+    count("Reclaimed:", &report.reclaimed, false);
+    count("Crashed:", &report.crashed, true);
+    count("Timed out:", &report.timed_out, true);
+    count("Stale:", &report.stale, true);
+    count("Auto-blocked:", &report.auto_blocked, true);
+    count("Promoted:", &report.promoted, false);
+    out.push_str(&format!("{:14}{}\n", "Spawned:", report.spawned.len()));
+    for started in &report.spawned {
+        let place = match started.workspace.as_str() {
+            "" => "-".to_owned(),
+            path => one_line(path, TITLE),
+        };
+        out.push_str(&format!(
+            "  - {}  ->  {}  @ {place}{}\n",
+            started.task_id,
+            one_line(&started.assignee, NAME),
+            if dry { " (dry)" } else { "" }
+        ));
+    }
+    out.push_str(&reasons(report, assignee, time));
+    out
+}
+
+/// Why cards were given away or left, as far as any were.
+fn reasons(report: &Report, assignee: &str, time: &LocalTime) -> String {
+    let mut out = String::new();
+    let mut list = |label: &str, ids: &[TaskId]| {
+        if !ids.is_empty() {
+            out.push_str(&format!("{label}: {}\n", joined(ids)));
+        }
+    };
+    let given = format!(
+        "Auto-assigned to kanban.default_assignee='{}'",
+        one_line(assignee, NAME)
+    );
+    list(&given, &report.auto_assigned_default);
+    list("Skipped (unassigned)", &report.skipped_unassigned);
+    for one in &report.skipped_per_profile_capped {
+        let who = one_line(&one.assignee, NAME);
+        let label = format!(
+            "Deferred ({who} at per-profile cap, {} running)",
+            one.current
+        );
+        list(&label, std::slice::from_ref(&one.task_id));
+    }
+    list(
+        "Skipped (non-spawnable assignee, for others to claim)",
+        &report.skipped_nonspawnable,
+    );
+    // From here on what only this program tells.
+    for (cap, limit, current, ids) in by_cap(report) {
+        let label = format!("Deferred (kanban.{cap} is {limit}, {current} in progress)");
+        list(&label, &ids);
+    }
+    for one in &report.respawn_guarded {
+        let label = format!(
+            "Held back ({}, until {})",
+            guard_words(one.reason),
+            time.minute(one.until)
+        );
+        list(&label, std::slice::from_ref(&one.task_id));
+    }
+    for one in &report.skipped_scheduled {
+        let label = format!("Parked (until {})", time.minute(one.at));
+        list(&label, std::slice::from_ref(&one.task_id));
+    }
+    for one in &report.spawn_failed {
+        let label = format!("Could not start ({})", one_line(&one.error, 300));
+        list(&label, std::slice::from_ref(&one.task_id));
+    }
+    list("Met a quota wall", &report.rate_limited);
+    list("Woken", &report.woken);
+    list("Waiting for a parent again", &report.sent_back);
+    list("Worker found and recorded", &report.adopted);
+    list("Claim prolonged", &report.extended);
+    list("Worker could not be ended", &report.reclaim_deferred);
+    list("Changed by somebody else meanwhile", &report.lost_race);
+    out
+}
+
+/// Cards without room, those of the same limit together: there may be thousands.
+fn by_cap(report: &Report) -> Vec<(&'static str, usize, usize, Vec<TaskId>)> {
+    let mut groups: Vec<(&'static str, usize, usize, Vec<TaskId>)> = Vec::new();
+    for one in &report.skipped_capped {
+        let same = groups.iter_mut().find(|(cap, limit, current, _)| {
+            (*cap, *limit, *current) == (one.cap, one.limit, one.current)
+        });
+        match same {
+            Some((.., ids)) => ids.push(one.task_id.clone()),
+            None => groups.push((one.cap, one.limit, one.current, vec![one.task_id.clone()])),
+        }
+    }
+    groups
+}
+
+fn guard_words(reason: GuardReason) -> &'static str {
+    match reason {
+        GuardReason::RateLimitCooldown => "its worker met a quota wall",
+        GuardReason::BlockerAuth => "its last failure was about quota or permission",
+        GuardReason::RecentSuccess => "it was completed a short while ago",
+        GuardReason::ActivePr => "a pull request was named on it",
+        GuardReason::PreviousWorkerAlive => "a worker of its last attempt is still there",
+    }
+}

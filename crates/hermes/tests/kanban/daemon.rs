@@ -1,0 +1,141 @@
+//! A dispatcher of its own.
+
+use std::fs;
+
+use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::assert_refuses;
+use crate::crew::{Crew, until};
+
+fn end(running: &mut hermes_testkit::Running, signal: Signal) -> Option<i32> {
+    let pid = Pid::from_raw(i32::try_from(running.pid()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+    running.wait().code()
+}
+
+const COMPLETE: &str = "\"$HERMES_REAL\" kanban complete $HERMES_KANBAN_TASK";
+
+#[test]
+fn it_works_the_cards_of_all_boards_until_a_signal_comes() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let crew = Crew::new();
+        let pidfile = crew.desk.home.outside("run/daemon.pid");
+        let mut daemon = crew.daemon(&["-v", "--pidfile", pidfile.to_str().unwrap()]);
+        let first = crew.file(COMPLETE, &[]);
+        crew.wait_for_status(&first, "done");
+        assert_eq!(
+            fs::read_to_string(&pidfile).unwrap(),
+            format!("{}\n", daemon.pid())
+        );
+        crew.desk.kanban(&["boards", "create", "site"]).succeeds();
+        let there = crew
+            .desk
+            .json(&["--board", "site", "create", "x", "--assignee", "beta"]);
+        let there = there["id"].as_str().unwrap().to_owned();
+        crew.note(&there, "pids");
+        let line = daemon.next_line().unwrap();
+        assert!(line.ends_with("default: spawned=1"), "{line}");
+        assert_eq!(end(&mut daemon, signal), Some(0));
+        assert!(!pidfile.exists());
+    }
+}
+
+// check 32
+#[test]
+fn one_dispatcher_is_enough() {
+    let crew = Crew::new();
+    let mut daemon = crew.daemon(&[]);
+    let lock = crew.desk.home.path("kanban/.dispatcher.lock");
+    until("the lock", || {
+        hermes_fs::FileLock::is_held(&lock)
+            .unwrap_or(false)
+            .then_some(())
+    });
+    assert_refuses(
+        &crew.kanban(&["daemon"]),
+        1,
+        "another dispatcher is at work for this home",
+    );
+    // Nobody needs to be told that nobody starts workers.
+    crew.desk
+        .kanban(&["create", "x", "--assignee", "alpha"])
+        .succeeds()
+        .says("");
+    daemon.kill();
+    let mut next = crew.daemon(&[]);
+    until("the next one's lock", || {
+        hermes_fs::FileLock::is_held(&lock).unwrap().then_some(())
+    });
+    assert_eq!(end(&mut next, Signal::TERM), Some(0));
+}
+
+#[test]
+fn workers_outlive_it_and_the_next_one_finds_them() {
+    let crew = Crew::new();
+    let id = crew.file(
+        &format!("while ! test -e \"$CREW_DIR/go\"; do sleep 0.05; done; {COMPLETE}"),
+        &[],
+    );
+    let mut daemon = crew.daemon(&[]);
+    crew.note(&id, "pids");
+    crew.wait_for_status(&id, "running");
+    assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
+    let _next = crew.daemon(&[]);
+    fs::write(crew.desk.home.outside("crew").join("go"), "").unwrap();
+    crew.wait_for_status(&id, "done");
+    assert_eq!(crew.outcomes(&id), ["completed"]);
+}
+
+#[test]
+fn a_damaged_board_does_not_hold_up_the_others() {
+    let crew = Crew::new();
+    crew.desk.kanban(&["boards", "create", "site"]).succeeds();
+    let database = crew.desk.home.path("kanban/boards/site/kanban.db");
+    crew.desk.kanban(&["--board", "site", "list"]).succeeds();
+    fs::write(
+        &database,
+        "no database at all, just some words\n".repeat(200),
+    )
+    .unwrap();
+    let mut daemon = crew.daemon(&[]);
+    for _ in 0..2 {
+        let id = crew.file(COMPLETE, &[]);
+        crew.wait_for_status(&id, "done");
+    }
+    assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
+    let said = daemon.errors();
+    let about = said
+        .iter()
+        .filter(|line| line.contains("board site"))
+        .count();
+    assert_eq!(about, 1, "{said:?}");
+}
+
+#[test]
+fn settings_are_read_again_for_each_look() {
+    let crew = Crew::new();
+    let id = crew.desk.create("nobody's", &[]);
+    let daemon = crew.daemon(&["-v"]);
+    crew.script(&id, COMPLETE);
+    crew.configure(&["default_assignee: beta"]);
+    crew.wait_for_status(&id, "done");
+    assert_eq!(crew.desk.json(&["show", &id])["task"]["assignee"], "beta");
+    drop(daemon);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let crew = Crew::new();
+    for interval in ["0", "-1", "nan", "soon"] {
+        crew.kanban(&["daemon", &format!("--interval={interval}")])
+            .exits(2)
+            .prints("");
+    }
+    crew.kanban(&["--board", "nope", "daemon"]).exits(1);
+    let taken = crew.desk.home.put_outside("file", "", 0o600);
+    let below = taken.join("pid");
+    crew.kanban(&["daemon", "--pidfile", below.to_str().unwrap()])
+        .exits(1)
+        .prints("");
+}

@@ -1,0 +1,84 @@
+//! What a dispatcher thinks of a card.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::crew::Crew;
+use crate::{assert_refuses, text};
+
+fn verdicts(crew: &Crew, id: &str) -> Vec<String> {
+    let why = crew.kanban(&["why", id, "--json"]).succeeds().json();
+    let rows = why["verdicts"].as_array().unwrap();
+    rows.iter().map(|row| text(&row["verdict"])).collect()
+}
+
+#[test]
+fn every_card_has_its_reason() {
+    let crew = Crew::configured(&["max_in_progress_per_profile: 1", "max_in_progress: 2"]);
+    let desk = &crew.desk;
+    let running = desk.create("running", &["--assignee", "alpha"]);
+    desk.claimed(&running);
+    let busy = desk.create("busy", &["--assignee", "alpha"]);
+    let starts = desk.create("starts", &["--assignee", "beta", "--priority", "5"]);
+    let nobody = desk.create("nobody", &[]);
+    let lane = desk.create("lane", &["--assignee", "orion-cc"]);
+    let child = desk.create("child", &["--parent", &nobody]);
+    let blocked = desk.create("blocked", &["--initial-status", "blocked"]);
+    let parked = desk.create("parked", &["--scheduled-at", "4000000000"]);
+    let triage = desk.create("triage", &["--triage"]);
+    let done = desk.create("done", &[]);
+    desk.kanban(&["complete", &done]).succeeds();
+    for (id, verdict) in [
+        (&running, "in_progress"),
+        (&busy, "profile_busy"),
+        (&starts, "starts"),
+        (&nobody, "unassigned"),
+        (&lane, "not_spawnable"),
+        (&child, "waits_for"),
+        (&blocked, "blocked"),
+        (&parked, "parked"),
+        (&triage, "triage"),
+        (&done, "finished"),
+    ] {
+        assert_eq!(verdicts(&crew, id), [verdict]);
+        let said = crew.kanban(&["why", id]);
+        let lines: Vec<&str> = said.succeeds().says("").stdout.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert!(lines[0].contains(id.as_str()), "{said}");
+        assert!(
+            lines[1].starts_with("  ") && lines[1].ends_with('.'),
+            "{said}"
+        );
+    }
+    let why = crew.kanban(&["why", &starts, "--json"]).succeeds().json();
+    assert_eq!(
+        why,
+        json!({
+            "task_id": starts,
+            "status": "ready",
+            "assignee": "beta",
+            "starts": true,
+            "verdicts": [{
+                "verdict": "starts",
+                "assignee": "beta",
+                "review": false,
+                "ends_leftovers": false,
+                "sentence": "A worker starts for beta.",
+            }],
+        })
+    );
+    // Asking changes nothing, and what it said happens.
+    assert_eq!(
+        desk.json(&["show", &nobody])["task"]["assignee"],
+        Value::Null
+    );
+    let report = crew.dispatch(&[]);
+    assert_eq!(report["spawned"][0]["task_id"], json!(starts));
+    assert_eq!(report["spawned"].as_array().unwrap().len(), 1);
+    assert_eq!(verdicts(&crew, &busy), ["profile_busy"]);
+    assert_refuses(
+        &crew.kanban(&["why", "t_none"]),
+        1,
+        "there is no card 't_none'",
+    );
+}
