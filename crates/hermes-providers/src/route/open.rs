@@ -13,7 +13,7 @@ use super::registry::builtin;
 use super::resolve::{Choice, Resolved, resolve};
 use super::settings::Route;
 use super::wanted::Wanted;
-use crate::chain::{Chain, Leg};
+use crate::chain::{Chain, Leg, Patient};
 use crate::context::{UNKNOWN_WINDOW, WindowCache, family_window, fetch_only_model};
 use crate::endpoint::Endpoint;
 use crate::http::{Transport, TransportSettings};
@@ -176,9 +176,13 @@ fn assemble(config: &Config, routes: Vec<Resolved>, transport: &Arc<Transport>) 
             window_is_guessed,
         }
     });
+    Chain::new(legs.collect(), attempts(config), cache)
+}
+
+/// How often one route is tried.
+fn attempts(config: &Config) -> u32 {
     let attempts = config.int("agent.api_max_retries").unwrap_or(3).max(1);
-    let attempts = u32::try_from(attempts).unwrap_or(3);
-    Chain::new(legs.collect(), attempts, cache)
+    u32::try_from(attempts).unwrap_or(3)
 }
 
 /// The route to the only model of a local server.
@@ -258,14 +262,14 @@ fn window(route: &Route, cache: &WindowCache) -> (u64, bool) {
     }
 }
 
-fn open_replay(config: &Config, choice: &Choice) -> Result<Replay, OpenError> {
+fn open_replay(config: &Config, choice: &Choice) -> Result<Patient<Replay>, OpenError> {
     let script = config.text("model.script").trim();
     if script.is_empty() {
         return Err(OpenError::NoScript);
     }
     let script = Script::load(&script_path(config, script))?;
     let model = choice.model.as_deref().or(config.model().0);
-    Ok(Replay::new(script, model))
+    Ok(Patient::new(Replay::new(script, model), attempts(config)))
 }
 
 /// Relative paths start at the home of the profile, `~` is the user's.
