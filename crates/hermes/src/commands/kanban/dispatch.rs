@@ -9,7 +9,7 @@ use hermes_board::plan::{GuardReason, Report};
 use super::cards::{NAME, TITLE, joined};
 use super::session::BoardSession;
 use super::times::LocalTime;
-use super::workers::{dispatcher, warn_without_chat};
+use super::workers::dispatcher;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -52,7 +52,6 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let pass = if args.dry_run {
         Pass::DryRun
     } else {
-        warn_without_chat(context)?;
         Pass::Real
     };
     let report = dispatcher.dispatch_once(&mut session.store, pass)?;
