@@ -176,8 +176,7 @@ impl Toolbox {
 
     /// The same, with so much time from the signal to the end.
     pub(crate) fn watch_for_end_within(&self, limit: Duration) -> Result<Ending> {
-        Ending::watch(&self.terminal, &self.interrupt, limit)
-            .map_err(|error| no_descriptor(&error))
+        Ending::watch(&self.terminal, &self.interrupt, limit).map_err(|error| no_descriptor(&error))
     }
 
     /// Ends what the conversations of this program started in the background, unless the settings say

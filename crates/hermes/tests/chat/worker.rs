@@ -154,7 +154,7 @@ fn a_worker_has_the_tools_of_the_board_whatever_its_profile_says() {
 
 #[test]
 fn a_worker_that_is_asked_to_end_leaves_soon_and_says_how() {
-    let slow = Answer::text("late").after(std::time::Duration::from_secs(60));
+    let slow = Answer::text("late").after(std::time::Duration::from_mins(1));
     let world = World::with(ModelServer::always(slow));
     let card = Card::filed(&world, "do it");
     let mut running = card.worker(&world, &[]).start();

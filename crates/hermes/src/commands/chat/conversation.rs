@@ -42,9 +42,10 @@ impl Conversation {
         context.ensure_home()?;
         let mut store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
-        let worktree = match wishes.worktree {
-            true => Some(Worktree::make(context)?),
-            false => None,
+        let worktree = if wishes.worktree {
+            Some(Worktree::make(context)?)
+        } else {
+            None
         };
         let context = context_in(context, wishes, resumed.as_ref(), worktree.as_ref());
         let id = match &resumed {
