@@ -27,5 +27,8 @@ pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;
 pub use request::{Effort, Request, ToolSchema};
 pub use response::{Finish, Response, StreamEvent, Usage};
-pub use route::{BUILTINS, Builtin, OpenError, PoolName, Wanted, builtin, keys_in_variables, open};
+pub use route::{
+    BUILTINS, Builtin, OpenError, PoolName, Wanted, builtin, keys_in_variables, open,
+    open_auxiliary,
+};
 pub use wire::canonical_arguments;

@@ -93,8 +93,11 @@ impl Agent {
             share(limit, self.settings.compaction.target_ratio),
             TAIL_SLACK,
         );
-        // Where the provider has refused the whole, half of it must do.
-        let tail = if need == Need::Forced { tail / 2 } else { tail };
+        // Where the provider has refused the whole, a part of it must do, whatever we think of it.
+        let tail = match need {
+            Need::Wanted => tail,
+            Need::Forced => (tail / 2).min(self.history_tokens() / 4),
+        };
         let Some(cut) = cut(&messages, self.settings.compaction.protect_first, tail) else {
             return Ok(Compacted::Unchanged);
         };

@@ -23,6 +23,9 @@ const INVISIBLE: &[char] = &[
     '\u{2069}',
 ];
 
+/// The rule that looks at markup.
+const MARKUP: &str = "hidden_markup";
+
 const RULES: &[(&str, &str)] = &[
     (
         "override_instructions",
@@ -41,7 +44,7 @@ const RULES: &[(&str, &str)] = &[
         r"(?i)\b(do not|don't|never)\b[^.\n]{0,20}\b(tell|inform|mention|reveal|show|report|disclose|let)\b[^.\n]{0,30}\b(the )?user\b[^.\n]{0,40}\b(about|that|this|these|know|of)\b",
     ),
     (
-        "hidden_markup",
+        MARKUP,
         r#"(?is)<!--[^>]{0,400}\b(instruction|ignore|system prompt|execute|secret)\b|<[^>]{1,200}style\s*=\s*["'][^"']{0,100}(display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)"#,
     ),
     (
@@ -123,15 +126,19 @@ fn rule_of(paragraph: &str, in_fence: bool) -> Option<&'static str> {
     if paragraph.contains(INVISIBLE) {
         return Some("invisible_characters");
     }
-    let spoken = spoken(paragraph, in_fence);
-    let found = COMPILED
-        .iter()
-        .find(|(_, pattern)| pattern.is_match(&spoken));
+    let outside = outside_blocks(paragraph, in_fence);
+    let spoken = without(&QUOTED, outside.clone());
+    // Markup has quotes of its own, so only code hides it.
+    let markup = without(&CODE, outside);
+    let found = COMPILED.iter().find(|(name, pattern)| {
+        let text = if *name == MARKUP { &markup } else { &spoken };
+        pattern.is_match(text)
+    });
     found.map(|(name, _)| *name)
 }
 
-/// What a paragraph says itself: quotes, code and code blocks are blanked.
-fn spoken(paragraph: &str, mut in_fence: bool) -> String {
+/// What a paragraph says itself: code blocks and quoted lines are blanked.
+fn outside_blocks(paragraph: &str, mut in_fence: bool) -> String {
     let mut text = String::with_capacity(paragraph.len());
     for line in paragraph.lines() {
         if is_fence(line) {
@@ -141,10 +148,17 @@ fn spoken(paragraph: &str, mut in_fence: bool) -> String {
         }
         text.push('\n');
     }
-    QUOTED.iter().fold(text, |text, pattern| {
+    text
+}
+
+fn without(patterns: &[Regex], text: String) -> String {
+    patterns.iter().fold(text, |text, pattern| {
         pattern.replace_all(&text, " … ").into_owned()
     })
 }
+
+static CODE: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| Regex::new(r"`[^`\n]{1,400}`").into_iter().collect());
 
 static QUOTED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let patterns = [
@@ -171,7 +185,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         assert_eq!(COMPILED.len(), RULES.len());
-        assert_eq!(QUOTED.len(), 5);
+        assert_eq!((QUOTED.len(), CODE.len()), (5, 1));
     }
 
     #[test]

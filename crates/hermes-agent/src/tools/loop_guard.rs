@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(guard.note("terminal", "a", BAD, false), None);
         assert!(
             guard
-                .note("terminal", "a", BAD)
+                .note("terminal", "a", BAD, false)
                 .unwrap()
                 .contains("2 times")
         );

@@ -2,6 +2,8 @@
 
 mod backoff;
 mod decide;
+mod patient;
 mod provider;
 
+pub(crate) use patient::Patient;
 pub(crate) use provider::{Chain, Leg};

@@ -20,8 +20,25 @@ const COOL_DOWN: Duration = Duration::from_mins(1);
 
 /// One route of a chain.
 pub(crate) struct Leg {
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) keys: Arc<KeyRing>,
+    /// The size of its window is a guess: the server is asked, once.
+    pub(crate) window_is_guessed: bool,
+}
+
+impl Leg {
+    /// Asks for the size of the window, beside the question that is about to be asked.
+    fn learn_window(&self, lease: Option<&Lease>, cache: &WindowCache) {
+        let endpoint = Arc::clone(&self.endpoint);
+        let secret = lease.and_then(|lease| lease.secret.clone());
+        let cache = cache.clone();
+        let started = std::thread::Builder::new()
+            .name("hermes-window".to_owned())
+            .spawn(move || endpoint.learn_window(secret.as_ref(), &cache));
+        if let Err(error) = started {
+            tracing::warn!("the window of the model stays a guess: {error}");
+        }
+    }
 }
 
 /// Several routes as one provider.
@@ -37,6 +54,7 @@ pub(crate) struct Chain {
 #[derive(Debug, Default)]
 struct State {
     active: usize,
+    window_was_asked_for: bool,
     first_limited: Option<Instant>,
 }
 
@@ -157,6 +175,11 @@ impl Provider for Chain {
             };
             journey.total += 1;
             journey.attempt += 1;
+            // One request of this kind for a process: the first route's.
+            let asked = std::mem::replace(&mut self.lock().window_was_asked_for, true);
+            if !asked && leg.window_is_guessed {
+                leg.learn_window(lease.as_ref(), &self.windows);
+            }
             let secret = lease.as_ref().and_then(|lease| lease.secret.as_ref());
             let error = match leg.endpoint.ask(request, secret, sink, interrupt) {
                 Ok(response) => return Ok(response),

@@ -2,16 +2,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hermes_proc::Wake;
 use hermes_secret::SecretString;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::read::{Reader, Reading};
 use crate::adaptations::Adaptations;
 use crate::classify::{Size, is_about_effort, is_about_streaming};
+use crate::context::{WindowCache, fetch_window};
 use crate::error::{ErrorClass, Failure, ProviderError};
 use crate::http::{HttpRequest, Method, Transport};
 use crate::provider::RouteInfo;
@@ -23,6 +24,12 @@ use crate::wire::anthropic::{self, AnthropicDecoder};
 use crate::wire::chat::{self, ChatDecoder};
 use crate::wire::responses::{self, ResponsesDecoder};
 
+/// How long a server may take to describe its models.
+const METADATA_LIMIT: Duration = Duration::from_secs(10);
+
+/// The window of accounts without the long one.
+const SHORT_TIER: u64 = 200_000;
+
 /// A route with its connection.
 pub(crate) struct Endpoint {
     route: Route,
@@ -30,6 +37,8 @@ pub(crate) struct Endpoint {
     adaptations: Mutex<Adaptations>,
     /// Size of the window in tokens.
     window: AtomicU64,
+    /// The window that Ollama has to be told; zero for other servers.
+    told_window: AtomicU64,
 }
 
 impl Endpoint {
@@ -40,6 +49,7 @@ impl Endpoint {
             transport,
             adaptations: Mutex::default(),
             window: AtomicU64::new(window),
+            told_window: AtomicU64::new(0),
         }
     }
 
@@ -68,6 +78,19 @@ impl Endpoint {
     /// Another size counts from now on.
     pub(crate) fn set_window(&self, tokens: u64) {
         self.window.store(tokens, Ordering::Relaxed);
+    }
+
+    /// Asks the server for the size of the window, and remembers it.
+    pub(crate) fn learn_window(&self, key: Option<&SecretString>, cache: &WindowCache) {
+        let stated = fetch_window(&self.transport, &self.route, key, METADATA_LIMIT);
+        if let Some(stated) = stated {
+            if stated.is_ollama {
+                self.told_window.store(stated.window, Ordering::Relaxed);
+            } else {
+                cache.put(&self.route.model, &self.route.base_url, stated.window);
+            }
+            self.set_window(stated.window);
+        }
     }
 
     /// Forgets connections.
@@ -155,6 +178,10 @@ impl Endpoint {
         let before = *adaptations;
         match failure.class {
             ErrorClass::ImagesRejected => adaptations.no_images = true,
+            ErrorClass::ImageTooLarge => adaptations.small_images = true,
+            ErrorClass::LongContextTier => {
+                self.set_window(self.window().min(SHORT_TIER));
+            }
             ErrorClass::MultimodalToolContent => adaptations.no_tool_images = true,
             ErrorClass::ThinkingSignature | ErrorClass::InvalidEncryptedContent => {
                 adaptations.no_replay = true;
@@ -169,7 +196,14 @@ impl Endpoint {
 
     fn encode(&self, request: &Request, adaptations: Adaptations) -> Value {
         match self.route.mode {
-            ApiMode::Chat => chat::encode(&self.route, request, adaptations),
+            ApiMode::Chat => {
+                let mut body = chat::encode(&self.route, request, adaptations);
+                let told = self.told_window.load(Ordering::Relaxed);
+                if told > 0 && body.get("options").is_none() {
+                    body["options"] = json!({"num_ctx": told});
+                }
+                body
+            }
             ApiMode::Responses => responses::encode(&self.route, request, adaptations),
             ApiMode::Anthropic => {
                 anthropic::encode(&self.route, request, adaptations, self.window())

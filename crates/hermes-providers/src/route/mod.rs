@@ -14,7 +14,7 @@ mod wanted;
 
 pub(crate) use api_mode::ApiMode;
 pub(crate) use host::is_host;
-pub use open::{OpenError, open};
+pub use open::{OpenError, open, open_auxiliary};
 pub use pools::{PoolName, keys_in_variables};
 pub use registry::{BUILTINS, Builtin, builtin};
 pub(crate) use settings::{EffortStyle, Route, Timeouts};

@@ -91,6 +91,38 @@ impl Route {
     }
 }
 
+#[cfg(test)]
+impl Route {
+    /// A route without anything special.
+    pub(crate) fn at(base_url: &str, model: &str) -> Self {
+        let address = Address::parse(base_url).unwrap();
+        Self {
+            provider: "custom".to_owned(),
+            model: model.to_owned(),
+            mode: ApiMode::of_url(&address.base_url),
+            base_url: address.base_url,
+            query: address.query,
+            host: address.host,
+            headers: Vec::new(),
+            extra_body: Map::new(),
+            max_tokens: None,
+            effort: None,
+            effort_style: EffortStyle::None,
+            cache_markers: CacheMarkers::Off,
+            plain_schemas: false,
+            context_length: None,
+            timeouts: Timeouts {
+                request: Duration::from_mins(30),
+                read: Duration::from_mins(2),
+                stall: None,
+                whole: None,
+                reconnects: 2,
+                is_local: false,
+            },
+        }
+    }
+}
+
 /// An address taken apart.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {

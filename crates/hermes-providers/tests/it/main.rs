@@ -13,3 +13,4 @@ mod keys;
 mod replay;
 mod retries;
 mod streams;
+mod windows;

@@ -67,14 +67,18 @@ fn a_server_that_says_when_is_asked_then() {
 
 #[test]
 fn a_quota_that_opens_in_hours_is_reported_at_once() {
-    let message = "Usage limit reached. Resets in 4hr 5min";
-    let server = ModelServer::always(Answer::status(429, &json!({"error": {"message": message}})));
+    let message = "Usage limit reached";
+    let answer = Answer::status(429, &json!({"error": {"message": message}}));
+    let server = ModelServer::always(answer.header("retry-after", "14710"));
     let provider = Bench::custom(&server.base_url(), "").open();
     let error = ask(&*provider, &question("hi")).unwrap_err();
     assert_eq!(error.class, ErrorClass::RateLimit);
     assert!(error.class.is_quota());
     assert!(error.reset_at.is_some());
-    assert!(error.to_string().contains("4hr 5min"), "{error}");
+    assert!(
+        error.to_string().contains("opens again in 4 h 5 min"),
+        "{error}"
+    );
     assert_eq!(server.questions().len(), 1);
 }
 

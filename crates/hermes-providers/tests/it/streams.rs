@@ -29,8 +29,9 @@ fn an_answer_streams_and_the_request_is_as_specified() {
             StreamEvent::Text("ne".to_owned()),
         ]
     );
-    let [sent] = &server.received()[..] else {
-        panic!("one request, not {}", server.received().len())
+    let questions = server.questions();
+    let [sent] = &questions[..] else {
+        panic!("one question, not {}", questions.len())
     };
     assert_eq!(sent.path, "/v1/chat/completions");
     assert_eq!(sent.header("authorization"), Some("Bearer no-key-required"));
@@ -50,14 +51,14 @@ fn an_answer_streams_and_the_request_is_as_specified() {
 }
 
 #[test]
-fn many_questions_use_one_connection() {
+fn a_plain_connection_is_used_once() {
     let server = ModelServer::always(Answer::text("ok"));
-    let provider = Bench::custom(&server.base_url(), "").open();
+    let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     for _ in 0..5 {
         assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "ok");
     }
     let connections: Vec<usize> = server.questions().iter().map(|q| q.connection).collect();
-    assert_eq!(connections, [0; 5]);
+    assert_eq!(connections, [0, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -142,7 +143,9 @@ fn a_connection_that_just_closes_is_no_end_of_an_answer() {
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
     });
-    let provider = Bench::custom(&format!("http://{address}/v1"), "").open();
+    // The server takes one connection only, so nothing else may be asked of it.
+    let window = "  context_length: 9000\n";
+    let provider = Bench::custom(&format!("http://{address}/v1"), window).open();
     let response = ask(&*provider, &question("hi")).unwrap();
     server.join().unwrap();
     assert_eq!(

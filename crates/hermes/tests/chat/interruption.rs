@@ -21,7 +21,7 @@ fn signal(pid: u32, signal: Signal) {
 #[test]
 fn a_signal_during_a_request_ends_it_at_once() {
     for (sent, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let slow = Answer::text("late").after(Duration::from_secs(60));
+        let slow = Answer::text("late").after(Duration::from_mins(1));
         let world = World::with(ModelServer::always(slow));
         let mut running = world.hermes(&["chat", "-Q", "-q", "hi"]).start();
         world.server.wait_for_questions(1);

@@ -106,3 +106,20 @@ fn a_resumed_session_goes_on_where_it_worked() {
     let result = world.last_messages().last().unwrap()["content"].to_string();
     assert!(result.contains(there.to_str().unwrap()), "{result}");
 }
+
+#[test]
+fn what_is_taken_back_is_not_sent_again() {
+    let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
+    let outcome = world
+        .hermes(&["chat", "-Q"])
+        .stdin("first\nsecond\n/undo\nthird\n/retry\n")
+        .run();
+    outcome.succeeds().prints("one\ntwo\nthree\nfour\n");
+    let texts: Vec<String> = world.last_messages()[1..]
+        .iter()
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(texts, ["first", "one", "third"]);
+    let stored = world.stored(&session_of(&outcome));
+    assert_eq!(stored.len(), 8);
+}

@@ -151,3 +151,17 @@ fn a_worker_has_the_tools_of_the_board_whatever_its_profile_says() {
     assert!(tools.contains("kanban_complete") && !tools.contains("\"terminal\""));
     assert!(body["messages"][0].to_string().contains("kanban_heartbeat"));
 }
+
+#[test]
+fn a_worker_that_is_asked_to_end_leaves_soon_and_says_how() {
+    let slow = Answer::text("late").after(std::time::Duration::from_mins(1));
+    let world = World::with(ModelServer::always(slow));
+    let card = Card::filed(&world, "do it");
+    let mut running = card.worker(&world, &[]).start();
+    world.server.wait_for_questions(1);
+    let pid = i32::try_from(running.pid()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(running.wait().code(), Some(143));
+    assert_eq!(card.exit_record(&world)["code"], json!(143));
+}

@@ -111,8 +111,8 @@ pub(crate) fn session_of(outcome: &Outcome) -> String {
         .stderr
         .lines()
         .find_map(|line| line.strip_prefix("session_id: "));
-    line.unwrap_or_else(|| panic!("no session in {outcome}"))
-        .to_owned()
+    assert!(line.is_some(), "no session in {outcome}");
+    line.unwrap().to_owned()
 }
 
 /// Whether the question is one for a summary.

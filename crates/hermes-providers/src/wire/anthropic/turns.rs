@@ -194,7 +194,7 @@ fn content_blocks(
             .filter_map(|part| match part {
                 Part::Text(text) if text.trim().is_empty() => None,
                 Part::Text(text) => Some(text_block(text)),
-                Part::Image(image) if !stays(image) || adaptations.no_images => {
+                Part::Image(image) if !stays(image) || !adaptations.admits(image) => {
                     Some(text_block(IMAGE_LEFT_OUT.trim()))
                 }
                 Part::Image(Image::Data { media_type, base64 }) => Some(json!({
@@ -219,4 +219,77 @@ fn wire_id(id: &str) -> String {
         })
         .collect();
     if id.is_empty() { "_".to_owned() } else { id }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::message::{Reasoning, ToolCall};
+
+    fn answer(text: &str, thought: &str) -> Message {
+        Message {
+            reasoning: Reasoning {
+                details: vec![
+                    json!({"type": "thinking", "thinking": thought, "signature": "s"}),
+                    json!({"type": "reasoning.text", "text": "of another format"}),
+                ],
+                ..Reasoning::default()
+            },
+            ..Message::assistant(text)
+        }
+    }
+
+    fn thoughts_sent(thoughts: Thoughts) -> Vec<String> {
+        let messages = [
+            Message::user("a"),
+            answer("one", "old"),
+            Message::user("b"),
+            answer("two", "new"),
+            Message::user("c"),
+        ];
+        let turns = encode_turns(&messages, thoughts, Adaptations::default());
+        let blocks = turns
+            .iter()
+            .flat_map(|turn| turn["content"].as_array().unwrap().clone());
+        blocks
+            .filter(|block| block["type"] == "thinking")
+            .map(|block| format!("{}{}", block["thinking"], block["signature"]))
+            .collect()
+    }
+
+    #[test]
+    fn signed_thoughts_go_back_with_the_last_answer_only() {
+        assert_eq!(thoughts_sent(Thoughts::Signed), ["\"new\"\"s\""]);
+        assert_eq!(
+            thoughts_sent(Thoughts::Unsigned),
+            ["\"old\"null", "\"new\"null"]
+        );
+        assert_eq!(thoughts_sent(Thoughts::Dropped), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_newest_screenshots_stay_pictures() {
+        let calls: Vec<ToolCall> = (0..5)
+            .map(|at| ToolCall::new(format!("c{at}"), "browser", "{}"))
+            .collect();
+        let mut messages = vec![Message::user("look")];
+        let mut asking = Message::assistant("");
+        asking.tool_calls.clone_from(&calls);
+        messages.push(asking);
+        for call in &calls {
+            let picture = Part::Image(Image::Url(format!("https://x/{}", call.id)));
+            messages.push(Message::tool_result(call, Content::Parts(vec![picture])));
+        }
+        let turns = encode_turns(&messages, Thoughts::Dropped, Adaptations::default());
+        assert_eq!(turns.len(), 3);
+        let kinds: Vec<&str> = turns[2]["content"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|block| block["content"][0]["type"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["text", "text", "image", "image", "image"]);
+    }
 }

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::adaptations::Adaptations;
-use crate::message::{Content, Message, Part, Role};
+use crate::message::{Content, Image, Message, Part, Role};
 use crate::request::{Effort, Request, ToolSchema};
 use crate::route::{EffortStyle, Route};
+use crate::wire::IMAGE_LEFT_OUT;
 use crate::wire::schema::simplified;
 
 /// Models that OpenRouter tells how much to think.
@@ -128,11 +129,11 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
         Role::System => system_role(&route.model),
         other => other.name(),
     };
-    let images_allowed =
-        !adaptations.no_images && (message.role != Role::Tool || !adaptations.no_tool_images);
+    let place_allowed = message.role != Role::Tool || !adaptations.no_tool_images;
+    let allowed = |image: &Image| place_allowed && adaptations.admits(image);
     let mut encoded = Map::new();
     encoded.insert("role".to_owned(), json!(role));
-    let content = encode_content(&message.content, images_allowed);
+    let content = encode_content(&message.content, &allowed);
     encoded.insert("content".to_owned(), content);
     if let Some(name) = message.name.as_ref().filter(|_| message.role == Role::Tool) {
         encoded.insert("name".to_owned(), json!(name));
@@ -171,26 +172,28 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
     Value::Object(encoded)
 }
 
-fn encode_content(content: &Content, images_allowed: bool) -> Value {
+fn encode_content(content: &Content, allowed: &dyn Fn(&Image) -> bool) -> Value {
     let parts = match content {
         Content::Text(text) => return json!(text),
         Content::Parts(parts) => parts,
     };
-    let has_images = parts.iter().any(|part| matches!(part, Part::Image(_)));
-    if !has_images || !images_allowed {
+    let is_sent = |part: &Part| matches!(part, Part::Image(image) if allowed(image));
+    if !parts.iter().any(is_sent) {
         let mut text = content.to_text();
-        if has_images {
-            text.push_str(crate::wire::IMAGE_LEFT_OUT);
+        if content.images() > 0 {
+            text.push_str(IMAGE_LEFT_OUT);
         }
         return json!(text.trim_start());
     }
+    let text_part = |text: &str| json!({"type": "text", "text": text});
     parts
         .iter()
         .map(|part| match part {
-            Part::Text(text) => json!({"type": "text", "text": text}),
-            Part::Image(image) => {
+            Part::Text(text) => text_part(text),
+            Part::Image(image) if allowed(image) => {
                 json!({"type": "image_url", "image_url": {"url": image.to_url()}})
             }
+            Part::Image(_) => text_part(IMAGE_LEFT_OUT.trim()),
         })
         .collect()
 }
@@ -209,4 +212,83 @@ fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
             "parameters": parameters,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::wire::CacheMarkers;
+
+    fn body(route: &Route) -> Value {
+        let request = Request {
+            session_id: Some("s1".to_owned()),
+            max_tokens: Some(10),
+            ..Request::new("sys", vec![Message::user("hi")])
+        };
+        encode(route, &request, Adaptations::default())
+    }
+
+    #[test]
+    fn openrouter_gets_its_extras() {
+        let route = Route {
+            effort_style: EffortStyle::OpenRouter,
+            cache_markers: CacheMarkers::FiveMinutes,
+            ..Route::at("https://openrouter.ai/api/v1", "anthropic/claude-opus-4.6")
+        };
+        let body = body(&route);
+        assert_eq!(body["session_id"], "s1");
+        assert_eq!(
+            body["reasoning"],
+            json!({"enabled": true, "effort": "medium"})
+        );
+        let mark = json!({"type": "ephemeral"});
+        assert_eq!(body["messages"][0]["content"][0]["cache_control"], mark);
+        assert_eq!(body["messages"][1]["content"][0]["cache_control"], mark);
+        let silent = Route {
+            model: "meta/llama".to_owned(),
+            ..route
+        };
+        assert_eq!(super::tests::body(&silent)["reasoning"], Value::Null);
+    }
+
+    #[test]
+    fn openai_has_its_own_words() {
+        let route = Route::at("https://api.openai.com/v1", "gpt-5-mini");
+        let body = body(&route);
+        assert_eq!(body["max_completion_tokens"], 10);
+        assert_eq!(body["max_tokens"], Value::Null);
+        assert_eq!(body["messages"][0]["role"], "developer");
+        assert_eq!(body["session_id"], Value::Null);
+    }
+
+    #[test]
+    fn thinking_can_be_switched_off() {
+        let route = |style, effort| Route {
+            effort_style: style,
+            effort,
+            ..Route::at("http://127.0.0.1:11434/v1", "qwen3")
+        };
+        assert_eq!(
+            body(&route(EffortStyle::Plain, Some(Effort::None)))["think"],
+            false
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Plain, Some(Effort::High)))["reasoning_effort"],
+            "high"
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Plain, None))["reasoning_effort"],
+            Value::Null
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Kimi, None))["thinking"],
+            json!({"type": "enabled"})
+        );
+        assert_eq!(
+            body(&route(EffortStyle::Kimi, Some(Effort::None)))["thinking"],
+            json!({"type": "disabled"})
+        );
+    }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::adaptations::Adaptations;
-use crate::message::{Content, Message, Part, Role};
+use crate::message::{Content, Image, Message, Part, Role};
 use crate::request::{Effort, Request, ToolSchema};
 use crate::route::{Route, is_host};
 use crate::wire::IMAGE_LEFT_OUT;
@@ -93,14 +93,14 @@ fn add_items(input: &mut Vec<Value>, message: &Message, adaptations: Adaptations
             input.push(json!({"role": "developer", "content": message.content.to_text()}));
         }
         Role::User => {
-            let content = parts(&message.content, !adaptations.no_images);
+            let content = parts(&message.content, &|image| adaptations.admits(image));
             input.push(json!({"role": "user", "content": content}));
         }
         Role::Tool => {
-            let images = !adaptations.no_images && !adaptations.no_tool_images;
+            let allowed = |image: &Image| !adaptations.no_tool_images && adaptations.admits(image);
             let output = match message.content.images() {
                 0 => json!(message.content.to_text()),
-                _ => parts(&message.content, images),
+                _ => parts(&message.content, &allowed),
             };
             input.push(json!({
                 "type": "function_call_output",
@@ -140,7 +140,7 @@ fn replayed(item: &Value) -> Value {
     item
 }
 
-fn parts(content: &Content, images_allowed: bool) -> Value {
+fn parts(content: &Content, allowed: &dyn Fn(&Image) -> bool) -> Value {
     let text_part = |text: &str| json!({"type": "input_text", "text": text});
     match content {
         Content::Text(text) => json!([text_part(text)]),
@@ -148,7 +148,7 @@ fn parts(content: &Content, images_allowed: bool) -> Value {
             .iter()
             .map(|part| match part {
                 Part::Text(text) => text_part(text),
-                Part::Image(image) if images_allowed => {
+                Part::Image(image) if allowed(image) => {
                     json!({"type": "input_image", "image_url": image.to_url()})
                 }
                 Part::Image(_) => text_part(IMAGE_LEFT_OUT.trim()),

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use hermes_agent::{
     Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
 };
-use hermes_config::vars;
 use hermes_proc::Wake;
 use hermes_providers::{Provider, ToolSchema};
 use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, latest_todos};
@@ -43,9 +42,10 @@ impl Conversation {
         context.ensure_home()?;
         let mut store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
-        let worktree = match wishes.worktree {
-            true => Some(Worktree::make(context)?),
-            false => None,
+        let worktree = if wishes.worktree {
+            Some(Worktree::make(context)?)
+        } else {
+            None
         };
         let context = context_in(context, wishes, resumed.as_ref(), worktree.as_ref());
         let id = match &resumed {
@@ -95,7 +95,10 @@ impl Conversation {
         };
         drop(history);
         let tools = offered(&mut call, wishes, &context)?;
-        let ending = toolbox.watch_for_end()?;
+        let ending = match &worker {
+            Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
+            None => toolbox.watch_for_end()?,
+        };
         toolbox.tidy_up();
         let parts = Parts {
             summariser: summariser(&context),
@@ -233,7 +236,7 @@ fn context_in(
         .map(Path::new)
         .filter(|path| path.is_absolute() && path.is_dir());
     match worktree.map(Worktree::path).or(recorded) {
-        Some(directory) => context.with_env(context.env.with(&vars::TERMINAL_CWD, directory)),
+        Some(directory) => context.in_directory(directory),
         None => context.anew(),
     }
 }

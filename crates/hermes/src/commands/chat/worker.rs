@@ -2,6 +2,7 @@
 //! the dispatcher.
 
 use std::path::Path;
+use std::time::Duration;
 
 use hermes_agent::{ExitReason, StopCheck, TurnResult};
 use hermes_board::boards::{Board, BoardHome};
@@ -19,6 +20,11 @@ use crate::error::Result;
 
 /// How often a worker is reminded of its card.
 const REMINDERS: u32 = 2;
+
+/// For the tools of a worker that is asked to end.
+const GRACE: Duration = Duration::from_millis(1_500);
+/// For everything after that.
+const DEADMAN: Duration = Duration::from_secs(2);
 
 const REMINDER: &str = "Your card is still open: you have called neither kanban_complete nor \
     kanban_block, and an answer in text ends nothing. If the work is done and checked, call \
@@ -58,6 +64,14 @@ impl Worker {
             policy: FailurePolicy::with_limit(settings.limits.failure_limit),
             reminders: !is_off,
         }))
+    }
+
+    /// How long a worker that is asked to end may take: a moment for its tools, and then two seconds.
+    pub(super) fn time_to_end(context: &Context) -> Duration {
+        let grace = context.env.text(&vars::HERMES_SIGTERM_GRACE);
+        let grace = grace.and_then(|text| text.trim().parse().ok());
+        let grace = grace.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        grace.unwrap_or(GRACE).saturating_add(DEADMAN)
     }
 
     /// What keeps the worker from stopping too early.

@@ -18,6 +18,8 @@ const LIMIT: Duration = Duration::from_mins(1);
 const ANSWER: usize = 64 * 1024;
 /// Directory of worktrees in a repository.
 const DIRECTORY: &str = ".worktrees";
+/// Copies are compared with what they were made of up to this size.
+const LARGEST_COPY: u64 = 64 * 1024 * 1024;
 /// Longest list of files to take along.
 const LONGEST_LIST: u64 = 1024 * 1024;
 
@@ -27,6 +29,8 @@ pub(super) struct Worktree {
     repository: PathBuf,
     path: PathBuf,
     branch: String,
+    /// What was copied into it.
+    taken_along: Vec<String>,
 }
 
 impl Worktree {
@@ -49,11 +53,12 @@ impl Worktree {
         git.ask(&repository, &words).map_err(|said| {
             CommandError::user(format!("the worktree could not be made: {said}"))
         })?;
-        let worktree = Self {
+        let mut worktree = Self {
             git,
             repository,
             path,
             branch,
+            taken_along: Vec::new(),
         };
         worktree.ignore()?;
         worktree.take_along()?;
@@ -81,8 +86,8 @@ impl Worktree {
         let shown = self.path.display().to_string();
         let is_dirty = self
             .git
-            .ask(&self.path, &["status", "--porcelain"])
-            .map_or(true, |text| !text.is_empty());
+            .ask(&self.path, &["status", "--porcelain", "-uall"])
+            .map_or(true, |text| text.lines().any(|line| self.is_news(line)));
         let has_commits = self.holds_commits();
         if is_dirty || has_commits {
             let what = if is_dirty { "changes" } else { "commits" };
@@ -94,7 +99,7 @@ impl Worktree {
         }
         let removed = self
             .git
-            .ask(&self.repository, &["worktree", "remove", &shown])
+            .ask(&self.repository, &["worktree", "remove", "--force", &shown])
             .and_then(|_| {
                 self.git
                     .ask(&self.repository, &["branch", "-D", &self.branch])
@@ -106,6 +111,20 @@ impl Worktree {
             )?;
         }
         Ok(())
+    }
+
+    /// Whether a line of git's status tells of something that is not just a copy we made.
+    fn is_news(&self, line: &str) -> bool {
+        let Some(path) = line.strip_prefix("?? ") else {
+            return true;
+        };
+        let relative = Path::new(path);
+        let is_copy = self
+            .taken_along
+            .iter()
+            .any(|taken| relative.starts_with(taken));
+        let content = |root: &Path| hermes_fs::read_capped(&root.join(relative), LARGEST_COPY).ok();
+        !(is_copy && content(&self.path) == content(&self.repository))
     }
 
     /// Whether commits would be lost with the branch: those that neither a remote nor another branch
@@ -146,7 +165,7 @@ impl Worktree {
     }
 
     /// Copies what `.worktreeinclude` names and git does not have: settings, local data.
-    fn take_along(&self) -> Result<()> {
+    fn take_along(&mut self) -> Result<()> {
         let list = self.repository.join(".worktreeinclude");
         let Some(bytes) = hermes_fs::read_optional(&list, LONGEST_LIST)? else {
             return Ok(());
@@ -178,6 +197,7 @@ impl Worktree {
             } else {
                 hermes_fs::copy_file(&from, &to, 0o644)?;
             }
+            self.taken_along.push(relative.display().to_string());
         }
         Ok(())
     }

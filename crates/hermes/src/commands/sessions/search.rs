@@ -16,11 +16,8 @@ const PLACE: usize = 160;
 /// In which order hits come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
-    /// The best first
     Rank,
-    /// The newest first
     Newest,
-    /// The oldest first
     Oldest,
 }
 
@@ -35,7 +32,7 @@ pub(super) struct Args {
     /// Only messages of this role: user, assistant or tool
     #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
-    /// In which order
+    /// The best, the newest or the oldest first
     #[arg(long, value_enum, default_value_t = Order::Rank)]
     sort: Order,
     /// Most hits shown
