@@ -8,6 +8,7 @@ mod clarify;
 mod context;
 mod conversation;
 mod delegate;
+mod download;
 mod execute_code;
 mod files;
 mod kanban;
@@ -28,6 +29,7 @@ pub use clarify::{Answerer, ClarifyTool, Question};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
 pub use conversation::Conversation;
 pub use delegate::DelegateTool;
+pub use download::Reachable;
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,

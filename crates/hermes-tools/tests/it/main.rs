@@ -6,6 +6,7 @@
     reason = "tests look at files directly"
 )]
 
+mod attach_url;
 mod board_desk;
 mod conversation_tools;
 mod docker_place;
