@@ -3,13 +3,14 @@
 //! Holds the history as the store has it, and nothing that is not stored survives a turn. Everything
 //! that happens within a turn is in `turn`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_providers::{Provider, ToolSchema};
 use hermes_session::{
     EndReason, Message, MessageId, NewSession, SessionId, SessionStore, StoredMessage,
 };
-use hermes_tools::{CallContext, Tool};
+use hermes_tools::CallContext;
 
 use crate::calibration::Calibration;
 use crate::compaction::CompactionState;
@@ -27,12 +28,21 @@ pub struct Parts {
     pub summariser: Option<Arc<dyn Provider>>,
     /// Where it is stored.
     pub store: SessionStore,
-    /// What its calls see. `enabled_tools` are those the model is told of.
+    /// What its calls see.
     pub context: CallContext,
+    /// The tools the model is told of.
+    pub tools: Arc<[ToolSchema]>,
     /// Settings.
     pub settings: AgentSettings,
     /// Asked before a turn ends with an answer.
     pub stop_check: Option<Box<dyn StopCheck>>,
+}
+
+impl Parts {
+    /// Names of the tools the model will be told of.
+    pub fn tool_names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.name.clone()).collect()
+    }
 }
 
 /// A message of the history.
@@ -70,6 +80,8 @@ pub struct Agent {
     pub(crate) calibration: Calibration,
     pub(crate) compaction: CompactionState,
     pub(crate) steering: Arc<Steering>,
+    /// Directories whose own instructions have been given.
+    pub(crate) hinted: Vec<PathBuf>,
 }
 
 impl Agent {
@@ -104,7 +116,6 @@ impl Agent {
         history: Vec<Entry>,
         system: &str,
     ) -> Self {
-        let tools = schemas(&parts.context);
         Self {
             provider: parts.provider,
             summariser: parts.summariser,
@@ -116,10 +127,11 @@ impl Agent {
             new,
             history,
             system: Arc::from(system),
-            tools,
+            tools: parts.tools,
             calibration: Calibration::default(),
             compaction: CompactionState::default(),
             steering: Arc::default(),
+            hinted: Vec::new(),
         }
     }
 
@@ -188,22 +200,6 @@ impl Agent {
     pub fn is_stored(&self) -> bool {
         self.new.is_none()
     }
-}
-
-/// What the model is told of the tools it may use, in the order of the registry.
-fn schemas(context: &CallContext) -> Arc<[ToolSchema]> {
-    let enabled = &context.enabled_tools;
-    context
-        .registry
-        .iter()
-        .filter(|tool| enabled.is_empty() || enabled.iter().any(|name| name == tool.name()))
-        .filter(|tool| tool.unavailable(context).is_none())
-        .map(|tool: &dyn Tool| ToolSchema {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            parameters: tool.schema(),
-        })
-        .collect()
 }
 
 impl std::fmt::Debug for Agent {

@@ -7,9 +7,11 @@
 mod agent;
 mod answer_text;
 mod calibration;
+mod children;
 mod compaction;
 mod error;
 mod observer;
+pub mod prompt;
 mod repair;
 mod settings;
 mod steering;
@@ -18,6 +20,7 @@ mod turn;
 mod wire;
 
 pub use agent::{Agent, Parts};
+pub use children::{ChildLimits, ChildPlaces, Children};
 pub use error::{Error, Result};
 pub use observer::{Event, Observer, Silent};
 pub use settings::{AgentSettings, CompactionSettings};

@@ -23,6 +23,8 @@ pub struct AgentSettings {
     pub ephemeral_prompt: Option<String>,
     /// Whether files whose last change failed are named at the end of a turn.
     pub verify_file_changes: bool,
+    /// Whether directories may add their own instructions when they are first touched.
+    pub directory_hints: bool,
 }
 
 /// When a conversation is shortened, and to what.
@@ -61,6 +63,7 @@ impl Default for AgentSettings {
             compaction: CompactionSettings::default(),
             ephemeral_prompt: None,
             verify_file_changes: true,
+            directory_hints: true,
         }
     }
 }
@@ -89,6 +92,7 @@ impl AgentSettings {
             compaction: compaction(config),
             ephemeral_prompt: (!ephemeral.is_empty()).then(|| ephemeral.to_owned()),
             verify_file_changes: flag_or(config, "display.file_mutation_verifier", true),
+            directory_hints: true,
         }
     }
 }

@@ -48,7 +48,7 @@ fn file(store: &mut SqliteBoard, number: usize) -> TaskId {
     let new = NewTask {
         body: Some("x".repeat(200)),
         assignee: Some(Assignee::parse("coder").expect("a name")),
-        ..NewTask::titled(&format!("card {number}"))
+        ..NewTask::titled(format!("card {number}"))
     };
     store.create(&new).expect("a card").task.id
 }

@@ -152,8 +152,6 @@ vars! {
     TIRITH_FAIL_OPEN;
     /// Overrides the setting `display.background_process_notifications`.
     HERMES_BACKGROUND_NOTIFICATIONS;
-    /// Model of `-z` where none is named on the command line.
-    HERMES_INFERENCE_MODEL;
     /// Where sessions say they come from, instead of `cli`.
     HERMES_SESSION_SOURCE;
     /// Text added to the system prompt of every request and never stored.
@@ -228,6 +226,37 @@ vars! {
     HERMES_SESSION_KEY;
     /// Home of the account, handed on by a Hermes that gave its children another.
     HERMES_REAL_HOME;
+    /// Overrides the setting `model.provider`.
+    HERMES_INFERENCE_PROVIDER;
+    /// Model of `-z` and of the full-screen interface when no flag names one.
+    HERMES_INFERENCE_MODEL;
+    /// Seconds one request to a model may take; 1800 if unset.
+    HERMES_API_TIMEOUT;
+    /// Seconds a streaming model may send nothing at all; 120 if unset.
+    HERMES_STREAM_READ_TIMEOUT;
+    /// Seconds a streaming model may send nothing of its answer; 180 if unset, more for long
+    /// conversations.
+    HERMES_STREAM_STALE_TIMEOUT;
+    /// Seconds a model that does not stream may take; 90 if unset, more for long conversations.
+    HERMES_API_CALL_STALE_TIMEOUT;
+    /// How often a broken stream is taken up again before it counts as an error; 2 if unset.
+    HERMES_STREAM_RETRIES;
+    /// Address for the provider `custom` when `model.base_url` is unset.
+    CUSTOM_BASE_URL;
+    /// File of certificates to trust instead of the system's, before `REQUESTS_CA_BUNDLE`.
+    HERMES_CA_BUNDLE;
+    /// File of certificates to trust instead of the system's, before `SSL_CERT_FILE`.
+    REQUESTS_CA_BUNDLE;
+    /// File of certificates to trust instead of the system's.
+    SSL_CERT_FILE;
+    /// Proxy for plain addresses, also as `http_proxy`; never used for this machine.
+    HTTP_PROXY;
+    /// Proxy for encrypted addresses, also as `https_proxy`; never used for this machine.
+    HTTPS_PROXY;
+    /// Proxy for all addresses without one of their own, also as `all_proxy`.
+    ALL_PROXY;
+    /// Hosts, separated by commas, that no proxy is asked for, also as `no_proxy`.
+    NO_PROXY;
     /// The user's home directory.
     HOME;
     /// Where programs are looked up.

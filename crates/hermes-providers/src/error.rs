@@ -278,6 +278,22 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// How long a quota stays closed, in words, if that is longer than anybody waits.
+    fn long_wait(&self) -> Option<String> {
+        if self.class != ErrorClass::RateLimit {
+            return None;
+        }
+        let until = self.reset_at?;
+        let minutes = until.duration_since(SystemTime::now()).ok()?.as_secs() / 60;
+        match (minutes / 60, minutes % 60) {
+            (0, 0..=2) => None,
+            (0, minutes) => Some(format!("{minutes} min")),
+            (hours, minutes) => Some(format!("{hours} h {minutes} min")),
+        }
+    }
+}
+
 impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.class {
@@ -317,6 +333,9 @@ impl fmt::Display for ProviderError {
         }
         if !self.message.is_empty() {
             write!(f, ": {}", self.message)?;
+        }
+        if let Some(wait) = self.long_wait() {
+            write!(f, " (opens again in {wait})")?;
         }
         if self.attempts > 1 {
             write!(f, " (after {} attempts)", self.attempts)?;

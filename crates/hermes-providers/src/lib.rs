@@ -4,18 +4,31 @@
 //! The crate knows wire formats, keys, retries and error classes. It never runs a tool, never stores
 //! a conversation, and never prints.
 
+mod adaptations;
+mod chain;
+mod classify;
+mod context;
+mod endpoint;
 mod error;
+mod http;
 mod message;
+mod pool;
 mod provider;
 pub mod replay;
 mod request;
 mod response;
 mod route;
+mod wire;
 
 pub use error::{ErrorClass, Failure, ProviderError};
 pub use message::{Content, Image, Message, Part, Reasoning, Role, ToolCall};
+pub use pool::{AuthError, AuthFile, Entry, EntryStatus, is_usable_secret};
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;
 pub use request::{Effort, Request, ToolSchema};
 pub use response::{Finish, Response, StreamEvent, Usage};
-pub use route::{OpenError, Wanted, open};
+pub use route::{
+    BUILTINS, Builtin, OpenError, PoolName, Wanted, builtin, keys_in_variables, open,
+    open_auxiliary,
+};
+pub use wire::canonical_arguments;

@@ -380,3 +380,30 @@ proptest! {
 fn is_plain(value: &str) -> bool {
     ["missing", "required", "optional"].contains(&value.to_ascii_lowercase().as_str())
 }
+
+#[test]
+fn parameters_of_web_addresses_can_be_spared() {
+    let known = "a-known-value-of-ours";
+    let redactor = Redactor::new([known.to_owned()]).sparing_web_queries();
+    for text in [
+        "https://x/?token=abc&code=z",
+        "see \"https://h/x?n=1&key=abc#top\" there",
+        "{\"url\":\"http://h/?access_token=abc\"}",
+    ] {
+        assert_eq!(redactor.redact(text), text);
+    }
+    for (text, masked) in [
+        (
+            "https://x/?token=a-known-value-of-ours&n=1",
+            "https://x/?token=***&n=1",
+        ),
+        (
+            "https://x/?n=1 API_TOKEN=abcdef",
+            "https://x/?n=1 API_TOKEN=***",
+        ),
+        ("?token=abc", "?token=***"),
+        ("https://bob:hunter2@host/x", "https://bob:***@host/x"),
+    ] {
+        assert_eq!(redactor.redact(text), masked);
+    }
+}

@@ -71,6 +71,12 @@ pub enum Error {
         /// The number asked for.
         message: MessageId,
     },
+    /// A message of the conversation that asks, which it can see anyway.
+    #[error("message {message} is part of the conversation you are in")]
+    InContext {
+        /// The number asked for.
+        message: MessageId,
+    },
     /// A step whose results do not answer exactly the calls of its message: storing it would leave
     /// a history that no provider accepts.
     #[error("the step was not stored: {detail}")]
@@ -115,8 +121,25 @@ impl Error {
             }
             Self::TitleTooLong { .. } | Self::EmptyTitle => Some("choose another title".to_owned()),
             Self::CompactionLost { .. } => Some("try again when it is done".to_owned()),
-            Self::Exists { .. } | Self::UnknownMessage { .. } | Self::IncompleteStep { .. } => None,
+            Self::Exists { .. }
+            | Self::UnknownMessage { .. }
+            | Self::InContext { .. }
+            | Self::IncompleteStep { .. } => None,
         }
+    }
+
+    /// Whether the disk is full, or what the user may use of it.
+    pub fn is_storage_full(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_storage_full(),
+            Self::File(error) => error.is_storage_full(),
+            _ => false,
+        }
+    }
+
+    /// Whether another process kept the file to itself for too long.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_retryable())
     }
 
     /// Whether the file contradicts itself or is something else.

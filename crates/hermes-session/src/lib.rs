@@ -12,6 +12,8 @@ mod clock;
 mod error;
 mod id;
 mod message;
+mod repair;
+mod salvage;
 mod schema;
 mod search;
 mod session;
@@ -24,10 +26,14 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};
 pub use id::{MessageId, SessionId};
 pub use message::{Content, Message, Role, SUMMARY_MARK, StoredMessage};
+pub use repair::{Health, Mended, Repaired, check, repair};
+pub use salvage::Salvaged;
 pub use session::{Counters, EndReason, NewSession, Session, Usage};
 pub use store::{
-    Compaction, CompactionLock, CompactionPause, History, Hit, ListRequest, Listed, Neighbour,
-    SearchOrder, SearchRequest, SessionStore, Stats, Step, StoreOptions, TakenBack,
+    AutoPrune, AutoPruned, Browsed, Compaction, CompactionLock, CompactionPause, Discover,
+    Discovery, History, Hit, ListRequest, Listed, Neighbour, Optimized, Recalled, Scroll,
+    SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats, Step, StoreOptions, TakenBack,
+    Window,
 };
 pub use title::{MAX_TITLE, clean_title};
 pub use todo::latest_todos;

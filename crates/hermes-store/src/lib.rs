@@ -24,3 +24,4 @@ pub use header::{Header, read_header};
 pub use location::{is_sidecar_name, sidecars, wal_size};
 pub use quarantine::keep_damaged_copy;
 pub use rusqlite;
+pub use write_group::Commit;

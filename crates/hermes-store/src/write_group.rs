@@ -8,12 +8,24 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
 
-use crate::{Database, Error, Result};
+use crate::{Database, Error, Result, Synchronous};
 
 /// Tries of a beginning or a commit after the first.
 const RETRIES: u32 = 5;
 /// Bounds of the pause before each.
 const PAUSE_MS: std::ops::Range<u64> = 20..150;
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commit {
+    /// The disk, as far as the database is opened like that.
+    Forced,
+    /// The log: what was written survives the end of this process, however sudden. A loss of power
+    /// may undo it, but not once a later commit of anybody has been forced, because there is one
+    /// log, and forcing it takes along what stands before. For writes that promise nothing until
+    /// such a later one.
+    Logged,
+}
 
 impl Database {
     /// Runs `work` in a transaction that takes the write lock at once. Committed if `work` gives
@@ -22,7 +34,20 @@ impl Database {
         &mut self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
+        self.write_as(Commit::Forced, work)
+    }
+
+    /// As [`Self::write`], forced to the disk or not.
+    pub fn write_as<T, E: From<Error>>(
+        &mut self,
+        commit: Commit,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
         self.refuse_newer_schema()?;
+        let _unforced = match commit {
+            Commit::Logged if self.may_skip_forcing() => Some(self.unforced()?),
+            Commit::Logged | Commit::Forced => None,
+        };
         self.boundary("BEGIN IMMEDIATE")?;
         let undo = Undo(self.connection());
         let value = work(self.connection())?;
@@ -31,6 +56,15 @@ impl Database {
         hermes_fs::fault::point();
         std::mem::forget(undo);
         Ok(value)
+    }
+
+    /// Commits do not wait for the disk until what this gives is dropped.
+    fn unforced(&self) -> Result<Unforced<'_>> {
+        let connection = self.connection();
+        connection
+            .pragma_update(None, "synchronous", Synchronous::Normal.word())
+            .map_err(self.error("write to"))?;
+        Ok(Unforced(connection))
     }
 
     /// Runs `look` in a read transaction: all its queries see the same state.
@@ -56,10 +90,21 @@ impl Database {
                         return Err(error);
                     }
                     left -= 1;
-                    std::thread::sleep(pause());
+                    std::thread::sleep(pause_within(PAUSE_MS));
                 }
             }
         }
+    }
+}
+
+/// Lets commits wait for the disk again, however the function is left.
+struct Unforced<'c>(&'c Connection);
+
+impl Drop for Unforced<'_> {
+    fn drop(&mut self) {
+        // Fails inside a transaction only, and that has ended.
+        let word = Synchronous::Full.word();
+        drop(self.0.pragma_update(None, "synchronous", word));
     }
 }
 
@@ -75,12 +120,13 @@ impl Drop for Undo<'_> {
     }
 }
 
-fn pause() -> Duration {
+/// A pause of a length nobody can foresee.
+pub(crate) fn pause_within(milliseconds: std::ops::Range<u64>) -> Duration {
     // Any spread will do; the clock's low digits differ between the processes that collided.
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |since| u64::from(since.subsec_nanos()));
-    let spread = PAUSE_MS.end - PAUSE_MS.start;
+    let spread = milliseconds.end - milliseconds.start;
     let mixed = nanos.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(std::process::id());
-    Duration::from_millis(PAUSE_MS.start + (mixed >> 7) % spread)
+    Duration::from_millis(milliseconds.start + (mixed >> 7) % spread)
 }

@@ -8,6 +8,7 @@ mod clarify;
 mod context;
 mod conversation;
 mod delegate;
+mod download;
 mod execute_code;
 mod files;
 mod kanban;
@@ -20,7 +21,7 @@ mod symptom_hint;
 mod terminal_tool;
 mod todo;
 mod tool;
-mod toolset_names;
+mod toolset;
 
 pub use argument::{Argument, Kind, checked, schema_of};
 pub use child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
@@ -28,6 +29,7 @@ pub use clarify::{Answerer, ClarifyTool, Question};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
 pub use conversation::Conversation;
 pub use delegate::DelegateTool;
+pub use download::Reachable;
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,
@@ -36,12 +38,15 @@ pub use files::{
     FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
     WriteFileTool, WriteRules,
 };
-pub use kanban::{KanbanDesk, KanbanTool, Worker, kanban_tools};
+pub use kanban::{ImageReference, KanbanDesk, KanbanTool, Worker, images_in, kanban_tools};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use session_search::SessionSearchTool;
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
 pub use todo::{TodoList, TodoTool};
-pub use tool::{Tool, error, is_failure};
-pub use toolset_names::TOOLSET_NAMES;
+pub use tool::{Reach, Tool, error, is_failure};
+pub use toolset::{
+    Offer, OfferedTool, TOOLSET_NAMES, ToolSelection, basic_toolsets, normalised_schema,
+    toolset_doc,
+};

@@ -5,6 +5,19 @@ use serde_json::{Value, json};
 use crate::argument::{Argument, schema_of};
 use crate::context::CallContext;
 
+/// What a call can touch, for those who run several at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// It changes nothing that another call could see.
+    Looks,
+    /// It reads the file in its argument `path`.
+    ReadsPath,
+    /// It changes the file in its argument `path` and nothing else; without that argument, anything.
+    ChangesPath,
+    /// Anything, or it talks to a person: it runs alone.
+    Anything,
+}
+
 /// Something an agent can call. A call never fails as a Rust value: what went wrong is in the
 /// result, as a sentence for the model.
 pub trait Tool: Send + Sync {
@@ -32,6 +45,11 @@ pub trait Tool: Send + Sync {
     /// Why it cannot be offered here, if so. Never touches the network.
     fn unavailable(&self, _context: &CallContext) -> Option<String> {
         None
+    }
+
+    /// What its calls can touch.
+    fn reach(&self) -> Reach {
+        Reach::Anything
     }
 
     /// Whether arguments that break the declared types reach [`Tool::call`] all the same, because

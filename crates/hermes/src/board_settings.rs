@@ -1,8 +1,13 @@
 //! What is configured about boards and their workers, for every part of the program that uses them.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use hermes_board::KanbanSettings;
 use hermes_board::boards::BoardHome;
 use hermes_board::dispatch::{DispatchFlags, DispatchSettings, WorkerSetup};
+use hermes_config::{Config, Environment, Sources, vars};
+use hermes_tools::ToolSelection;
 
 use crate::context::Context;
 
@@ -27,7 +32,19 @@ pub(crate) fn worker_setup(
     settings: &DispatchSettings,
 ) -> WorkerSetup {
     let policy = context.environment().policy().clone();
-    WorkerSetup::new(&context.env, home, &context.location, policy, settings.log)
+    let env = context.env.clone();
+    WorkerSetup {
+        toolsets: Arc::new(move |home| toolsets_of(&env, home)),
+        ..WorkerSetup::new(&context.env, home, &context.location, policy, settings.log)
+    }
+}
+
+/// The toolsets that a profile uses on the command line.
+fn toolsets_of(env: &Environment, home: &Path) -> Vec<String> {
+    let env = env.with(&vars::HERMES_HOME, home.as_os_str());
+    let config = Config::load_read_only(&Sources::new(&env, home));
+    let selection = ToolSelection::resolve(&config, &env, "cli", None);
+    selection.expanded().into_iter().collect()
 }
 
 /// Memory of this machine.

@@ -24,8 +24,6 @@ const USAGE: &str = "Usage: ";
     name = "hermes",
     version = commands::version::SHORT,
     max_term_width = WIDTH,
-    arg_required_else_help = true,
-    max_term_width = 80,
     propagate_version = false,
     disable_help_subcommand = true,
     after_help = "Settings: hermes config --help. Profiles: hermes profile --help.",
@@ -55,6 +53,8 @@ pub(crate) enum Command {
     Profile(commands::profile::Args),
     /// File, watch and finish the cards of the task board
     Kanban(Box<commands::kanban::Args>),
+    /// Manage the keys of model providers
+    Auth(commands::auth::Args),
     /// Show what is configured and what runs
     Status(commands::status::Args),
     /// Check the installation and say how to mend it
@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Exec(commands::exec::Args),
     /// Manage the containers in which agents work
     Sandbox(commands::sandbox::Args),
+    /// List, search, export and prune stored conversations
+    Sessions(commands::sessions::Args),
     /// List and call the tools of agents
     Tools(commands::tools::Args),
     /// Print a completion script for a shell

@@ -61,6 +61,13 @@ impl Context {
         Self { env, ..self.anew() }
     }
 
+    /// The same surroundings, as if the program had been started in this directory.
+    pub(crate) fn in_directory(&self, directory: &Path) -> Self {
+        let mut context = self.anew();
+        context.system.start_dir = Some(directory.to_owned());
+        context
+    }
+
     pub(crate) fn sources(&self) -> Sources {
         Sources::new(&self.env, &self.location.home)
     }

@@ -236,6 +236,21 @@ impl From<hermes_home::backup::Error> for CommandError {
     }
 }
 
+impl From<hermes_providers::AuthError> for CommandError {
+    fn from(error: hermes_providers::AuthError) -> Self {
+        use hermes_providers::AuthError;
+        let full = matches!(&error, AuthError::File(file) if file.is_storage_full());
+        let hint = error.hint();
+        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
+    }
+}
+
+impl From<hermes_providers::OpenError> for CommandError {
+    fn from(error: hermes_providers::OpenError) -> Self {
+        Self::user(error.to_string()).hint(error.hint())
+    }
+}
+
 impl From<hermes_telemetry::ArgumentError> for CommandError {
     fn from(error: hermes_telemetry::ArgumentError) -> Self {
         Self::user(error.to_string()).hint(error.hint())
@@ -269,6 +284,14 @@ impl From<hermes_board::Error> for CommandError {
     }
 }
 
+impl From<hermes_session::Error> for CommandError {
+    fn from(error: hermes_session::Error) -> Self {
+        let outside = error.is_storage_full() || error.is_busy();
+        let hint = error.hint();
+        Self::new(kind_of(outside), error.to_string()).maybe_hint(hint)
+    }
+}
+
 impl From<hermes_terminal::docker::DockerError> for CommandError {
     fn from(error: hermes_terminal::docker::DockerError) -> Self {
         let kind = if error.is_missing_part() {
@@ -292,17 +315,11 @@ impl From<hermes_terminal::remote::TransportError> for CommandError {
     }
 }
 
-impl From<hermes_session::Error> for CommandError {
-    fn from(error: hermes_session::Error) -> Self {
-        let hint = error.hint();
-        Self::user(error.to_string()).maybe_hint(hint)
-    }
-}
-
 impl From<hermes_agent::Error> for CommandError {
     fn from(error: hermes_agent::Error) -> Self {
-        let hint = error.hint();
-        Self::user(error.to_string()).maybe_hint(hint)
+        match error {
+            hermes_agent::Error::Session(error) => error.into(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ const LEAST: u64 = 64_000;
 const LARGE_WINDOW: u64 = 512_000;
 
 /// Tokens of a request from which the conversation is shortened.
-pub(crate) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64 {
+pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64 {
     let window = route.context_length;
     let reserve = u64::from(route.max_tokens.unwrap_or(0));
     // An output cap as large as the window is none.

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hermes_providers::ToolCall;
-use hermes_tools::CallContext;
+use hermes_tools::{CallContext, Reach, Tool};
 use serde_json::Value;
 
-use super::{LoopGuard, Segment, segments};
+use super::{LoopGuard, Planning, Segment, segments};
 use crate::observer::{Event, Observer};
 
 /// Most calls that run at the same time.
@@ -40,8 +40,6 @@ pub(crate) struct Executed {
     pub(crate) text: String,
     /// Whether the tool was called.
     pub(crate) was_called: bool,
-    /// How long it took.
-    pub(crate) took: Duration,
 }
 
 /// The calls of one answer.
@@ -57,9 +55,12 @@ pub(crate) struct Batch<'a> {
 impl Batch<'_> {
     /// Runs the calls.
     pub(crate) fn run(&mut self, planned: Vec<Planned>) -> Vec<Executed> {
-        let views: Vec<(&str, &Value)> = planned
+        let views: Vec<Planning<'_>> = planned
             .iter()
-            .map(|one| (one.call.name.as_str(), &one.arguments))
+            .map(|one| Planning {
+                reach: reach(self.context, &one.call.name),
+                arguments: &one.arguments,
+            })
             .collect();
         // Planning needs the directory only where calls could run together.
         let cwd = if views.len() > 1 {
@@ -68,7 +69,7 @@ impl Batch<'_> {
             std::path::PathBuf::new()
         };
         let order = segments(&views, &cwd);
-        let mut results: Vec<Option<(String, bool, Duration)>> = Vec::new();
+        let mut results: Vec<Option<(String, bool)>> = Vec::new();
         results.resize_with(planned.len(), || None);
         for segment in order {
             for (index, result) in self.segment(&segment, &planned) {
@@ -78,22 +79,17 @@ impl Batch<'_> {
             }
         }
         let executed = planned.into_iter().zip(results).map(|(one, result)| {
-            let (text, was_called, took) = result.unwrap_or_default();
+            let (text, was_called) = result.unwrap_or_default();
             Executed {
                 call: one.call,
                 text,
                 was_called,
-                took,
             }
         });
         executed.collect()
     }
 
-    fn segment(
-        &mut self,
-        segment: &Segment,
-        planned: &[Planned],
-    ) -> Vec<(usize, (String, bool, Duration))> {
+    fn segment(&mut self, segment: &Segment, planned: &[Planned]) -> Vec<(usize, (String, bool))> {
         let mut done = Vec::new();
         let mut to_run: Vec<(usize, &Planned)> = Vec::new();
         for index in segment.calls().iter().copied() {
@@ -111,7 +107,7 @@ impl Batch<'_> {
                     .map(error_text)
             };
             match instead {
-                Some(text) => done.push((index, (text, false, Duration::ZERO))),
+                Some(text) => done.push((index, (text, false))),
                 None => {
                     self.observer.on(Event::Calling {
                         tool: name,
@@ -126,7 +122,8 @@ impl Batch<'_> {
                 continue;
             };
             let name = &one.call.name;
-            let note = self.guard.note(name, &one.call.arguments, &text);
+            let looks = matches!(reach(self.context, name), Reach::Looks | Reach::ReadsPath);
+            let note = self.guard.note(name, &one.call.arguments, &text, looks);
             let mut text = guarded(name, text);
             if let Some(note) = note {
                 text.push_str("\n\n");
@@ -137,7 +134,7 @@ impl Batch<'_> {
                 result: &text,
                 took,
             });
-            done.push((index, (text, true, took)));
+            done.push((index, (text, true)));
         }
         done
     }
@@ -195,6 +192,13 @@ fn run_one(one: &Planned, context: &CallContext) -> (String, Duration) {
         other => other.to_string(),
     };
     (text, begun.elapsed())
+}
+
+fn reach(context: &CallContext, tool: &str) -> Reach {
+    context
+        .registry
+        .get(tool)
+        .map_or(Reach::Anything, Tool::reach)
 }
 
 /// The result of a call that was never made because somebody wanted the turn to end.

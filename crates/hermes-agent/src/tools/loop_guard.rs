@@ -6,8 +6,6 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde_json::Value;
 
-use super::plan::is_read_only;
-
 /// When to speak up and when to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopGuardSettings {
@@ -85,8 +83,15 @@ impl LoopGuard {
         })
     }
 
-    /// Takes note of a result; gives what is added to it for the model.
-    pub(crate) fn note(&mut self, name: &str, arguments: &str, result: &str) -> Option<String> {
+    /// Takes note of a result; gives what is added to it for the model. `looks` says that the tool
+    /// changes nothing.
+    pub(crate) fn note(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        result: &str,
+        looks: bool,
+    ) -> Option<String> {
         let key = self.key(name, arguments);
         if failed(name, result) {
             let same = self.same_failure.entry(key).or_insert(0);
@@ -114,7 +119,7 @@ impl LoopGuard {
         }
         self.tool_failures.remove(name);
         self.same_failure.remove(&key);
-        if !is_read_only(name) {
+        if !looks {
             return None;
         }
         let shown = self.hasher.hash_one(result);
@@ -171,15 +176,15 @@ mod tests {
     #[test]
     fn the_second_identical_failure_is_told() {
         let mut guard = LoopGuard::new(LoopGuardSettings::default());
-        assert_eq!(guard.note("terminal", "a", BAD), None);
+        assert_eq!(guard.note("terminal", "a", BAD, false), None);
         assert!(
             guard
-                .note("terminal", "a", BAD)
+                .note("terminal", "a", BAD, false)
                 .unwrap()
                 .contains("2 times")
         );
-        assert_eq!(guard.note("terminal", "b", GOOD), None);
-        assert_eq!(guard.note("terminal", "b", BAD), None);
+        assert_eq!(guard.note("terminal", "b", GOOD, false), None);
+        assert_eq!(guard.note("terminal", "b", BAD, false), None);
         assert_eq!(guard.refusal("terminal", "a"), None);
     }
 
@@ -191,7 +196,7 @@ mod tests {
         };
         let mut guard = LoopGuard::new(settings);
         let notes: Vec<Option<String>> = (0..8)
-            .map(|n| guard.note("patch", &n.to_string(), r#"{"error":"no match"}"#))
+            .map(|n| guard.note("patch", &n.to_string(), r#"{"error":"no match"}"#, false))
             .collect();
         assert!(notes[1].is_none() && notes[2].is_some());
         assert!(guard.is_halted());
@@ -204,11 +209,11 @@ mod tests {
             ..LoopGuardSettings::default()
         };
         let mut guard = LoopGuard::new(settings);
-        assert!(guard.note("read_file", "a", "x").is_none());
-        assert!(guard.note("read_file", "a", "x").is_some());
-        assert!(guard.note("read_file", "a", "changed").is_none());
+        assert!(guard.note("read_file", "a", "x", true).is_none());
+        assert!(guard.note("read_file", "a", "x", true).is_some());
+        assert!(guard.note("read_file", "a", "changed", true).is_none());
         for _ in 0..5 {
-            guard.note("read_file", "a", "changed");
+            guard.note("read_file", "a", "changed", true);
         }
         assert!(guard.refusal("read_file", "a").is_some());
         assert!(guard.refusal("read_file", "b").is_none());

@@ -11,5 +11,5 @@ pub(crate) use execute::{Batch, Executed, Planned, error_text};
 pub(crate) use loop_guard::LoopGuard;
 pub use loop_guard::LoopGuardSettings;
 pub(crate) use names::meant;
-pub(crate) use plan::{Segment, segments};
+pub(crate) use plan::{Planning, Segment, segments};
 pub(crate) use size::{Limits, Sized, as_sent};

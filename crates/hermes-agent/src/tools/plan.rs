@@ -2,29 +2,15 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use hermes_tools::Reach;
 use serde_json::Value;
 
-/// Tools that only look.
-const READ_ONLY: &[&str] = &[
-    "read_file",
-    "search_files",
-    "web_search",
-    "web_extract",
-    "session_search",
-    "skill_view",
-    "skills_list",
-    "vision_analyze",
-    "ha_get_state",
-    "ha_list_entities",
-    "ha_list_services",
-];
-
-/// Tools that touch the one path they name.
-const PATH_SCOPED: &[&str] = &["read_file", "write_file", "patch"];
-
-/// Whether a tool only looks.
-pub(crate) fn is_read_only(name: &str) -> bool {
-    READ_ONLY.contains(&name)
+/// A call as far as planning cares.
+pub(crate) struct Planning<'a> {
+    /// What its tool can touch.
+    pub(crate) reach: Reach,
+    /// Its arguments.
+    pub(crate) arguments: &'a Value,
 }
 
 /// Neighbouring calls, as positions in the answer.
@@ -46,13 +32,12 @@ impl Segment {
     }
 }
 
-/// Splits calls, given as name and arguments, into segments that run one after the other.
-/// `cwd` is where relative paths begin.
-pub(crate) fn segments(calls: &[(&str, &Value)], cwd: &Path) -> Vec<Segment> {
+/// Splits calls into segments that run one after the other. `cwd` is where relative paths begin.
+pub(crate) fn segments(calls: &[Planning<'_>], cwd: &Path) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut run: Vec<(usize, Scope)> = Vec::new();
-    for (index, (name, arguments)) in calls.iter().enumerate() {
-        match scope_of(name, arguments, cwd) {
+    for (index, call) in calls.iter().enumerate() {
+        match scope_of(call, cwd) {
             Some(scope) if run.iter().all(|(_, other)| scope.is_apart_from(other)) => {
                 run.push((index, scope));
             }
@@ -106,18 +91,18 @@ impl Scope {
 }
 
 /// What a call touches; `None` if it must run alone.
-fn scope_of(name: &str, arguments: &Value, cwd: &Path) -> Option<Scope> {
-    if PATH_SCOPED.contains(&name) {
-        let path = arguments.get("path").and_then(Value::as_str);
+fn scope_of(call: &Planning<'_>, cwd: &Path) -> Option<Scope> {
+    let path = || {
+        let path = call.arguments.get("path").and_then(Value::as_str);
         let path = path.filter(|path| !path.trim().is_empty())?;
-        let path = normal(&cwd.join(path));
-        return Some(if name == "read_file" {
-            Scope::Reads(path)
-        } else {
-            Scope::Changes(path)
-        });
+        Some(normal(&cwd.join(path)))
+    };
+    match call.reach {
+        Reach::Looks => Some(Scope::Looks),
+        Reach::ReadsPath => path().map(Scope::Reads),
+        Reach::ChangesPath => path().map(Scope::Changes),
+        Reach::Anything => None,
     }
-    READ_ONLY.contains(&name).then_some(Scope::Looks)
 }
 
 /// The path without `.` and `..`, by its text alone.
@@ -143,7 +128,18 @@ mod tests {
     use super::*;
 
     fn planned(calls: &[(&str, Value)]) -> Vec<Segment> {
-        let calls: Vec<(&str, &Value)> = calls.iter().map(|(name, args)| (*name, args)).collect();
+        let calls: Vec<Planning<'_>> = calls
+            .iter()
+            .map(|(name, arguments)| Planning {
+                reach: match *name {
+                    "read_file" => Reach::ReadsPath,
+                    "write_file" | "patch" => Reach::ChangesPath,
+                    "search_files" | "web_search" => Reach::Looks,
+                    _ => Reach::Anything,
+                },
+                arguments,
+            })
+            .collect();
         segments(&calls, Path::new("/w"))
     }
 

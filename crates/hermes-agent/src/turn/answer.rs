@@ -41,10 +41,8 @@ impl Turn<'_> {
         self.store_step(&response.to_message(), &response, Vec::new())?;
         self.tail.clear();
         self.tries.reset();
-        let check = self.agent.stop_check.as_ref();
-        let reminder = check.and_then(|check| check.reminder(&self.called, self.reminded));
-        if let Some(reminder) = reminder {
-            self.reminded += 1;
+        let check = self.agent.stop_check.as_mut();
+        if let Some(reminder) = check.and_then(|check| check.reminder()) {
             self.store_user(store::Message::user(reminder))?;
             return Ok(Next::Request);
         }

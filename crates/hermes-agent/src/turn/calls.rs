@@ -90,13 +90,14 @@ impl Turn<'_> {
         self.tail.clear();
         response.text = text;
         let assistant = response.to_message();
-        let executed = Batch {
+        let mut executed = Batch {
             context: &self.agent.context,
             guard: &mut self.guard,
             observer: &mut *self.observer,
         }
         .run(planned);
         self.take_note(&response.text, &executed);
+        self.add_hints(&mut executed);
         let results = self.results(&executed);
         self.store_step(&assistant, &response, results)?;
         let only_scripts = executed.iter().all(|one| one.call.name == SCRIPT);
@@ -211,8 +212,8 @@ impl Turn<'_> {
             let name = &one.call.name;
             let result = serde_json::from_str::<Value>(&one.text).unwrap_or_default();
             let failed = is_failure(&result);
-            if one.was_called {
-                self.called.push(name.clone());
+            if let Some(check) = self.agent.stop_check.as_mut().filter(|_| one.was_called) {
+                check.note(name, &result);
             }
             self.tool_trace.push(json!({
                 "tool": name,
@@ -234,6 +235,27 @@ impl Turn<'_> {
         self.unwritten.retain(|other| other != path);
         if failed {
             self.unwritten.push(path.to_owned());
+        }
+    }
+
+    /// Adds what directories say to agents who touch them for the first time.
+    fn add_hints(&mut self, executed: &mut [Executed]) {
+        if !self.agent.settings.directory_hints {
+            return;
+        }
+        let cwd = self.agent.context.session.cwd();
+        for one in executed.iter_mut().filter(|one| one.was_called) {
+            let arguments = arguments_of(&one.call.arguments).unwrap_or_default();
+            let path = ["path", "workdir"]
+                .iter()
+                .find_map(|name| arguments.get(*name)?.as_str());
+            let Some(path) = path else { continue };
+            let path = cwd.join(path);
+            let seen = &mut self.agent.hinted;
+            if let Some(hint) = crate::prompt::subdirectory_hint(&cwd, &path, seen) {
+                one.text.push_str("\n\n");
+                one.text.push_str(&hint);
+            }
         }
     }
 

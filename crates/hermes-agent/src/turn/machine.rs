@@ -90,10 +90,6 @@ pub(super) struct Turn<'a> {
     pub(super) max_tokens: Option<u32>,
     /// Text that came with calls which only kept house.
     pub(super) prior_text: Option<String>,
-    /// Tools called.
-    pub(super) called: Vec<String>,
-    /// How often the model was reminded of what it forgot.
-    pub(super) reminded: u32,
     /// Files whose last change failed, in the order they were first seen.
     pub(super) unwritten: Vec<String>,
     pub(super) tool_trace: Vec<Value>,
@@ -113,8 +109,6 @@ pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observ
         tail: Vec::new(),
         max_tokens: None,
         prior_text: None,
-        called: Vec::new(),
-        reminded: 0,
         unwritten: Vec::new(),
         tool_trace: Vec::new(),
         reasoning: Reasoning::default(),
@@ -331,6 +325,7 @@ impl Turn<'_> {
             exit_reason: ending.reason,
             failure: ending.failure,
             api_calls: self.api_calls,
+            max_iterations: self.budget.cap(),
             usage: self.usage,
             pending_steer: self.agent.steering.take(),
             unwritten_files: if self.agent.settings.verify_file_changes {

@@ -14,12 +14,14 @@ mod result;
 mod tries;
 
 pub use input::TurnInput;
-pub(crate) use machine::run;
+pub(crate) use machine::{cost, run};
 pub use result::{ExitReason, Outcome, TurnFailure, TurnResult};
 
-/// Asked before a turn ends with an answer.
+/// Sees what tools answer, and is asked before a turn ends with an answer.
 pub trait StopCheck: Send {
-    /// What the model is reminded of instead of ending, if anything. `called` are the names of the
-    /// tools that were called in this turn, `reminded` says how often it has been reminded already.
-    fn reminder(&self, called: &[String], reminded: u32) -> Option<String>;
+    /// A tool has answered.
+    fn note(&mut self, tool: &str, result: &serde_json::Value);
+
+    /// What the model is reminded of instead of ending, if anything.
+    fn reminder(&mut self) -> Option<String>;
 }

@@ -27,7 +27,7 @@ impl Turn<'_> {
             self.tries.compactions += 1;
             match self.agent.compact(Need::Wanted, self.observer)? {
                 Compacted::Done => {}
-                Compacted::Unchanged { .. } => break,
+                Compacted::Unchanged => break,
             }
             if self.is_interrupted() {
                 break;
@@ -64,7 +64,7 @@ impl Turn<'_> {
             }
         }
         if self.tries.compactions >= tries::COMPACTIONS {
-            return self.exhausted(error);
+            return Ok(exhausted(error));
         }
         if self.tries.compactions > 0 && self.agent.context.interrupt.wait(PAUSE) {
             self.budget.refund();
@@ -76,20 +76,8 @@ impl Turn<'_> {
                 self.budget.refund();
                 Ok(Next::Request)
             }
-            Compacted::Unchanged { .. } => self.exhausted(error),
+            Compacted::Unchanged => Ok(exhausted(error)),
         }
-    }
-
-    fn exhausted(&mut self, error: &ProviderError) -> Result<Next> {
-        let mut failure = TurnFailure::from(error);
-        failure.message = format!(
-            "the conversation does not fit into the model's window and cannot be shortened any \
-             further: {error}"
-        );
-        Ok(Next::end(Ending::failed(
-            ExitReason::CompressionExhausted,
-            failure,
-        )))
     }
 
     /// The turn ends; text that came before stays.
@@ -109,4 +97,13 @@ impl Turn<'_> {
             failure,
         )))
     }
+}
+
+fn exhausted(error: &ProviderError) -> Next {
+    let mut failure = TurnFailure::from(error);
+    failure.message = format!(
+        "the conversation does not fit into the model's window and cannot be shortened any \
+         further: {error}"
+    );
+    Next::end(Ending::failed(ExitReason::CompressionExhausted, failure))
 }

@@ -127,6 +127,8 @@ pub struct TurnResult {
     pub failure: Option<TurnFailure>,
     /// Requests to the model.
     pub api_calls: u64,
+    /// Most requests that might have led to calls.
+    pub max_iterations: u32,
     /// Tokens of all of them.
     pub usage: Usage,
     /// Words that came too late for this turn; the next one begins with them.

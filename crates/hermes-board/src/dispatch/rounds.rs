@@ -45,6 +45,8 @@ pub struct Rounds {
     pub dispatcher: Dispatcher,
     /// How boards are opened.
     pub options: BoardOptions,
+    /// The one board to look at; all of them if not given.
+    pub only: Option<BoardSlug>,
     boards: BTreeMap<BoardSlug, Watch>,
     looks_in_vain: u32,
     told_at: Option<Instant>,
@@ -69,6 +71,7 @@ impl Rounds {
         Self {
             dispatcher,
             options,
+            only: None,
             boards: BTreeMap::new(),
             looks_in_vain: 0,
             told_at: None,
@@ -80,6 +83,9 @@ impl Rounds {
     pub fn round(&mut self, now: Instant) -> Result<Vec<BoardRound>> {
         let mut rows = Vec::new();
         for info in self.dispatcher.home.list(Listed::Active)? {
+            if self.only.as_ref().is_some_and(|only| *only != info.slug) {
+                continue;
+            }
             let board = self.dispatcher.home.board(&info.slug);
             // A board without a file has no cards. It is made by whoever files the first.
             if !board.database.exists() {

@@ -1,5 +1,6 @@
 //! Claims: taking a card, keeping it, recording the worker.
 
+use hermes_store::Commit;
 use hermes_store::rusqlite::params;
 
 use crate::Result;
@@ -12,7 +13,9 @@ use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, Reso
 
 impl SqliteBoard {
     pub(super) fn take(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
-        self.write(|session| session.take(request))
+        // Nobody works before the next write has been forced: the place of the work, the worker,
+        // or its end. A claim that a loss of power undoes leaves the card as it was.
+        self.write_as(Commit::Logged, |session| session.take(request))
     }
 
     pub(super) fn keep_own(

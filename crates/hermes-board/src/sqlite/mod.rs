@@ -44,8 +44,8 @@ pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
 pub use triage_queue::TriageCard;
 
-use hermes_store::Database;
 use hermes_store::rusqlite::Connection;
+use hermes_store::{Commit, Database};
 
 use crate::boards::Board;
 use crate::{Error, Result};
@@ -96,11 +96,19 @@ impl SqliteBoard {
 
     /// Runs `work` in one write transaction.
     fn write<T>(&mut self, work: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+        self.write_as(Commit::Forced, work)
+    }
+
+    fn write_as<T>(
+        &mut self,
+        commit: Commit,
+        work: impl FnOnce(&Session<'_>) -> Result<T>,
+    ) -> Result<T> {
         let now = self.options.clock.now();
         let ids = self.options.ids.as_ref();
         let path = self.board.database.as_path();
         let failure_limit = self.options.failure_limit;
-        let result = self.database.write(|connection| {
+        let result = self.database.write_as(commit, |connection| {
             work(&Session {
                 connection,
                 path,

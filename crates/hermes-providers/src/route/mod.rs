@@ -1,7 +1,21 @@
 //! From settings and flags to a provider that can be asked.
 
+mod api_mode;
+mod custom;
+mod fallback;
+mod host;
+mod keys;
 mod open;
+mod pools;
+mod registry;
+mod resolve;
+mod settings;
 mod wanted;
 
-pub use open::{OpenError, open};
+pub(crate) use api_mode::ApiMode;
+pub(crate) use host::is_host;
+pub use open::{OpenError, open, open_auxiliary};
+pub use pools::{PoolName, keys_in_variables};
+pub use registry::{BUILTINS, Builtin, builtin};
+pub(crate) use settings::{EffortStyle, Route, Timeouts};
 pub use wanted::Wanted;

@@ -2,10 +2,21 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_config::{Config, vars};
+use hermes_secret::SecretString;
 
+use super::fallback::chain;
+use super::keys::GivenKey;
+use super::registry::builtin;
+use super::resolve::{Choice, Resolved, resolve};
+use super::settings::Route;
 use super::wanted::Wanted;
+use crate::chain::{Chain, Leg, Patient};
+use crate::context::{UNKNOWN_WINDOW, WindowCache, family_window, fetch_only_model};
+use crate::endpoint::Endpoint;
+use crate::http::{Transport, TransportSettings};
 use crate::provider::Provider;
 use crate::replay::{Replay, Script, ScriptError};
 
@@ -20,6 +31,31 @@ pub enum OpenError {
     UnknownProvider {
         /// As it was given.
         name: String,
+    },
+    /// A provider of the user's own has no address.
+    #[error("the provider `custom` needs an address")]
+    NoAddress,
+    /// An address that is none.
+    #[error("`{url}` is not an HTTP address")]
+    BadAddress {
+        /// As it was given, without its query.
+        url: String,
+    },
+    /// No model is named.
+    #[error("no model is named for the provider `{provider}`")]
+    NoModel {
+        /// The provider.
+        provider: String,
+    },
+    /// The provider needs a key.
+    #[error("there is no key for {provider} ({host})")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// The host the key would go to.
+        host: String,
+        /// Where it is looked for.
+        variables: &'static [&'static str],
     },
     /// The replay provider needs a script.
     #[error("the provider `replay` needs a script")]
@@ -39,33 +75,201 @@ impl OpenError {
             Self::UnknownProvider { .. } => {
                 "`hermes model` lists what there is; `hermes doctor` checks it".to_owned()
             }
+            Self::NoAddress => "set `model.base_url`".to_owned(),
+            Self::BadAddress { .. } => {
+                "an address begins with http:// or https:// and a host".to_owned()
+            }
+            Self::NoModel { .. } => "name one with `-m` or set `model.default`".to_owned(),
+            Self::NoKey {
+                provider,
+                variables,
+                ..
+            } => format!(
+                "set {} in `.env`, `model.key_env`, or run `hermes auth add {provider}`",
+                variables.first().copied().unwrap_or("the key")
+            ),
             Self::NoScript => "set `model.script` to a file of turns".to_owned(),
             Self::Script(error) => error.hint().to_owned(),
         }
     }
 }
 
-/// The provider that settings and flags ask for. No request is made.
+/// How long a local server may take to name its model.
+const NAMING_LIMIT: Duration = Duration::from_secs(2);
+
+/// The provider that settings and flags ask for. No request is made, except to a local server when no
+/// model is named: if it serves a single one, that is meant.
 pub fn open(config: &Config, wanted: &Wanted) -> Result<Arc<dyn Provider>, OpenError> {
+    let choice = choice(config, wanted);
+    if choice.provider.as_deref() == Some(Replay::ID) {
+        return Ok(Arc::new(open_replay(config, &choice)?));
+    }
+    let transport = Transport::new(TransportSettings::resolve(config));
+    let primary = match resolve(config, &choice) {
+        Err(error @ OpenError::NoModel { .. }) => {
+            only_local_model(config, &choice, &transport).ok_or(error)
+        }
+        other => other,
+    };
+    let rest = chain(config, primary.as_ref().ok());
+    let first = match primary {
+        Ok(first) => Some(first),
+        // Another route may still answer.
+        Err(error) if !rest.is_empty() => {
+            tracing::warn!("{error}; the fallback chain answers");
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let routes = first.into_iter().chain(rest).collect();
+    Ok(Arc::new(assemble(config, routes, &transport)))
+}
+
+/// The provider of a side task (`auxiliary.<task>`), or `None` where it is the same as for everything
+/// else. The fallback chain is not part of it.
+pub fn open_auxiliary(config: &Config, task: &str) -> Result<Option<Arc<dyn Provider>>, OpenError> {
+    let Some(own) = config.get("auxiliary").and_then(|all| all.get(task)) else {
+        return Ok(None);
+    };
+    let text = |key: &str| {
+        let text = own[key].as_str()?.trim();
+        (!text.is_empty() && text != "auto").then(|| text.to_owned())
+    };
+    let (provider, model, base_url) = (text("provider"), text("model"), text("base_url"));
+    if provider.is_none() && model.is_none() && base_url.is_none() {
+        return Ok(None);
+    }
+    let wanted = Wanted {
+        provider: provider.or_else(|| base_url.as_ref().map(|_| "custom".to_owned())),
+        model,
+        base_url,
+        api_key: None,
+    };
+    let mut choice = choice(config, &wanted);
+    if let Some(key) = text("api_key") {
+        choice.given_key.api_key = Some(SecretString::new(key));
+    }
+    if choice.provider.as_deref() == Some(Replay::ID) {
+        return Ok(Some(Arc::new(open_replay(config, &choice)?)));
+    }
+    let mut found = resolve(config, &choice)?;
+    if let Some(extra) = own["extra_body"].as_object() {
+        found.route.extra_body.extend(extra.clone());
+    }
+    let seconds = own["timeout"].as_f64();
+    if let Some(seconds) = seconds.filter(|seconds| (0.001..1e9).contains(seconds)) {
+        found.route.timeouts.request = Duration::from_secs_f64(seconds);
+    }
+    let transport = Transport::new(TransportSettings::resolve(config));
+    Ok(Some(Arc::new(assemble(config, vec![found], &transport))))
+}
+
+/// Routes and their keys as one provider.
+fn assemble(config: &Config, routes: Vec<Resolved>, transport: &Arc<Transport>) -> Chain {
+    let cache = WindowCache::of_home(&config.sources().home);
+    let legs = routes.into_iter().map(|found| {
+        let (window, window_is_guessed) = window(&found.route, &cache);
+        let endpoint = Endpoint::new(found.route, Arc::clone(transport), window);
+        Leg {
+            endpoint: Arc::new(endpoint),
+            keys: found.keys,
+            window_is_guessed,
+        }
+    });
+    Chain::new(legs.collect(), attempts(config), cache)
+}
+
+/// How often one route is tried.
+fn attempts(config: &Config) -> u32 {
+    let attempts = config.int("agent.api_max_retries").unwrap_or(3).max(1);
+    u32::try_from(attempts).unwrap_or(3)
+}
+
+/// The route to the only model of a local server.
+fn only_local_model(config: &Config, choice: &Choice, transport: &Transport) -> Option<Resolved> {
+    let named = |model: String| Choice {
+        model: Some(model),
+        ..choice.clone()
+    };
+    // A name for the moment; the server is asked before anything is said to a model.
+    let found = resolve(config, &named("any".to_owned())).ok()?;
+    if !found.route.is_local() {
+        return None;
+    }
+    let lease = found.keys.lease();
+    let key = lease.as_ref().and_then(|lease| lease.secret.as_ref());
+    let model = fetch_only_model(transport, &found.route, key, NAMING_LIMIT)?;
+    resolve(config, &named(model)).ok()
+}
+
+/// What flags ask for, laid over the `model:` block and aliases.
+fn choice(config: &Config, wanted: &Wanted) -> Choice {
     let (_, configured) = config.model();
-    let name = wanted.provider.as_deref().or(configured);
-    match name.map(str::trim) {
-        Some(Replay::ID) => Ok(Arc::new(open_replay(config, wanted)?)),
-        Some(name) => Err(OpenError::UnknownProvider {
-            name: name.to_owned(),
-        }),
-        None => Err(OpenError::NothingConfigured),
+    let alias = wanted
+        .model
+        .as_deref()
+        .filter(|_| wanted.provider.is_none())
+        .and_then(|name| config.get("model_aliases")?.get(name));
+    let aliased = |key: &str| {
+        let text = alias?.get(key)?.as_str()?.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let asked = wanted.provider.clone().or_else(|| aliased("provider"));
+    let same = match (&asked, configured) {
+        (None, _) => true,
+        (Some(asked), Some(configured)) => is_same_provider(asked, configured),
+        (Some(_), None) => false,
+    };
+    let own_address = wanted.base_url.clone().or_else(|| aliased("base_url"));
+    let from_block = same && own_address.is_none();
+    let text = |key: &str| {
+        let text = config.text(key).trim();
+        (from_block && !text.is_empty()).then(|| text.to_owned())
+    };
+    Choice {
+        provider: asked.or_else(|| configured.map(str::to_owned)),
+        model: aliased("model").or_else(|| wanted.model.clone()),
+        base_url: own_address,
+        flag_key: wanted.api_key.clone(),
+        given_key: GivenKey {
+            api_key: text("model.api_key").map(SecretString::from),
+            key_env: text("model.key_env"),
+        },
+        from_model_block: from_block,
     }
 }
 
-fn open_replay(config: &Config, wanted: &Wanted) -> Result<Replay, OpenError> {
+fn is_same_provider(one: &str, other: &str) -> bool {
+    let known = |name: &str| builtin(name).map(|found| found.id);
+    one.trim().eq_ignore_ascii_case(other.trim())
+        || (known(one).is_some() && known(one) == known(other))
+}
+
+/// Settings, what was stated before, the family of the name, or a guess; and whether the server
+/// could know better. The large vendors are not asked about families that are known.
+fn window(route: &Route, cache: &WindowCache) -> (u64, bool) {
+    let stated = route
+        .context_length
+        .or_else(|| cache.get(&route.model, &route.base_url));
+    let family = family_window(&route.model);
+    match stated {
+        Some(window) => (window, false),
+        None => {
+            let is_own_server = builtin(&route.provider).is_none() || route.is_local();
+            let guessed = is_own_server || family.is_none();
+            (family.unwrap_or(UNKNOWN_WINDOW), guessed)
+        }
+    }
+}
+
+fn open_replay(config: &Config, choice: &Choice) -> Result<Patient<Replay>, OpenError> {
     let script = config.text("model.script").trim();
     if script.is_empty() {
         return Err(OpenError::NoScript);
     }
     let script = Script::load(&script_path(config, script))?;
-    let model = wanted.model.as_deref().or(config.model().0);
-    Ok(Replay::new(script, model))
+    let model = choice.model.as_deref().or(config.model().0);
+    Ok(Patient::new(Replay::new(script, model), attempts(config)))
 }
 
 /// Relative paths start at the home of the profile, `~` is the user's.

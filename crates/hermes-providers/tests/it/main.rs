@@ -5,4 +5,12 @@
     reason = "tests look at files directly"
 )]
 
+mod bad_servers;
+mod bench;
+mod fallback;
+mod formats;
+mod keys;
 mod replay;
+mod retries;
+mod streams;
+mod windows;

@@ -22,10 +22,9 @@ impl SessionStore {
     /// The conversation to go on with: messages that were neither taken back nor summarised. An
     /// unanswered call at the end is left out; one in the middle gets a result that says so.
     pub fn load_history(&self, session: &SessionId) -> Result<History> {
-        let active_only = self.features.activity;
         self.read(|scope| {
             scope.must_exist(session)?;
-            Ok(whole(scope.messages(session, active_only)?))
+            Ok(whole(scope.messages(session, true)?))
         })
     }
 

@@ -90,7 +90,7 @@ impl Scope<'_> {
     }
 
     /// The latest of `title #N`, or else the one with exactly this title.
-    fn by_title(&self, title: &str) -> Result<Option<(SessionId, String)>> {
+    pub(super) fn by_title(&self, title: &str) -> Result<Option<(SessionId, String)>> {
         let variants = self.variants(title)?;
         let numbered = variants.iter().find(|(_, found)| found != title);
         Ok(numbered.or_else(|| variants.first()).cloned())

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use hermes_store::rusqlite::params;
 
-use super::cells::{self, Cells};
+use super::cells::Cells;
 use super::fragments::{continues, marked};
 use super::{Scope, SessionStore};
+use crate::error::unknown;
 use crate::message::Content;
 use crate::session::Session;
 use crate::{Result, SessionId};
@@ -16,24 +17,29 @@ const PREVIEW: usize = 60;
 
 /// Heads of conversations with the time something was last said in any of their parts.
 /// Parameters: 1 source, 2 sources left out (JSON array), 3 whether those put away count.
-macro_rules! conversations_sql {
-    ($archived:literal) => {
-        concat!(
-            "WITH RECURSIVE
+const CONVERSATIONS: &str = concat!(
+    "WITH RECURSIVE
              heads(id) AS (
                  SELECT s.id FROM sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id
-                 WHERE (p.id IS NULL OR (", marked!("s", "_branched_from"), ") IS NOT NULL
+                 WHERE (p.id IS NULL OR (",
+    marked!("s", "_branched_from"),
+    ") IS NOT NULL
                          OR (p.end_reason = 'branched' AND s.started_at >= p.ended_at))
-                     AND (", marked!("s", "_delegate_from"), ") IS NULL
+                     AND (",
+    marked!("s", "_delegate_from"),
+    ") IS NULL
                      AND (?1 IS NULL OR s.source = ?1)
-                     AND s.source NOT IN (SELECT value FROM json_each(?2))", $archived, "
+                     AND s.source NOT IN (SELECT value FROM json_each(?2))
+                     AND (?3 OR COALESCE(s.archived, 0) = 0)
              ),
              parts(head, id) AS (
                  SELECT id, id FROM heads
                  UNION
                  SELECT parts.head, c.id FROM parts
                  JOIN sessions p ON p.id = parts.id JOIN sessions c ON c.parent_session_id = p.id
-                 WHERE ", continues!("c", "p"), "
+                 WHERE ",
+    continues!("c", "p"),
+    "
              ),
              activity(head, last) AS (
                  SELECT head, max(COALESCE(
@@ -41,11 +47,9 @@ macro_rules! conversations_sql {
                      (SELECT started_at FROM sessions own WHERE own.id = parts.id)))
                  FROM parts GROUP BY head
              )
-             SELECT s.*, a.last AS last_active FROM activity a JOIN sessions s ON s.id = a.head
+             SELECT s.id, a.last FROM activity a JOIN sessions s ON s.id = a.head
              ORDER BY a.last DESC, s.started_at DESC, s.id DESC"
-        )
-    };
-}
+);
 
 /// Which conversations to list.
 #[derive(Debug, Clone, Default)]
@@ -103,11 +107,10 @@ impl SessionStore {
     /// Conversations, the one that was active last first. Runs of sub-agents and the later parts of
     /// compacted conversations are no entries of their own.
     pub fn list(&self, request: &ListRequest) -> Result<Vec<Listed>> {
-        let archive = self.features.archive;
         self.read(|scope| {
             let mut listed = Vec::new();
-            for row in scope.conversations(request, archive)? {
-                listed.push(scope.listed(row)?);
+            for (root, last_active) in scope.conversations(request)? {
+                listed.push(scope.listed(root, last_active)?);
                 // The workspace is that of the last part, so it can only be asked here.
                 let wanted = request.workspace.as_deref();
                 if wanted.is_some_and(|wanted| !listed.last().is_some_and(|l| works_in(l, wanted)))
@@ -125,7 +128,6 @@ impl SessionStore {
 
     /// Counts everything.
     pub fn stats(&self) -> Result<Stats> {
-        let archive = self.features.archive;
         let path = self.path.clone();
         self.read(|scope| {
             let count = |sql| {
@@ -148,11 +150,7 @@ impl SessionStore {
                 total_sessions: count("SELECT count(*) FROM sessions")?,
                 total_messages: count("SELECT count(*) FROM messages")?,
                 open_sessions: count("SELECT count(*) FROM sessions WHERE ended_at IS NULL")?,
-                archived_sessions: if archive {
-                    count("SELECT count(*) FROM sessions WHERE archived <> 0")?
-                } else {
-                    0
-                },
+                archived_sessions: count("SELECT count(*) FROM sessions WHERE archived <> 0")?,
                 by_source: by_source.into_iter().collect(),
                 database_bytes: hermes_fs::metadata(&path)?.len() + hermes_store::wal_size(&path)?,
             })
@@ -161,26 +159,23 @@ impl SessionStore {
 }
 
 impl Scope<'_> {
-    fn conversations(&self, request: &ListRequest, archive: bool) -> Result<Vec<(Session, f64)>> {
-        let sql = if archive {
-            conversations_sql!(" AND (?3 OR s.archived = 0)")
-        } else {
-            conversations_sql!(" AND ?3 IS NOT NULL")
-        };
+    /// Ids only: whole rows with their prompts would have to be sorted, too.
+    fn conversations(&self, request: &ListRequest) -> Result<Vec<(SessionId, f64)>> {
         let excluded = serde_json::Value::from(request.excluded_sources.clone()).to_string();
         self.rows(
-            sql,
+            CONVERSATIONS,
             params![request.source, excluded, request.archived],
             |row| {
-                let last = Cells(row).real("last_active").unwrap_or_default();
-                Ok((cells::session(row)?, last))
+                let cells = Cells(row);
+                let id = cells.text("id").unwrap_or_default();
+                let last = cells.real("last").unwrap_or_default();
+                Ok((SessionId::of_row(id), last))
             },
         )
     }
 
-    fn listed(&self, (session, last_active): (Session, f64)) -> Result<Listed> {
-        let root = session.id.clone();
-        let mut current = session;
+    fn listed(&self, root: SessionId, last_active: f64) -> Result<Listed> {
+        let mut current = self.session(&root)?.ok_or_else(|| unknown(&root))?;
         if current.end_reason.as_deref() == Some("compression") {
             let tip = self.tip(root.clone())?;
             if tip != root

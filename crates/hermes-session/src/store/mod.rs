@@ -3,12 +3,17 @@
 mod append;
 mod cells;
 mod compaction;
+mod export;
+mod filter;
 mod fragments;
 mod history;
 mod lifecycle;
 mod lineage;
 mod list;
+mod maintenance;
 mod open;
+mod recall;
+mod remove;
 mod rewind;
 mod search;
 mod search_sql;
@@ -17,9 +22,12 @@ mod usage;
 
 pub use append::Step;
 pub use compaction::{Compaction, CompactionLock, CompactionPause};
+pub use filter::SessionFilter;
 pub use history::History;
 pub use list::{ListRequest, Listed, Stats};
+pub use maintenance::{AutoPrune, AutoPruned, Optimized};
 pub use open::StoreOptions;
+pub use recall::{Browsed, Discover, Discovery, Recalled, Scroll, Window};
 pub use rewind::TakenBack;
 pub use search::{Hit, Neighbour, SearchOrder, SearchRequest};
 
@@ -37,16 +45,6 @@ pub struct SessionStore {
     database: Database,
     path: PathBuf,
     clock: Arc<dyn Clock>,
-    features: Features,
-}
-
-/// What a file has that others may lack; only files opened for reading may lack anything.
-#[derive(Debug, Clone, Copy)]
-struct Features {
-    /// Messages can be taken back or summarised.
-    activity: bool,
-    /// Sessions can be put away.
-    archive: bool,
 }
 
 impl SessionStore {

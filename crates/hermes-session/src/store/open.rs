@@ -3,18 +3,15 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hermes_store::{Database, OpenOptions};
 
-use super::{Features, SessionStore};
+use super::SessionStore;
 use crate::clock::{Clock, SystemClock};
 use crate::error::database_of;
 use crate::schema::{self, Shape};
 use crate::{Error, Result};
 
-/// How long SQLite waits for a lock before the pauses between tries begin.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Statements kept ready per connection.
 const STATEMENTS: usize = 64;
 
@@ -23,15 +20,12 @@ const STATEMENTS: usize = 64;
 pub struct StoreOptions {
     /// Time and chance.
     pub clock: Arc<dyn Clock>,
-    /// How long to wait for another process.
-    pub busy_timeout: Duration,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             clock: Arc::new(SystemClock),
-            busy_timeout: BUSY_TIMEOUT,
         }
     }
 }
@@ -42,7 +36,7 @@ pub(super) fn open(home: &Path, options: &StoreOptions) -> Result<SessionStore> 
     let mut database = Database::open(
         &path,
         &OpenOptions {
-            busy_timeout: options.busy_timeout,
+            eager: true,
             ..OpenOptions::default()
         },
     )?;
@@ -57,12 +51,12 @@ pub(super) fn open(home: &Path, options: &StoreOptions) -> Result<SessionStore> 
                 .map_err(Error::from)
         })?;
     }
-    store_of(database, options.clock.clone())
+    Ok(store_of(database, options.clock.clone()))
 }
 
 pub(super) fn open_read_only(home: &Path) -> Result<Option<SessionStore>> {
     let path = database_of(home);
-    let database = match Database::open_read_only(&path) {
+    let database = match Database::open_to_look(&path) {
         Ok(database) => database,
         Err(hermes_store::Error::File(error)) if error.is_not_found() => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -72,23 +66,19 @@ pub(super) fn open_read_only(home: &Path) -> Result<Option<SessionStore>> {
     if !shape.has_table("sessions") || !shape.has_table("messages") {
         return Ok(None);
     }
-    store_of(database, Arc::new(SystemClock)).map(Some)
+    schema::stand_in(database.connection(), &shape).map_err(database.error("read"))?;
+    Ok(Some(store_of(database, Arc::new(SystemClock))))
 }
 
-fn store_of(database: Database, clock: Arc<dyn Clock>) -> Result<SessionStore> {
-    let shape = Shape::of(database.connection()).map_err(database.error("read"))?;
+fn store_of(database: Database, clock: Arc<dyn Clock>) -> SessionStore {
     database
         .connection()
         .set_prepared_statement_cache_capacity(STATEMENTS);
-    Ok(SessionStore {
+    SessionStore {
         path: database.path().to_owned(),
-        features: Features {
-            activity: shape.has("messages", "active") && shape.has("messages", "compacted"),
-            archive: shape.has("sessions", "archived"),
-        },
         database,
         clock,
-    })
+    }
 }
 
 /// The reference leaves its file readable for everybody. Conversations are nobody else's business.

@@ -105,9 +105,8 @@ impl SessionStore {
     /// Searches all messages.
     pub fn search(&self, request: &SearchRequest) -> Result<Vec<Hit>> {
         let plan = plan(&request.query);
-        let activity = self.features.activity;
         let found = self.read(|scope| {
-            let mut hits = scope.hits(&plan, request, activity)?;
+            let mut hits = scope.hits(&plan, request)?;
             for hit in &mut hits {
                 hit.context = scope.neighbours(hit)?;
             }
@@ -124,8 +123,8 @@ impl SessionStore {
 }
 
 impl Scope<'_> {
-    fn hits(&self, plan: &Plan, request: &SearchRequest, activity: bool) -> Result<Vec<Hit>> {
-        let hidden = activity && !request.taken_back;
+    fn hits(&self, plan: &Plan, request: &SearchRequest) -> Result<Vec<Hit>> {
+        let hidden = !request.taken_back;
         let (sql, query) = match plan {
             Plan::Nothing => return Ok(Vec::new()),
             Plan::Words(query) => (sql::words(hidden), query.clone()),

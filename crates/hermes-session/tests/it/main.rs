@@ -8,5 +8,10 @@
 mod compacting;
 mod conversation;
 mod finding;
+mod mending;
+
+mod processes;
+mod recalling;
+mod removing;
 mod searching;
 mod world;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use hermes_store::rusqlite::Connection;
-use hermes_store::{Database, Error, Integrity, Journal, OpenOptions, integrity_check};
+use hermes_store::{Commit, Database, Error, Integrity, Journal, OpenOptions, integrity_check};
 use pretty_assertions::assert_eq;
 
 use crate::{count, numbers};
@@ -39,6 +39,39 @@ fn an_error_or_a_panic_undoes_everything() {
     assert_eq!(count(&path), 0);
     database.write(|connection| put(connection, 3)).unwrap();
     assert_eq!(count(&path), 1);
+}
+
+#[test]
+fn a_commit_that_does_not_wait_is_there_and_the_next_waits_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut database = numbers(&path);
+    let mode = |connection: &Connection| -> i64 {
+        connection
+            .pragma_query_value(None, "synchronous", |row| row.get(0))
+            .unwrap()
+    };
+    let (normal, full) = (1, 2);
+    let during = database.write_as(Commit::Logged, |connection| {
+        put(connection, 1)?;
+        Ok::<_, Error>(mode(connection))
+    });
+    assert_eq!(during.unwrap(), normal);
+    assert_eq!(count(&path), 1);
+    assert_eq!(mode(database.connection()), full);
+    let failed = database.write_as(Commit::Logged, |connection| put(connection, 1));
+    assert!(failed.is_err());
+    assert_eq!(mode(database.connection()), full);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        database.write_as(Commit::Logged, |connection| {
+            assert!(connection.is_autocommit(), "in a transaction");
+            Ok::<_, Error>(())
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(mode(database.connection()), full);
+    let forced = database.write(|connection| Ok::<_, Error>(mode(connection)));
+    assert_eq!(forced.unwrap(), full);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::ledger::{Page, Reading};
 use super::page::PageWanted;
 use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
-use crate::tool::{Tool, error};
+use crate::tool::{Reach, Tool, error};
 
 const DEFAULT_LIMIT: u64 = 500;
 const MAX_LIMIT: i64 = 2000;
@@ -67,6 +67,10 @@ impl Tool for ReadFileTool {
             ),
         ];
         ARGUMENTS
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::ReadsPath
     }
 
     fn bounds_its_own_result(&self) -> bool {

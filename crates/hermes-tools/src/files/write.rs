@@ -6,7 +6,7 @@ use super::filesystem::Writing;
 use super::lint::lint;
 use crate::argument::{Argument, Kind};
 use crate::context::{CallContext, CrossProfile};
-use crate::tool::{Tool, error};
+use crate::tool::{Reach, Tool, error};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,6 +38,10 @@ impl Tool for WriteFileTool {
             CROSS_PROFILE,
         ];
         ARGUMENTS
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::ChangesPath
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -1,4 +1,4 @@
-//! `kanban_attach` and `kanban_attachments`: files that belong to a card.
+//! `kanban_attach`, `kanban_attach_url` and `kanban_attachments`: files that belong to a card.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +10,7 @@ use super::desk::known;
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
 use crate::argument::{Argument, Kind};
+use crate::download::download;
 
 pub(super) const ATTACH: Verb = Verb {
     name: "kanban_attach",
@@ -28,6 +29,24 @@ pub(super) const ATTACH: Verb = Verb {
     ],
     audience: Audience::All,
     run: attach,
+};
+
+pub(super) const ATTACH_URL: Verb = Verb {
+    name: "kanban_attach_url",
+    description: "Fetches a file from the public web and attaches it to your card; at most 25 MiB, \
+                  within 30 seconds.",
+    arguments: &[
+        Argument::required("url", Kind::Text, "An http or https address."),
+        Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
+        Argument::optional(
+            "filename",
+            Kind::Text,
+            "Name for people; that of the address if left out.",
+        ),
+        BOARD,
+    ],
+    audience: Audience::All,
+    run: attach_url,
 };
 
 pub(super) const ATTACHMENTS: Verb = Verb {
@@ -67,8 +86,26 @@ fn attach(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     Ok(attached_facts(&attached))
 }
 
+fn attach_url(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
+    let id = call.desk.own_task(call.args, "attach a file to")?;
+    let mut store = call.desk.open(call.args)?;
+    // Nothing is fetched for a card that is not there.
+    known(&store, &id)?;
+    let address = call.args["url"].as_str().unwrap_or_default();
+    let fetched = download(address, ATTACHMENT_LIMIT, call.desk.reachable)?;
+    let named = call.args["filename"].as_str().map(str::trim);
+    let named = named.filter(|name| !name.is_empty());
+    let file = NewFile {
+        name: named.or(fetched.name.as_deref()).unwrap_or("download"),
+        content_type: fetched.content_type.as_deref(),
+        uploaded_by: Some(&call.desk.author),
+    };
+    let attached = attach_bytes(&mut store, &id, &file, &fetched.bytes)?;
+    Ok(attached_facts(&attached))
+}
+
 /// What a call that attached something answers.
-pub(super) fn attached_facts(attached: &Attachment) -> Map<String, Value> {
+fn attached_facts(attached: &Attachment) -> Map<String, Value> {
     facts! {
         "task_id": attached.task_id,
         "attachment_id": attached.id,

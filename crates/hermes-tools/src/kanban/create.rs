@@ -12,7 +12,7 @@ use super::desk::{KanbanDesk, named_tasks, texts};
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
 use crate::argument::{Argument, Kind};
-use crate::toolset_names::TOOLSET_NAMES;
+use crate::toolset::TOOLSET_NAMES;
 
 pub(super) const CREATE: Verb = Verb {
     name: "kanban_create",

@@ -13,6 +13,7 @@ use hermes_home::Location;
 use serde_json::Value;
 
 use super::verb::Refusal;
+use crate::download::Reachable;
 
 /// Who speaks where no profile is known.
 const NAMELESS: &str = "worker";
@@ -53,6 +54,8 @@ pub struct KanbanDesk {
     pub context: ContextOptions,
     /// Whether the profile is to have these tools although it is no worker.
     pub is_orchestrator: bool,
+    /// Where files to be attached may come from.
+    pub reachable: Reachable,
     /// Who follows cards that are filed here.
     pub follower: Option<NewSubscription>,
 }
@@ -95,6 +98,11 @@ impl KanbanDesk {
                 ..ContextOptions::default()
             },
             is_orchestrator: lists_kanban(config),
+            reachable: if config.flag("security.allow_private_urls") {
+                Reachable::Anywhere
+            } else {
+                Reachable::Public
+            },
             follower,
             home,
             workers,

@@ -10,10 +10,12 @@ mod complete;
 mod create;
 mod desk;
 mod heartbeat;
+mod images;
 mod link;
 mod list;
 mod show;
 mod verb;
 
 pub use desk::{KanbanDesk, Worker};
+pub use images::{ImageReference, images_in};
 pub use verb::{KanbanTool, kanban_tools};

@@ -135,6 +135,7 @@ pub fn kanban_tools(desk: KanbanDesk) -> Vec<KanbanTool> {
         &heartbeat::HEARTBEAT,
         &link::LINK,
         &attach::ATTACH,
+        &attach::ATTACH_URL,
         &attach::ATTACHMENTS,
     ];
     let desk = Arc::new(desk);

@@ -111,7 +111,7 @@ pub(super) fn discovered(hit: &Hit, session: Option<&Session>, excerpt: Option<E
         "matched_role": hit.role,
         "match_message_id": hit.id,
         "when": hit.timestamp,
-        "snippet": hit.snippet,
+        "snippet": hit.snippet.trim(),
     });
     if let Some(excerpt) = excerpt {
         shown["bookend_start"] = json!(excerpt.start);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::found::{Excerpt, discovered, listed};
 use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
-use crate::tool::{Tool, error};
+use crate::tool::{Reach, Tool, error};
 
 const DEFAULT_LIMIT: usize = 3;
 const DEFAULT_WINDOW: usize = 5;
@@ -85,6 +85,10 @@ impl Tool for SessionSearchTool {
             ),
         ];
         ARGUMENTS
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Looks
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -95,6 +95,7 @@ impl BoardStage {
             profile_home: root,
             context: ContextOptions::default(),
             is_orchestrator: true,
+            reachable: hermes_tools::Reachable::Anywhere,
             follower: None,
         }
     }

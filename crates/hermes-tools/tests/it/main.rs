@@ -6,7 +6,9 @@
     reason = "tests look at files directly"
 )]
 
+mod attach_url;
 mod board_desk;
+mod conversation_tools;
 mod docker_place;
 mod elsewhere_edits;
 mod elsewhere_reads;
@@ -15,6 +17,7 @@ mod elsewhere_search;
 mod elsewhere_stops;
 mod execute_code;
 mod interpreter;
+mod kanban_orchestrator;
 mod kanban_worker;
 mod patch;
 mod places;
@@ -24,4 +27,5 @@ mod rpc;
 mod search;
 mod stage;
 mod todo;
+mod toolsets;
 mod write;

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
+use hermes_config::vars;
 use hermes_terminal::docker::{DockerHost, HostFacts, Observer};
 use hermes_terminal::environment::LiveEnvironment;
 
@@ -35,6 +36,14 @@ pub(crate) fn docker_host(
         file_system_root: context.system.file_system_root.clone(),
     };
     let observer = Arc::new(OnStandardError(context.printer.clone()));
+    // What the worker of a card does is looked for in its workspace, by checks and by whoever comes
+    // next, so its container has that directory whatever the profile does otherwise.
+    let is_worker = context.env.is_set(&vars::HERMES_KANBAN_WORKSPACE);
+    let with_workspace = is_worker.then(|| {
+        let mount = &vars::TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE;
+        context.with_env(context.env.with(mount, "true"))
+    });
+    let context = with_workspace.as_ref().unwrap_or(context);
     Ok(DockerHost::new(
         context.config(),
         Arc::clone(environment),

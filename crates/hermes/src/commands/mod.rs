@@ -1,5 +1,6 @@
 //! One file per command: its arguments, and what it does with them.
 
+pub(crate) mod auth;
 pub(crate) mod backup;
 pub(crate) mod chat;
 pub(crate) mod completion;
@@ -14,6 +15,7 @@ pub(crate) mod kanban;
 pub(crate) mod logs;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod tools;
 pub(crate) mod version;
@@ -39,6 +41,7 @@ pub(crate) fn run(
         Command::Profile(args) => profile::run(&args, context),
         Command::Kanban(args) => kanban::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),
+        Command::Auth(args) => auth::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),
@@ -47,6 +50,7 @@ pub(crate) fn run(
         Command::Import(args) => import::run(&args, context),
         Command::Exec(args) => exec::run(&args, context),
         Command::Sandbox(args) => sandbox::run(&args, context),
+        Command::Sessions(args) => sessions::run(&args, context),
         Command::Tools(args) => tools::run(&args, context),
         Command::Completion(args) => completion::run(&args, context),
         Command::Version => version::run(context),

@@ -12,7 +12,7 @@ use hermes_proc::{EndSignal, EndSignals, Wake, first_readable};
 use hermes_terminal::local::Terminal;
 
 /// Killing takes three seconds at most; showing what is left should not take long either.
-const LIMIT: Duration = Duration::from_secs(10);
+pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// Listens for signals until it is dropped.
 pub(crate) struct Ending {
@@ -21,8 +21,13 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// From now on a signal raises `interrupt` and ends the commands of `terminal`.
-    pub(super) fn watch(terminal: &Arc<Terminal>, interrupt: &Arc<Wake>) -> std::io::Result<Self> {
+    /// From now on a signal raises `interrupt` and ends the commands of `terminal`; `limit` later the
+    /// program ends whatever it does.
+    pub(super) fn watch(
+        terminal: &Arc<Terminal>,
+        interrupt: &Arc<Wake>,
+        limit: Duration,
+    ) -> std::io::Result<Self> {
         let ending = Self {
             received: Arc::default(),
             finished: Arc::new(Wake::new()?),
@@ -33,6 +38,7 @@ impl Ending {
             finished: Arc::clone(&ending.finished),
             terminal: Arc::clone(terminal),
             interrupt: Arc::clone(interrupt),
+            limit,
         };
         std::thread::Builder::new()
             .name("end-signals".to_owned())
@@ -42,8 +48,13 @@ impl Ending {
 
     /// The exit code of the program: that of the signal if one has come.
     pub(crate) fn exit_code(&self, otherwise: u8) -> ExitCode {
+        ExitCode::from(self.code(otherwise))
+    }
+
+    /// The same as a number.
+    pub(crate) fn code(&self, otherwise: u8) -> u8 {
         let code = self.received.get().map(|signal| signal.exit_code());
-        ExitCode::from(code.unwrap_or(otherwise))
+        code.unwrap_or(otherwise)
     }
 }
 
@@ -59,6 +70,7 @@ struct Watcher {
     finished: Arc<Wake>,
     terminal: Arc<Terminal>,
     interrupt: Arc<Wake>,
+    limit: Duration,
 }
 
 impl Watcher {
@@ -87,7 +99,7 @@ impl Watcher {
             if self.received.set(signal).is_err() {
                 return signal.obey();
             }
-            deadline = Some(Instant::now() + LIMIT);
+            deadline = Some(Instant::now() + self.limit);
             self.interrupt.raise();
             // Raises the flag for commands that nobody in front of a terminal has started; who waits
             // for them waits on.

@@ -79,7 +79,7 @@ impl Toolbox {
     ) -> Result<Self> {
         let config = context.config();
         let environment = live_environment(context);
-        let redactor = Arc::new(context.redactor());
+        let redactor = Arc::new(context.redactor().sparing_web_queries());
         let elsewhere = Elsewhere::prepare(context, &environment, place)?.map(Arc::new);
         let terminal = Arc::new(terminal(context, &redactor, elsewhere.as_deref())?);
         let interrupt = Arc::new(Wake::new().map_err(|error| no_descriptor(&error))?);
@@ -171,7 +171,12 @@ impl Toolbox {
 
     /// Listens for signals from now on: they end the calls, and with them the program.
     pub(crate) fn watch_for_end(&self) -> Result<Ending> {
-        Ending::watch(&self.terminal, &self.interrupt).map_err(|error| no_descriptor(&error))
+        self.watch_for_end_within(ending::LIMIT)
+    }
+
+    /// The same, with so much time from the signal to the end.
+    pub(crate) fn watch_for_end_within(&self, limit: Duration) -> Result<Ending> {
+        Ending::watch(&self.terminal, &self.interrupt, limit).map_err(|error| no_descriptor(&error))
     }
 
     /// Ends what the conversations of this program started in the background, unless the settings say
@@ -215,6 +220,22 @@ impl Toolbox {
     /// Raised when the program is to end.
     pub(crate) fn interrupt(&self) -> &Arc<Wake> {
         &self.interrupt
+    }
+
+    /// Gives sub-agents a terminal of their own in the place of their parent.
+    pub(crate) fn child_places(&self) -> Arc<hermes_agent::ChildPlaces> {
+        let terminal = Arc::clone(&self.terminal);
+        let environment = Arc::clone(&self.environment);
+        Arc::new(move |parent: &CallContext, key: &str| CallContext {
+            session_key: key.to_owned(),
+            session: Arc::new(TerminalSession {
+                terminal: Arc::clone(&terminal),
+                environment: Arc::clone(&environment),
+                key: SessionKey::new(key),
+            }),
+            files: Arc::default(),
+            ..parent.clone()
+        })
     }
 
     /// What a call of this session gets.

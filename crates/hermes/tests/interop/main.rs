@@ -24,9 +24,11 @@ macro_rules! with_each_reference {
 mod archives;
 mod incident;
 mod kanban;
+mod kanban_dispatch;
 mod migration;
 mod reading;
 mod reference;
+mod sessions;
 mod values;
 mod world;
 mod writing;

@@ -13,6 +13,8 @@ use crate::reference::{Reference, Version};
 /// A throw-away `$HOME` and the two programs.
 pub(crate) struct World {
     directory: TempDir,
+    /// Variables beyond those every program gets.
+    pub(crate) variables: Vec<(&'static str, PathBuf)>,
     reference: Reference,
     pub(crate) version: Version,
 }
@@ -48,6 +50,7 @@ impl World {
     pub(crate) fn empty(version: Version) -> Self {
         Self {
             directory: TempDir::new().unwrap(),
+            variables: Vec::new(),
             reference: Reference::install(version),
             version,
         }
@@ -124,6 +127,7 @@ impl World {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("LANG", "C.UTF-8")
             .env("TERM", "dumb")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.home())
             .stdin(Stdio::null())
             .output()

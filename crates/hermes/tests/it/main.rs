@@ -10,6 +10,7 @@
 )]
 
 mod archives;
+mod auth;
 mod backup;
 mod bad_homes;
 mod bad_settings;

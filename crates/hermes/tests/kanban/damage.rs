@@ -176,3 +176,32 @@ fn a_newer_program_that_asks_for_more_is_not_worked_around() {
     assert_eq!(desk.count("SELECT count(*) FROM tasks"), 1);
     desk.create("with one", &["--tenant", "t"]);
 }
+
+// check 4
+#[test]
+fn a_board_of_the_first_release_is_brought_up_to_date() {
+    let desk = Desk::new();
+    fs::create_dir_all(desk.home.root()).unwrap();
+    desk.database()
+        .execute_batch(include_str!(
+            "../../../hermes-board/tests/fixtures/first-release.sql"
+        ))
+        .unwrap();
+    desk.kanban(&["list"])
+        .succeeds()
+        .prints_part("● t_0001  running   coder                 Running since before attempts\n");
+    let failed = desk.json(&["show", "t_0002"])["task"].clone();
+    assert_eq!(failed["consecutive_failures"], 3);
+    assert_eq!(failed["last_failure_error"], "no such profile");
+    let running = desk.json(&["show", "t_0001"]);
+    let runs = running["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(running["task"]["current_run_id"], runs[0]["id"]);
+    assert_eq!(runs[0]["ended_at"], serde_json::Value::Null);
+    assert_eq!(
+        desk.events("t_0003"),
+        ["created", "promoted", "reprioritized"]
+    );
+    desk.kanban(&["complete", "t_0001", "t_0003"]).succeeds();
+    assert_sound(&desk.database());
+}

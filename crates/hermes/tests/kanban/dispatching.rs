@@ -56,6 +56,8 @@ fn a_worker_gets_its_arguments_its_variables_and_its_place() {
             "2h",
         ],
     );
+    let config = "toolsets: [terminal, file_tools]\n";
+    crew.desk.home.put("profiles/alpha/config.yaml", config);
     let report = crew
         .call(&["dispatch", "--json"])
         .env("HERMES_TUI", "1")
@@ -79,6 +81,8 @@ fn a_worker_gets_its_arguments_its_variables_and_its_place() {
             "--accept-hooks",
             "--skills",
             "review",
+            "--toolsets",
+            "file,terminal",
             "chat",
             "-q",
             &format!("work kanban task {id}"),

@@ -20,9 +20,10 @@ pub(super) const MODEL: Section = Section {
         text(
             "provider",
             "",
-            "Provider to ask; empty means by the name of the model.",
+            "Provider to ask; empty means the first one with a key.",
         )
-        .unset(),
+        .unset()
+        .var(&vars::HERMES_INFERENCE_PROVIDER),
         text("base_url", "", "Address of the provider's API.").unset(),
         text(
             "api_key",
@@ -31,9 +32,34 @@ pub(super) const MODEL: Section = Section {
         )
         .unset()
         .secret(),
-        text("api_mode", "", "Wire format of the API.").unset(),
+        text(
+            "key_env",
+            "",
+            "Variable that holds the key for that address.",
+        )
+        .unset(),
+        text(
+            "api_mode",
+            "",
+            "Wire format of the API: chat_completions, codex_responses or anthropic_messages.",
+        )
+        .unset(),
         text("script", "", "File of turns for the provider `replay`.").unset(),
         int("context_length", 0, "Size of the context window in tokens.").unset(),
+        int("max_tokens", 0, "Most tokens of one answer.").unset(),
+        int(
+            "ollama_num_ctx",
+            0,
+            "Size of the context window asked of Ollama.",
+        )
+        .unset(),
+        choice(
+            "min_context_enforcement",
+            &["warn", "strict", "off"],
+            "warn",
+            "What to do about windows under 64,000 tokens; `warn` if unset.",
+        )
+        .unset(),
     ],
 };
 
@@ -75,7 +101,10 @@ pub(super) const FALLBACK_PROVIDERS: Section = Section {
     name: "fallback_providers",
     doc: "Providers to try in turn.",
     open: false,
-    keys: &[list("", "Names of providers.")],
+    keys: &[list(
+        "",
+        "Mappings with provider and model; base_url, api_key and key_env if needed.",
+    )],
 };
 
 pub(super) const CREDENTIAL_POOL_STRATEGIES: Section = Section {
@@ -154,6 +183,15 @@ pub(super) const AGENT: Section = Section {
             "Whether the agent checks its work before it stops.",
         ),
         text("reasoning_effort", "", "How much the model thinks.").unset(),
+        map(
+            "reasoning_overrides",
+            "How much single models think, by name.",
+        ),
+        whole(
+            "local_stream_stale_timeout",
+            900,
+            "Seconds a local server may be silent while it answers.",
+        ),
     ],
 };
 

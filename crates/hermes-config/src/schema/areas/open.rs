@@ -32,6 +32,14 @@ pub(super) const MOA: Section = section("moa", "Several models answering togethe
 pub(super) const BEDROCK: Section = section("bedrock", "The provider Bedrock.");
 pub(super) const VERTEX: Section = section("vertex", "The provider Vertex.");
 pub(super) const OPENROUTER: Section = section("openrouter", "The provider OpenRouter.");
+pub(super) const MODEL_ALIASES: Section = section(
+    "model_aliases",
+    "Short names of models to model, provider and base_url.",
+);
+pub(super) const PROVIDER_ROUTING: Section = section(
+    "provider_routing",
+    "Which hosts OpenRouter may use: only, ignore, order, sort, require_parameters, data_collection.",
+);
 pub(super) const MODEL_CATALOG: Section = section("model_catalog", "The catalogue of models.");
 pub(super) const PROMPT_CACHING: Section = section("prompt_caching", "Caching of prompts.");
 pub(super) const STREAMING: Section = section("streaming", "Streaming to chat platforms.");

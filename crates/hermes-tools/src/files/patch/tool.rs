@@ -9,7 +9,7 @@ use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
 use crate::files::lint::lint;
 use crate::files::write::{CROSS_PROFILE, verdict_of};
-use crate::tool::{Tool, error};
+use crate::tool::{Reach, Tool, error};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,6 +60,10 @@ impl Tool for PatchTool {
             CROSS_PROFILE,
         ];
         ARGUMENTS
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::ChangesPath
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

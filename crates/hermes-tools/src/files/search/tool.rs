@@ -6,7 +6,7 @@ use super::query::Query;
 use super::report::report;
 use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
-use crate::tool::{Tool, error};
+use crate::tool::{Reach, Tool, error};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
@@ -76,6 +76,10 @@ impl Tool for SearchFilesTool {
             ),
         ];
         ARGUMENTS
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Looks
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -3,6 +3,10 @@
 
 /// Flags that are accepted at the top level as well.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Shared {
     /// Model for this run
     #[arg(short, long, value_name = "NAME")]

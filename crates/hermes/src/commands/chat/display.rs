@@ -40,7 +40,7 @@ impl Display {
     }
 
     /// Says which session goes on.
-    pub(super) fn resumed(&self, conversation: &mut Conversation<'_>) -> Result<()> {
+    pub(super) fn resumed(&self, conversation: &mut Conversation) -> Result<()> {
         let Some(session) = &conversation.resumed else {
             return Ok(());
         };
@@ -100,7 +100,7 @@ impl Display {
     /// The last words: which session it was, and how to go on with it.
     pub(super) fn farewell(
         &self,
-        conversation: &mut Conversation<'_>,
+        conversation: &mut Conversation,
         result: &TurnResult,
     ) -> Result<()> {
         let id = &result.session_id;

@@ -11,7 +11,10 @@ use super::once::is_worker;
 use super::wishes::Wishes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{Line, Lines};
+use crate::ui::{Line, Lines, one_line};
+
+/// Characters of what was taken back that are shown.
+const SHOWN: usize = 60;
 
 pub(super) fn run(wishes: &Wishes, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
@@ -41,10 +44,23 @@ pub(super) fn run(wishes: &Wishes, context: &Context) -> Result<ExitCode> {
         if line.is_empty() {
             continue;
         }
-        if line == "/quit" || line == "/exit" {
-            break;
-        }
-        let result = conversation.turn(TurnInput::text(line), &mut display);
+        let text = match line {
+            "/quit" | "/exit" => break,
+            "/undo" | "/retry" => {
+                let taken = conversation.agent().undo(1)?;
+                let words = match &taken {
+                    Some(text) => format!("Taken back: {}", one_line(text, SHOWN)),
+                    None => "There is nothing to take back.".to_owned(),
+                };
+                context.printer.note(words)?;
+                match taken.filter(|_| line == "/retry") {
+                    Some(text) => text,
+                    None => continue,
+                }
+            }
+            text => text.to_owned(),
+        };
+        let result = conversation.turn(TurnInput::text(text), &mut display);
         display.answer(&result)?;
         code = exit_code(&result, is_worker(context));
         let interrupted = result.outcome == Outcome::Interrupted;
@@ -56,5 +72,5 @@ pub(super) fn run(wishes: &Wishes, context: &Context) -> Result<ExitCode> {
     if let Some(result) = &last {
         display.farewell(&mut conversation, result)?;
     }
-    conversation.close(code)
+    conversation.close(last.as_ref(), code)
 }

@@ -1,15 +1,18 @@
 //! `hermes chat`, `hermes -z` and `hermes` alone: a conversation with the agent.
 
 mod args;
+mod asking;
 mod conversation;
 mod display;
 mod ending;
 mod line_loop;
 mod once;
+mod picture;
 mod system_prompt;
-mod toolsets;
 mod usage_report;
 mod wishes;
+mod worker;
+mod worktree;
 
 use std::process::ExitCode;
 
@@ -39,7 +42,7 @@ pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Resul
 }
 
 /// Opens a conversation after having looked at the settings.
-fn open<'a>(wishes: &Wishes, context: &'a Context) -> Result<Conversation<'a>> {
+fn open(wishes: &Wishes, context: &Context) -> Result<Conversation> {
     if !wishes.ignore_user_config {
         for problem in context.config().problems() {
             if let hermes_config::settings::Problem::Broken { .. } = problem {
@@ -56,6 +59,12 @@ fn open<'a>(wishes: &Wishes, context: &'a Context) -> Result<Conversation<'a>> {
                 .printer
                 .warn(format!("{wrong}; it is found out instead"), Some(&hint))?;
         }
+    }
+    if let [_, ..] = wishes.skills.as_slice() {
+        return Err(
+            CommandError::user(format!("Unknown skill(s): {}", wishes.skills.join(", ")))
+                .hint("this build loads no skills yet"),
+        );
     }
     Conversation::open(wishes, context)
 }

@@ -7,6 +7,7 @@ use hermes_config::vars;
 
 use super::display::Display;
 use super::ending::exit_code;
+use super::picture;
 use super::usage_report;
 use super::wishes::Wishes;
 use crate::context::Context;
@@ -19,11 +20,19 @@ pub(super) fn query(query: &str, wishes: &Wishes, context: &Context) -> Result<E
     let mut display = Display::new(wishes, context);
     display.resumed(&mut conversation)?;
     display.query(query)?;
-    let input = TurnInput::text(query);
+    let mut input = TurnInput::text(query);
+    if let Some(path) = &wishes.image {
+        input.images.push(picture::load(path)?);
+    }
+    if let Some(worker) = &conversation.worker {
+        let references = worker.images(&context.location.user_home);
+        input.images.extend(picture::referred(&references));
+    }
     let result = conversation.turn(input, &mut display);
     display.answer(&result)?;
     display.farewell(&mut conversation, &result)?;
-    conversation.close(exit_code(&result, is_worker(context)))
+    let code = exit_code(&result, is_worker(context));
+    conversation.close(Some(&result), code)
 }
 
 /// `-z`.
@@ -43,7 +52,8 @@ pub(super) fn script(prompt: &str, wishes: &Wishes, context: &Context) -> Result
     let result = conversation.turn(TurnInput::text(prompt), &mut display);
     report(&result, wishes)?;
     display.answer(&result)?;
-    conversation.close(exit_code(&result, is_worker(context)))
+    let code = exit_code(&result, is_worker(context));
+    conversation.close(Some(&result), code)
 }
 
 fn report(result: &TurnResult, wishes: &Wishes) -> Result<()> {

@@ -1,17 +1,95 @@
-//! The system prompt of a conversation from the command line.
+//! The system prompt of a conversation from the command line: which files count, and what is known
+//! of the place it works in.
 
 use hermes_agent::Parts;
+use hermes_agent::prompt::{Assembled, Place, PromptParts, assemble};
 use hermes_session::SessionId;
+use serde_json::{Value, json};
 
 use super::wishes::Wishes;
 use crate::context::Context;
-use crate::error::Result;
+use crate::toolbox::Toolbox;
 
-pub(super) fn assemble(
-    _parts: &Parts,
-    _id: &SessionId,
-    _wishes: &Wishes,
-    _context: &Context,
-) -> Result<String> {
-    Ok("You are an assistant.".to_owned())
+/// Most characters of a context file where nothing else is said.
+const FILE_CHARS: usize = 20_000;
+
+/// Puts the prompt together. `notes` are added to what the settings say.
+pub(super) fn of(
+    parts: &Parts,
+    id: &SessionId,
+    wishes: &Wishes,
+    toolbox: &Toolbox,
+    notes: Vec<String>,
+    context: &Context,
+) -> Assembled {
+    let config = context.config();
+    let call = &parts.context;
+    let cwd = call.session.cwd();
+    let is_elsewhere = toolbox.elsewhere().is_some();
+    let route = parts.provider.route();
+    let file_chars = config
+        .int("context_file_max_chars")
+        .and_then(|count| usize::try_from(count).ok());
+    let text = |key: &str| match config.text(key).trim() {
+        "" => None,
+        text => Some(text.to_owned()),
+    };
+    let files_count = !wishes.ignore_rules;
+    assemble(&PromptParts {
+        soul: files_count.then(|| context.location.home.join("SOUL.md")),
+        project: (files_count && !is_elsewhere).then(|| cwd.clone()),
+        file_chars: file_chars.unwrap_or(FILE_CHARS),
+        tools: parts.tool_names(),
+        place: Place {
+            system: if is_elsewhere {
+                String::new()
+            } else {
+                system()
+            },
+            home: if is_elsewhere {
+                String::new()
+            } else {
+                call.child_home.display().to_string()
+            },
+            cwd: cwd.display().to_string(),
+            is_elsewhere,
+        },
+        profile: context.current.as_ref().map(ToString::to_string),
+        platform: wishes.source.clone(),
+        platform_hint: text(&format!("platform_hints.{}", wishes.source)),
+        environment_hint: text("agent.environment_hint"),
+        tool_use_enforcement: config
+            .get("agent.tool_use_enforcement")
+            .cloned()
+            .unwrap_or(Value::Null),
+        notes,
+        date: today(context),
+        session_id: wishes.pass_session_id.then(|| id.to_string()),
+        model: route.model,
+        provider: route.provider,
+    })
+}
+
+/// What a session records of its settings.
+pub(super) fn model_config(parts: &Parts) -> Value {
+    json!({"max_iterations": parts.settings.max_iterations})
+}
+
+fn system() -> String {
+    let names = rustix::system::uname();
+    format!(
+        "{} {} ({})",
+        names.sysname().to_string_lossy(),
+        names.release().to_string_lossy(),
+        names.machine().to_string_lossy()
+    )
+}
+
+fn today(context: &Context) -> String {
+    let zone = match context.zone() {
+        hermes_telemetry::Zone::System => jiff::tz::TimeZone::system(),
+        hermes_telemetry::Zone::Explicit(zone) => zone,
+    };
+    let now = jiff::Timestamp::now().to_zoned(zone);
+    now.strftime("%A, %B %d, %Y").to_string()
 }

@@ -37,6 +37,7 @@ pub(super) enum Wanted {
 
 /// Everything a conversation is asked to be.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub(super) struct Wishes {
     pub(super) talk: Talk,
     pub(super) session: Wanted,

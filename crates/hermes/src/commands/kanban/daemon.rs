@@ -7,25 +7,21 @@ use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use hermes_board::CheckDepth;
-use hermes_board::boards::{Board, BoardHome, BoardSlug, DispatcherLock, Listed};
-use hermes_board::dispatch::{DispatchFlags, DispatchSettings, Dispatcher, Pass};
+use hermes_board::Error;
+use hermes_board::boards::{BoardHome, DispatcherLock};
+use hermes_board::dispatch::{BoardRound, Looked, Rounds};
 use hermes_board::plan::Report;
 use hermes_proc::{EndSignals, first_readable};
 
 use super::dispatch::LimitArgs;
-use super::session::{open, refusal, settings, usage};
+use super::session::{refusal, usage};
 use super::times::LocalTime;
-use super::workers::{dispatch_settings, worker_setup};
+use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
-/// Looks without a single start, though there was work, before somebody is told.
-const STUCK_LOOKS: u32 = 6;
-/// Shortest time between two warnings about the same thing.
-const WARN_AGAIN: Duration = Duration::from_mins(5);
 /// Shortest and longest pause between two looks.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_hours(24);
@@ -58,19 +54,29 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let _lock = take_lock(&home, context)?;
     let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
     let flags = args.limits.flags();
-    let mut rounds = Rounds::new(context, home, &flags, only, args.verbose);
     let settings = dispatch_settings(context, &flags);
     context.printer.note(format!(
         "Looking at {} every {} s (pid {}). Ctrl-C to stop.",
-        rounds.boards_in_words(),
+        only.as_ref().map_or_else(
+            || "all boards".to_owned(),
+            |one| format!("board {}", one.slug)
+        ),
         interval.unwrap_or(settings.interval).as_secs_f64(),
         std::process::id()
     ))?;
+    let dispatcher = dispatcher_of(context, home, &settings);
+    let mut rounds = Rounds::new(dispatcher, settings.board_options(&context.env));
+    rounds.only = only.map(|board| board.slug);
+    let mut teller = Teller::new(args.verbose);
     loop {
         // What is configured may change while we run.
         let now = context.anew();
         let settings = dispatch_settings(&now, &flags);
-        rounds.look(&now, &settings)?;
+        rounds.dispatcher.workers = worker_setup(&now, &rounds.dispatcher.home, &settings);
+        rounds.dispatcher.limits = settings.limits.clone();
+        rounds.options = settings.board_options(&now.env);
+        teller.tell(&now, rounds.round(Instant::now()))?;
+        teller.tell_if_stuck(&now, rounds.is_stuck())?;
         let pause = interval.unwrap_or(settings.interval);
         first_readable(&[signals.as_fd()], Some(pause))?;
         if signals.take().is_some() {
@@ -139,180 +145,97 @@ impl Drop for PidFile {
     }
 }
 
-/// What is remembered from look to look.
-struct Rounds {
-    dispatcher: Dispatcher,
-    only: Option<Board>,
+/// Says at the terminal what rounds came to; the log has it as well.
+struct Teller {
     verbose: bool,
-    /// Boards that could not be looked at, and when that was last said.
-    trouble: HashMap<BoardSlug, Trouble>,
-    /// Looks in a row that started nobody though somebody should have been started.
-    stuck: u32,
-    warned: Option<Instant>,
+    /// What was last said about what cannot be looked at.
+    said: HashMap<String, String>,
+    was_stuck: bool,
 }
 
-struct Trouble {
-    said: Instant,
-    message: String,
-    /// A damaged file is left alone until it changes.
-    file: Option<Stamp>,
-}
-
-/// Tells whether a file has changed.
-type Stamp = Option<(SystemTime, u64)>;
-
-impl Rounds {
-    fn new(
-        context: &Context,
-        home: BoardHome,
-        flags: &DispatchFlags,
-        only: Option<Board>,
-        verbose: bool,
-    ) -> Self {
-        let settings = dispatch_settings(context, flags);
-        let workers = worker_setup(context, &home, &settings);
+impl Teller {
+    fn new(verbose: bool) -> Self {
         Self {
-            dispatcher: Dispatcher::new(home, settings.limits, workers),
-            only,
             verbose,
-            trouble: HashMap::new(),
-            stuck: 0,
-            warned: None,
+            said: HashMap::new(),
+            was_stuck: false,
         }
     }
 
-    fn boards_in_words(&self) -> String {
-        match &self.only {
-            Some(board) => format!("board {}", board.slug),
-            None => "all boards".to_owned(),
-        }
-    }
-
-    /// Looks at each board. One that cannot be looked at does not hold up the others.
-    fn look(&mut self, context: &Context, settings: &DispatchSettings) -> Result<()> {
-        self.dispatcher.limits = settings.limits.clone();
-        self.dispatcher.workers = worker_setup(context, &self.dispatcher.home, settings);
-        let home = self.dispatcher.home.clone();
-        let boards = match &self.only {
-            Some(board) => vec![board.clone()],
-            None => match home.list(Listed::Active) {
-                Ok(boards) => boards.iter().map(|info| home.board(&info.slug)).collect(),
-                Err(error) => {
-                    context.printer.warn(error.to_string(), None)?;
-                    return Ok(());
-                }
-            },
+    fn tell(
+        &mut self,
+        context: &Context,
+        round: hermes_board::Result<Vec<BoardRound>>,
+    ) -> Result<()> {
+        let rows = match round {
+            Ok(rows) => rows,
+            Err(error) => return self.complain(context, "the list of boards", error),
         };
-        let (mut started, mut failed) = (0, 0);
-        for board in &boards {
-            if self.is_left_alone(board) {
-                continue;
-            }
-            match self.look_at(context, board) {
-                Ok(report) => {
-                    self.trouble.remove(&board.slug);
-                    started += report.spawned.len();
-                    failed += report.spawn_failed.len();
-                    self.tell(context, board, &report)?;
+        self.said.remove("the list of boards");
+        for row in rows {
+            let board = format!("board {}", row.slug);
+            match row.looked {
+                Looked::At(report) => {
+                    self.said.remove(&board);
+                    if self.verbose {
+                        report_line(context, row.slug.as_str(), &report)?;
+                    }
                 }
-                Err(error) if error.is_broken_pipe() => return Err(error),
-                Err(error) => self.complain(context, board, &error)?,
+                Looked::Failed(error) => self.complain(context, &board, error)?,
+                Looked::Resting => {}
             }
         }
-        self.judge(context, started, failed)
+        Ok(())
     }
 
-    fn look_at(&mut self, context: &Context, board: &Board) -> Result<Report> {
-        let mut store = open(context, board, &settings(context), CheckDepth::WhenDue)?;
-        Ok(self.dispatcher.dispatch_once(&mut store, Pass::Real)?)
-    }
-
-    /// Whether a board is damaged and nothing has been done about it.
-    fn is_left_alone(&self, board: &Board) -> bool {
-        self.trouble.get(&board.slug).is_some_and(|trouble| {
-            trouble.said.elapsed() < WARN_AGAIN
-                && trouble.file.is_some_and(|seen| seen == stamp(board))
-        })
-    }
-
-    fn complain(&mut self, context: &Context, board: &Board, error: &CommandError) -> Result<()> {
+    /// The same trouble is told once.
+    fn complain(&mut self, context: &Context, what: &str, error: Error) -> Result<()> {
+        let error = CommandError::from(error);
         let (message, hints) = error.words();
-        let known = self.trouble.get(&board.slug);
-        let is_news = known
-            .is_none_or(|known| known.message != message || known.said.elapsed() >= WARN_AGAIN);
-        if is_news {
-            let words = format!("board {}: {message}", board.slug);
-            tracing::error!("{words}");
-            context
-                .printer
-                .warn(&words, hints.first().map(String::as_str))?;
-            let trouble = Trouble {
-                said: Instant::now(),
-                message: message.to_owned(),
-                file: Some(stamp(board)),
-            };
-            self.trouble.insert(board.slug.clone(), trouble);
+        if self.said.get(what).is_none_or(|said| said != message) {
+            self.said.insert(what.to_owned(), message.to_owned());
+            let hint = hints.first().map(String::as_str);
+            context.printer.warn(format!("{what}: {message}"), hint)?;
         }
         Ok(())
     }
 
-    fn tell(&self, context: &Context, board: &Board, report: &Report) -> Result<()> {
-        let counts = [
-            ("reclaimed", report.reclaimed.len()),
-            ("crashed", report.crashed.len()),
-            ("timed_out", report.timed_out.len()),
-            ("stale", report.stale.len()),
-            ("promoted", report.promoted.len()),
-            ("spawned", report.spawned.len()),
-            ("auto_blocked", report.auto_blocked.len()),
-            ("rate_limited", report.rate_limited.len()),
-            ("spawn_failed", report.spawn_failed.len()),
-        ];
-        if counts.iter().all(|(_, count)| *count == 0) {
-            return Ok(());
-        }
-        let words: Vec<String> = counts
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(what, count)| format!("{what}={count}"))
-            .collect();
-        let words = words.join(" ");
-        tracing::info!(board = board.slug.as_str(), "{words}");
-        if self.verbose {
-            let now = jiff::Timestamp::now().as_second();
-            let time = LocalTime::of(context).minute(now);
-            context
-                .printer
-                .line(format!("[{time}] {}: {words}", board.slug))?;
-        }
-        Ok(())
-    }
-
-    /// Says that cards wait and nobody can be started, at times.
-    fn judge(&mut self, context: &Context, started: usize, failed: usize) -> Result<()> {
-        if started > 0 || failed == 0 {
-            self.stuck = 0;
-            return Ok(());
-        }
-        self.stuck = self.stuck.saturating_add(1);
-        let may_warn = self.warned.is_none_or(|at| at.elapsed() >= WARN_AGAIN);
-        if self.stuck >= STUCK_LOOKS && may_warn {
-            self.warned = Some(Instant::now());
+    fn tell_if_stuck(&mut self, context: &Context, is_stuck: bool) -> Result<()> {
+        if is_stuck && !self.was_stuck {
             context.printer.warn(
-                format!(
-                    "{} looks in a row could not start a single worker",
-                    self.stuck
-                ),
+                "there is ready work, and no worker could be started for a while",
                 Some(
-                    "`hermes kanban diagnostics` names the cards, `hermes kanban log` the reasons",
+                    "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
                 ),
             )?;
         }
+        self.was_stuck = is_stuck;
         Ok(())
     }
 }
 
-fn stamp(board: &Board) -> Stamp {
-    let meta = hermes_fs::metadata(&board.database).ok()?;
-    Some((meta.modified().ok()?, meta.len()))
+/// What a look did, if it did anything.
+fn report_line(context: &Context, board: &str, report: &Report) -> Result<()> {
+    let counts = [
+        ("reclaimed", report.reclaimed.len()),
+        ("crashed", report.crashed.len()),
+        ("timed_out", report.timed_out.len()),
+        ("stale", report.stale.len()),
+        ("promoted", report.promoted.len()),
+        ("spawned", report.spawned.len()),
+        ("auto_blocked", report.auto_blocked.len()),
+        ("rate_limited", report.rate_limited.len()),
+        ("spawn_failed", report.spawn_failed.len()),
+    ];
+    let words: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(what, count)| format!("{what}={count}"))
+        .collect();
+    if words.is_empty() {
+        return Ok(());
+    }
+    let time = LocalTime::of(context).minute(jiff::Timestamp::now().as_second());
+    let words = words.join(" ");
+    Ok(context.printer.line(format!("[{time}] {board}: {words}"))?)
 }

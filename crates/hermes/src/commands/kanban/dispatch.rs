@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use hermes_board::CheckDepth;
 use hermes_board::dispatch::{DispatchFlags, Pass};
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
@@ -48,7 +47,7 @@ impl LimitArgs {
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open_checked(context, board, CheckDepth::Quick)?;
+    let mut session = BoardSession::open(context, board)?;
     let mut dispatcher = dispatcher(&session, &args.limits.flags());
     let pass = if args.dry_run {
         Pass::DryRun

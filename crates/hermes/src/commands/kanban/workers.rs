@@ -1,19 +1,32 @@
 //! What dispatching needs from this run of the program: how workers are started and which limits
 //! hold.
 
-use hermes_board::dispatch::{CheckSetup, DispatchFlags, Dispatcher, Finish, complete};
+use hermes_board::boards::BoardHome;
+use hermes_board::dispatch::{
+    CheckSetup, DispatchFlags, DispatchSettings, Dispatcher, Finish, complete,
+};
 use hermes_board::model::TaskId;
 use hermes_board::store::{Completion, FailurePolicy};
 
 use super::session::BoardSession;
 pub(super) use crate::board_settings::{dispatch_settings, worker_setup};
+use crate::context::Context;
 use crate::error::Result;
 
 /// A dispatcher for the board of a command.
 pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> Dispatcher {
     let settings = dispatch_settings(session.context, flags);
-    let workers = worker_setup(session.context, &session.home, &settings);
-    Dispatcher::new(session.home.clone(), settings.limits, workers)
+    dispatcher_of(session.context, session.home.clone(), &settings)
+}
+
+/// A dispatcher for boards.
+pub(super) fn dispatcher_of(
+    context: &Context,
+    home: BoardHome,
+    settings: &DispatchSettings,
+) -> Dispatcher {
+    let workers = worker_setup(context, &home, settings);
+    Dispatcher::new(home, settings.limits.clone(), workers)
 }
 
 /// A dispatcher with what is configured.

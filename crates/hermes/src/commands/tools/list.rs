@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use hermes_tools::ToolSelection;
 use serde_json::{Value, json};
 
 use crate::backend::{Backend, PlaceRequest};
@@ -15,6 +16,9 @@ const SESSION: &str = "cli";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// Whose settings decide what is on: cli, telegram, discord and others
+    #[arg(long, value_name = "PLATFORM", default_value = "cli")]
+    platform: String,
     /// Print JSON, with descriptions and schemas
     #[arg(long)]
     json: bool,
@@ -28,6 +32,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let toolbox = Toolbox::assemble(context, place, Asking::Nobody)?;
     let call = toolbox.call_context(SESSION);
+    let selection = ToolSelection::resolve(context.config(), &context.env, &args.platform, None);
     if args.json {
         let tools: Vec<Value> = toolbox
             .registry
@@ -39,6 +44,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
                     "toolset": tool.toolset(),
                     "description": tool.description(),
                     "parameters": tool.schema(),
+                    "enabled": selection.holds(tool),
                     "available": reason.is_none(),
                     "reason": reason,
                 })
@@ -46,7 +52,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             .collect();
         context.printer.json(&json!(tools))?;
     } else {
-        let mut table = Table::new(&["Tool", "Toolset", "Here"]);
+        let mut table = Table::new(&["Tool", "Toolset", "On", "Here"]);
         for tool in toolbox.registry.iter() {
             let here = match tool.unavailable(&call) {
                 None => "yes".to_owned(),
@@ -55,6 +61,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             table.row(vec![
                 tool.name().to_owned(),
                 tool.toolset().to_owned(),
+                if selection.holds(tool) { "yes" } else { "no" }.to_owned(),
                 here,
             ]);
         }

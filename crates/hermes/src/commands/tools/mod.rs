@@ -3,6 +3,7 @@
 mod call;
 mod call_lines;
 mod list;
+mod switch;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,10 @@ pub(crate) struct Args {
 enum Verb {
     /// List the tools and whether they can be used here
     List(list::Args),
+    /// Switch toolsets on
+    Enable(switch::Args),
+    /// Switch toolsets off
+    Disable(switch::Args),
     /// Run one tool with all guards and print its result
     #[command(
         after_help = "Exits with 0 when the tool did what was asked, also when a command it ran ended \
@@ -35,6 +40,8 @@ enum Verb {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.verb {
         Verb::List(args) => list::run(args, context),
+        Verb::Enable(args) => switch::run(args, context, switch::Switch::On),
+        Verb::Disable(args) => switch::run(args, context, switch::Switch::Off),
         Verb::Call(args) => call::run(args, context),
     }
 }

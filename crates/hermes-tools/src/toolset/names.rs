@@ -45,6 +45,8 @@ pub const TOOLSET_NAMES: &[&str] = &[
     "image_gen",
     "kanban",
     "memory",
+    "messaging",
+    "moa",
     "project",
     "safe",
     "search",

@@ -1,0 +1,164 @@
+//! Files in which a project tells agents how to work there.
+
+use std::path::{Path, PathBuf};
+
+use super::injection::{Blocked, scan};
+
+/// Files beyond this are not read at all.
+const LARGEST: u64 = 16 * 1024 * 1024;
+/// Parts of a long text that stay.
+const HEAD_PERCENT: usize = 70;
+const TAIL_PERCENT: usize = 20;
+/// Directories looked at from the working directory upwards.
+const MOST_PARENTS: usize = 64;
+/// Most characters of a hint from a directory below.
+const HINT_CHARS: usize = 8_000;
+/// Directories looked at between a file and the working directory.
+const HINT_PARENTS: usize = 5;
+
+/// A text from a file, fit to be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Loaded {
+    /// As people call it.
+    pub(super) name: String,
+    /// The text, scanned and cut.
+    pub(super) text: String,
+    /// What was taken out.
+    pub(super) blocked: Vec<Blocked>,
+}
+
+/// Reads a text file; `None` if there is none or nothing in it. One that is no text says so.
+pub(super) fn load(path: &Path, name: &str, most: usize) -> Option<Loaded> {
+    let bytes = match hermes_fs::read_capped(path, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.is_not_found() => return None,
+        Err(error) => {
+            tracing::warn!(%error, "a context file was not read");
+            return Some(Loaded {
+                name: name.to_owned(),
+                text: format!("[{name} could not be read and is left out]"),
+                blocked: Vec::new(),
+            });
+        }
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim();
+    if text.is_empty() {
+        return None;
+    }
+    let (text, blocked) = scan(name, text);
+    Some(Loaded {
+        name: name.to_owned(),
+        text: shortened(&text, name, most),
+        blocked,
+    })
+}
+
+/// Beginning and end of a text that is too long.
+fn shortened(text: &str, name: &str, most: usize) -> String {
+    let total = text.chars().count();
+    if total <= most {
+        return text.to_owned();
+    }
+    let head = most * HEAD_PERCENT / 100;
+    let tail = most * TAIL_PERCENT / 100;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(total - tail).collect();
+    format!(
+        "{start}\n[… {} of {total} characters of {name} are left out here; read the file for \
+         them …]\n{end}",
+        total - head - tail
+    )
+}
+
+/// The files of the project around `cwd`: the first kind that is there.
+pub(super) fn project(cwd: &Path, most: usize) -> Vec<Loaded> {
+    if let Some(found) = own_file(cwd, most) {
+        return vec![found];
+    }
+    for name in ["AGENTS.md", "CLAUDE.md"] {
+        if let Some(found) = load(&cwd.join(name), name, most) {
+            return vec![found];
+        }
+    }
+    let mut rules: Vec<Loaded> = load(&cwd.join(".cursorrules"), ".cursorrules", most)
+        .into_iter()
+        .collect();
+    let directory = cwd.join(".cursor/rules");
+    let mut files: Vec<PathBuf> = hermes_fs::read_dir(&directory)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|entry| entry.path)
+        .filter(|path| path.extension().is_some_and(|ending| ending == "mdc"))
+        .collect();
+    files.sort();
+    for path in files {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        rules.extend(load(&path, &format!(".cursor/rules/{name}"), most));
+    }
+    rules
+}
+
+/// `.hermes.md` or `HERMES.md`, from the directory up to the root of the repository.
+fn own_file(cwd: &Path, most: usize) -> Option<Loaded> {
+    let has_root = cwd
+        .ancestors()
+        .take(MOST_PARENTS)
+        .any(|directory| directory.join(".git").exists());
+    for directory in cwd.ancestors().take(MOST_PARENTS) {
+        for name in [".hermes.md", "HERMES.md"] {
+            if let Some(mut found) = load(&directory.join(name), name, most) {
+                found.text = without_frontmatter(&found.text).to_owned();
+                return Some(found);
+            }
+        }
+        // Outside of a repository only the directory itself belongs to the project.
+        if !has_root || directory.join(".git").exists() {
+            break;
+        }
+    }
+    None
+}
+
+fn without_frontmatter(text: &str) -> &str {
+    let Some(rest) = text.strip_prefix("---\n") else {
+        return text;
+    };
+    match rest.split_once("\n---\n") {
+        Some((_, body)) => body.trim_start(),
+        None => text,
+    }
+}
+
+/// What a directory below `cwd` says to agents who touch `path` there for the first time. `seen` are
+/// directories that have been looked at.
+pub(crate) fn subdirectory_hint(
+    cwd: &Path,
+    path: &Path,
+    seen: &mut Vec<PathBuf>,
+) -> Option<String> {
+    let start = if path.is_dir() { path } else { path.parent()? };
+    let mut hints = Vec::new();
+    for directory in start.ancestors().take(HINT_PARENTS) {
+        let is_below = directory.starts_with(cwd) && directory != cwd;
+        if !is_below || seen.iter().any(|known| known == directory) {
+            break;
+        }
+        seen.push(directory.to_owned());
+        let found = ["AGENTS.md", "CLAUDE.md", ".cursorrules"]
+            .iter()
+            .find_map(|name| load(&directory.join(name), name, HINT_CHARS));
+        if let Some(found) = found {
+            let shown = directory.display();
+            hints.push(format!(
+                "[{} of {shown}, which applies to work there:]\n{}",
+                found.name, found.text
+            ));
+        }
+    }
+    (!hints.is_empty()).then(|| hints.join("\n\n"))
+}
+
+#[cfg(test)]
+#[path = "context_files_tests.rs"]
+mod tests;

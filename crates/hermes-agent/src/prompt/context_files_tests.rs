@@ -1,0 +1,93 @@
+#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn put(root: &Path, name: &str, text: &str) {
+    let path = root.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn names(cwd: &Path) -> Vec<String> {
+    let found = project(cwd, 20_000);
+    found.into_iter().map(|one| one.name).collect()
+}
+
+#[test]
+fn the_first_kind_of_file_wins() {
+    let root = tempfile::tempdir().unwrap();
+    let cwd = root.path();
+    assert_eq!(names(cwd), Vec::<String>::new());
+    put(cwd, ".cursor/rules/b.mdc", "b");
+    put(cwd, ".cursor/rules/a.mdc", "a");
+    put(cwd, ".cursorrules", "c");
+    assert_eq!(
+        names(cwd),
+        [".cursorrules", ".cursor/rules/a.mdc", ".cursor/rules/b.mdc"]
+    );
+    put(cwd, "CLAUDE.md", "d");
+    assert_eq!(names(cwd), ["CLAUDE.md"]);
+    put(cwd, "AGENTS.md", "  \n");
+    assert_eq!(names(cwd), ["CLAUDE.md"]);
+    put(cwd, "AGENTS.md", "e");
+    assert_eq!(names(cwd), ["AGENTS.md"]);
+    put(cwd, "HERMES.md", "f");
+    assert_eq!(names(cwd), ["HERMES.md"]);
+}
+
+#[test]
+fn our_own_file_is_looked_for_up_to_the_root_of_the_repository() {
+    let root = tempfile::tempdir().unwrap();
+    put(root.path(), ".hermes.md", "outside");
+    let repository = root.path().join("repo");
+    put(&repository, "HERMES.md", "---\ntitle: x\n---\n\ninside");
+    let deep = repository.join("a/b");
+    std::fs::create_dir_all(&deep).unwrap();
+    // Without a repository nobody else's directory counts.
+    assert_eq!(names(&deep), Vec::<String>::new());
+    std::fs::create_dir(repository.join(".git")).unwrap();
+    let found = project(&deep, 20_000);
+    assert_eq!(found[0].text, "inside");
+    std::fs::remove_file(repository.join("HERMES.md")).unwrap();
+    assert_eq!(names(&deep), Vec::<String>::new());
+}
+
+#[test]
+fn long_files_lose_their_middle_and_huge_ones_are_left_out() {
+    let root = tempfile::tempdir().unwrap();
+    put(
+        root.path(),
+        "AGENTS.md",
+        &format!("begin {} end", "é".repeat(30_000)),
+    );
+    let found = project(root.path(), 20_000);
+    let text = &found[0].text;
+    assert!(text.starts_with("begin") && text.ends_with("end"));
+    assert!(text.chars().count() < 18_200);
+    put(root.path(), "AGENTS.md", &"x".repeat(17 * 1024 * 1024));
+    let found = project(root.path(), 20_000);
+    assert!(found[0].text.contains("left out"), "{}", found[0].text);
+}
+
+#[test]
+fn a_directory_speaks_once_when_it_is_first_touched() {
+    let root = tempfile::tempdir().unwrap();
+    let cwd = root.path();
+    put(cwd, "AGENTS.md", "top");
+    put(cwd, "a/AGENTS.md", "for a");
+    put(cwd, "a/b/CLAUDE.md", "for b");
+    put(cwd, "a/b/file.rs", "x");
+    let mut seen = Vec::new();
+    let hint = subdirectory_hint(cwd, &cwd.join("a/b/file.rs"), &mut seen).unwrap();
+    assert!(hint.contains("for b") && hint.contains("for a") && !hint.contains("top"));
+    assert_eq!(
+        subdirectory_hint(cwd, &cwd.join("a/b/other.rs"), &mut seen),
+        None
+    );
+    assert_eq!(
+        subdirectory_hint(cwd, Path::new("/etc/passwd"), &mut seen),
+        None
+    );
+}

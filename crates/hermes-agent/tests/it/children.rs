@@ -1,0 +1,77 @@
+//! Sub-agents: their own session, fewer tools, and an end when their parent is stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_agent::{ChildLimits, Children};
+use hermes_session::{NewSession, SessionStore};
+use hermes_tools::{ChildJob, ChildRunner, ChildStatus, DelegateTool};
+use pretty_assertions::assert_eq;
+
+use crate::scene::Scene;
+
+fn children(scene: &Scene, timeout: Option<Duration>) -> Children {
+    let mut store = SessionStore::open(scene.directory.path()).unwrap();
+    let parent = store
+        .create_session(&NewSession {
+            source: "cli".to_owned(),
+            ..NewSession::default()
+        })
+        .unwrap();
+    Children {
+        provider: Arc::clone(&scene.provider),
+        home: scene.path(),
+        parent,
+        source: "cli".to_owned(),
+        settings: scene.settings.clone(),
+        limits: ChildLimits {
+            max_iterations: 5,
+            timeout,
+            depth: 1,
+        },
+        places: Arc::new(|parent, key| hermes_tools::CallContext {
+            session_key: key.to_owned(),
+            ..parent.clone()
+        }),
+    }
+}
+
+fn job(goal: &str) -> ChildJob {
+    ChildJob {
+        goal: goal.to_owned(),
+        context: Some("the file is `a`".to_owned()),
+        ..ChildJob::default()
+    }
+}
+
+#[test]
+fn a_sub_agent_works_in_a_session_of_its_own() {
+    let script = "turns:\n  - calls:\n      - {tool: write_file, arguments: {path: made, content: x}}\n  \
+        - calls:\n      - {tool: delegate_task, arguments: {goal: deeper}}\n  - text: made it\n";
+    let scene = Scene::playing(script, |registry| registry.with(DelegateTool::default()));
+    let runner = children(&scene, None);
+    let result = runner.run_child(&job("make it"), &scene.context("parent"));
+    assert_eq!(result.status, ChildStatus::Completed, "{result:?}");
+    assert_eq!(result.summary, "made it");
+    assert_eq!(result.api_calls, 3);
+    assert!(scene.path().join("made").exists());
+    // The second call named a tool that sub-agents do not have.
+    assert_eq!(result.tool_trace[1]["status"], "error");
+    let store = SessionStore::open(scene.directory.path()).unwrap();
+    let stats = store.stats().unwrap();
+    assert_eq!(stats.total_sessions, 2);
+}
+
+#[test]
+fn a_sub_agent_that_takes_too_long_or_whose_parent_is_stopped_ends() {
+    let script = "turns:\n  - text: late\n    delay: 60\n    match: {}\n    times: 9\n";
+    let scene = Scene::playing(script, |registry| registry);
+    let runner = children(&scene, Some(Duration::from_millis(100)));
+    let result = runner.run_child(&job("hang"), &scene.context("parent"));
+    assert_eq!(result.status, ChildStatus::TimedOut);
+    let runner = children(&scene, None);
+    let context = scene.context("parent");
+    context.interrupt.raise();
+    let result = runner.run_child(&job("hang"), &context);
+    assert_eq!(result.status, ChildStatus::Interrupted);
+}

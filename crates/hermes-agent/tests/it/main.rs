@@ -1,0 +1,11 @@
+//! Conversations from outside: replayed answers, tools made for the test, a real store.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+mod children;
+mod scene;
+mod taking_back;
+mod turns;

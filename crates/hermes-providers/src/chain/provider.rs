@@ -1,0 +1,307 @@
+//! Routes in order, and the request that travels along them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use hermes_proc::Wake;
+use hermes_secret::Redactor;
+
+use super::decide::{Standing, Step, step};
+use crate::context::WindowCache;
+use crate::endpoint::Endpoint;
+use crate::error::{ErrorClass, Failure, ProviderError};
+use crate::pool::{KeyRing, Lease};
+use crate::provider::{Provider, RouteInfo};
+use crate::request::Request;
+use crate::response::{Response, StreamEvent};
+
+/// For how long after a rate limit of the first route a new turn does not go back to it.
+const COOL_DOWN: Duration = Duration::from_mins(1);
+
+/// One route of a chain.
+pub(crate) struct Leg {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) keys: Arc<KeyRing>,
+    /// The size of its window is a guess: the server is asked, once.
+    pub(crate) window_is_guessed: bool,
+}
+
+impl Leg {
+    /// Asks for the size of the window, beside the question that is about to be asked.
+    fn learn_window(&self, lease: Option<&Lease>, cache: &WindowCache) {
+        let endpoint = Arc::clone(&self.endpoint);
+        let secret = lease.and_then(|lease| lease.secret.clone());
+        let cache = cache.clone();
+        let started = std::thread::Builder::new()
+            .name("hermes-window".to_owned())
+            .spawn(move || endpoint.learn_window(secret.as_ref(), &cache));
+        if let Err(error) = started {
+            tracing::warn!("the window of the model stays a guess: {error}");
+        }
+    }
+}
+
+/// Several routes as one provider.
+pub(crate) struct Chain {
+    /// Never empty; the first is the first choice.
+    legs: Vec<Leg>,
+    most_attempts: u32,
+    redactor: Redactor,
+    windows: WindowCache,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    active: usize,
+    window_was_asked_for: bool,
+    first_limited: Option<Instant>,
+}
+
+/// One request on its way.
+#[derive(Default)]
+struct Journey {
+    total: u32,
+    attempt: u32,
+    slowed: u32,
+    reconnected: bool,
+    history: Vec<String>,
+}
+
+impl Chain {
+    /// A chain of these routes.
+    pub(crate) fn new(legs: Vec<Leg>, most_attempts: u32, windows: WindowCache) -> Self {
+        let secrets = legs.iter().flat_map(|leg| leg.keys.secrets());
+        Self {
+            redactor: Redactor::new(secrets),
+            legs,
+            most_attempts: most_attempts.max(1),
+            windows,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The active route and its place.
+    fn active(&self) -> Option<(usize, &Leg)> {
+        let at = self.lock().active;
+        self.legs.get(at).map(|leg| (at, leg))
+    }
+
+    /// Goes on to the next route with a usable key.
+    fn advance(&self, from: usize, failure: &Failure, sink: &mut dyn FnMut(StreamEvent)) -> bool {
+        let Some(next) = self.legs.get(from + 1) else {
+            return false;
+        };
+        let mut state = self.lock();
+        if from == 0 && failure.class == ErrorClass::RateLimit {
+            state.first_limited = Some(Instant::now());
+        }
+        state.active = from + 1;
+        drop(state);
+        let route = next.endpoint.route();
+        let line = format!(
+            "{} failed ({}); {} with {} answers from here on",
+            failure.provider,
+            failure.class.name(),
+            route.provider,
+            route.model
+        );
+        tracing::warn!("{line}");
+        sink(StreamEvent::Switched(line));
+        true
+    }
+
+    /// The error as it leaves this crate: with its route, its history, and without secrets.
+    fn told(&self, mut error: ProviderError, leg: &Leg) -> ProviderError {
+        let route = leg.endpoint.route();
+        error.provider.clone_from(&route.provider);
+        error.model.clone_from(&route.model);
+        error.message = self.redactor.redact(&error.message).into_owned();
+        error
+    }
+
+    /// All keys of a route rest.
+    fn no_key_left(&self, leg: &Leg) -> ProviderError {
+        let count = leg.keys.len();
+        let message = format!("all {count} keys are exhausted for now");
+        self.told(ProviderError::new(ErrorClass::RateLimit, message), leg)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journey {
+    fn ended(self, mut error: ProviderError) -> ProviderError {
+        error.attempts = self.total.max(1);
+        error.history = self.history;
+        error
+    }
+
+    fn on_a_new_route(&mut self) {
+        self.attempt = 0;
+        self.slowed = 0;
+        self.reconnected = false;
+    }
+}
+
+impl Provider for Chain {
+    fn complete(
+        &self,
+        request: &Request,
+        sink: &mut dyn FnMut(StreamEvent),
+        interrupt: &Wake,
+    ) -> Result<Response, ProviderError> {
+        let mut journey = Journey::default();
+        loop {
+            let Some((at, leg)) = self.active() else {
+                let message = "the chain of providers is empty";
+                return Err(ProviderError::new(ErrorClass::Unknown, message));
+            };
+            let lease = match leg.keys.len() {
+                0 => None,
+                _ => match leg.keys.lease() {
+                    Some(lease) => Some(lease),
+                    None => {
+                        let error = self.no_key_left(leg);
+                        if self.advance(at, &error, sink) {
+                            journey.on_a_new_route();
+                            continue;
+                        }
+                        return Err(journey.ended(error));
+                    }
+                },
+            };
+            journey.total += 1;
+            journey.attempt += 1;
+            // One request of this kind for a process: the first route's.
+            let asked = std::mem::replace(&mut self.lock().window_was_asked_for, true);
+            if !asked && leg.window_is_guessed {
+                leg.learn_window(lease.as_ref(), &self.windows);
+            }
+            let secret = lease.as_ref().and_then(|lease| lease.secret.as_ref());
+            let error = match leg.endpoint.ask(request, secret, sink, interrupt) {
+                Ok(response) => return Ok(response),
+                Err(error) => self.told(error, leg),
+            };
+            if error.class != ErrorClass::Interrupted && leg.endpoint.learn(&error) {
+                tracing::info!("{error}; the request is changed and made again");
+                journey.attempt -= 1;
+                continue;
+            }
+            journey.history.push(error.to_string());
+            if let Some(end) = self.react(&mut journey, error, (at, leg), lease, sink, interrupt) {
+                return Err(journey.ended(end));
+            }
+        }
+    }
+
+    fn route(&self) -> RouteInfo {
+        match self.active() {
+            Some((_, leg)) => leg.endpoint.info(),
+            None => RouteInfo {
+                provider: String::new(),
+                model: String::new(),
+                base_url: String::new(),
+                context_length: 0,
+                max_tokens: None,
+                takes_images: false,
+            },
+        }
+    }
+
+    fn begin_turn(&self) {
+        let mut state = self.lock();
+        let cooling = state
+            .first_limited
+            .is_some_and(|since| since.elapsed() < COOL_DOWN);
+        if !cooling {
+            state.active = 0;
+            state.first_limited = None;
+        }
+    }
+
+    fn adopt_context_length(&self, tokens: u64) {
+        if let Some((_, leg)) = self.active() {
+            let route = leg.endpoint.route();
+            leg.endpoint.set_window(tokens);
+            self.windows.put(&route.model, &route.base_url, tokens);
+        }
+    }
+}
+
+impl Chain {
+    /// Does what a failure calls for; the error to end with, if it is over.
+    fn react(
+        &self,
+        journey: &mut Journey,
+        error: ProviderError,
+        (at, leg): (usize, &Leg),
+        lease: Option<Lease>,
+        sink: &mut dyn FnMut(StreamEvent),
+        interrupt: &Wake,
+    ) -> Option<ProviderError> {
+        if error.class == ErrorClass::RateLimit {
+            journey.slowed += 1;
+        }
+        let standing = Standing {
+            attempt: journey.attempt,
+            most: self.most_attempts,
+            keys: leg.keys.len(),
+            slowed: journey.slowed,
+            has_fallback: at + 1 < self.legs.len(),
+            reconnected: journey.reconnected,
+        };
+        let step = step(&error, standing, SystemTime::now());
+        match step {
+            Step::Wait(pause) | Step::Reconnect(pause) => {
+                sink(StreamEvent::Waiting {
+                    seconds: pause.as_secs_f64(),
+                    reason: error.to_string(),
+                });
+                if let Step::Reconnect(_) = step {
+                    journey.reconnected = true;
+                    leg.endpoint.reconnect();
+                }
+                drop(lease);
+                if interrupt.wait(pause) {
+                    return Some(self.told(ProviderError::interrupted(), leg));
+                }
+                None
+            }
+            Step::Rotate => {
+                let another = lease.as_ref().is_some_and(|lease| lease.exhaust(&error));
+                if another && leg.keys.len() > 1 {
+                    let label = lease.map(|lease| lease.label.clone()).unwrap_or_default();
+                    sink(StreamEvent::Switched(format!(
+                        "the key `{label}` of {} is set aside ({}); another one is used",
+                        error.provider,
+                        error.class.name()
+                    )));
+                    // A bad key says nothing about the next one.
+                    journey.attempt = 0;
+                    journey.slowed = 0;
+                    return None;
+                }
+                self.leave(journey, error, at, sink)
+            }
+            Step::Fallback => self.leave(journey, error, at, sink),
+            Step::GiveUp => Some(error),
+        }
+    }
+
+    fn leave(
+        &self,
+        journey: &mut Journey,
+        error: ProviderError,
+        at: usize,
+        sink: &mut dyn FnMut(StreamEvent),
+    ) -> Option<ProviderError> {
+        if self.advance(at, &error, sink) {
+            journey.on_a_new_route();
+            return None;
+        }
+        Some(error)
+    }
+}

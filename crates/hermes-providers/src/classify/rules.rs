@@ -1,0 +1,178 @@
+//! The rules, in their order: content policy, special shapes, status, code, words, size.
+
+use super::Size;
+use super::phrases::{self, any};
+use super::report::Report;
+use crate::error::ErrorClass;
+
+/// A refusal shorter than this gives no reason.
+const BARE: usize = 30;
+
+/// What an error with that status and report is.
+pub(super) fn class(status: Option<u16>, report: &Report, size: Size) -> ErrorClass {
+    let text = report.all.as_str();
+    if any(text, phrases::CONTENT_POLICY) {
+        return ErrorClass::ContentPolicyBlocked;
+    }
+    if any(text, phrases::DATA_POLICY) {
+        return ErrorClass::ProviderPolicyBlocked;
+    }
+    if let Some(class) = special(status, text, report) {
+        return class;
+    }
+    if let Some(class) = status.and_then(|status| by_status(status, text, report, size)) {
+        return class;
+    }
+    by_code(report)
+        .or_else(|| by_words(text))
+        .unwrap_or(ErrorClass::Unknown)
+}
+
+/// Shapes that their status alone would put into the wrong class.
+fn special(status: Option<u16>, text: &str, report: &Report) -> Option<ErrorClass> {
+    let refused = matches!(status, None | Some(400..=500));
+    if !refused {
+        return None;
+    }
+    let has = |words: &[&str]| words.iter().all(|word| text.contains(word));
+    if has(&["thinking", "signature"]) {
+        return Some(ErrorClass::ThinkingSignature);
+    }
+    if text.contains("invalid_encrypted_content")
+        || (text.contains("encrypted content") && any(text, &["verif", "decrypt"]))
+    {
+        return Some(ErrorClass::InvalidEncryptedContent);
+    }
+    if any(text, phrases::GRAMMAR) {
+        return Some(ErrorClass::Grammar);
+    }
+    if status == Some(429) && has(&["extra usage", "long context"]) {
+        return Some(ErrorClass::LongContextTier);
+    }
+    if any(text, phrases::IMAGE_TOO_LARGE) {
+        return Some(ErrorClass::ImageTooLarge);
+    }
+    if text.contains("tool") && any(text, phrases::TOOL_IMAGES) {
+        return Some(ErrorClass::MultimodalToolContent);
+    }
+    if any(text, phrases::NO_IMAGES) {
+        return Some(ErrorClass::ImagesRejected);
+    }
+    // OpenAI says "too many requests" to an account without money.
+    let no_money = report
+        .codes
+        .iter()
+        .any(|code| phrases::CREDIT_CODES.contains(&code.as_str()));
+    (status == Some(429) && no_money).then_some(ErrorClass::Billing)
+}
+
+fn by_status(status: u16, text: &str, report: &Report, size: Size) -> Option<ErrorClass> {
+    Some(match status {
+        402 => {
+            let transient = any(text, phrases::USAGE_LIMIT) && any(text, phrases::TRANSIENT);
+            if transient {
+                ErrorClass::RateLimit
+            } else {
+                ErrorClass::Billing
+            }
+        }
+        403 | 404 if any(text, phrases::CREDIT) => ErrorClass::Billing,
+        401 | 403 => ErrorClass::Auth,
+        404 if any(text, phrases::NO_MODEL) => ErrorClass::ModelNotFound,
+        404 if text.contains("model") && !text.contains("<html") => ErrorClass::ModelNotFound,
+        408 => ErrorClass::Timeout,
+        413 => ErrorClass::PayloadTooLarge,
+        429 => ErrorClass::RateLimit,
+        400 | 422 => bad_request(text, report, size),
+        500 | 502 if any(text, phrases::VALIDATION) => ErrorClass::FormatError,
+        500 if any(text, phrases::OVERFLOW) => ErrorClass::ContextOverflow,
+        503 | 529 => ErrorClass::Overloaded,
+        500..=599 => ErrorClass::ServerError,
+        400..=499 => ErrorClass::FormatError,
+        _ => return None,
+    })
+}
+
+fn bad_request(text: &str, report: &Report, size: Size) -> ErrorClass {
+    if any(text, phrases::OVERFLOW) {
+        return ErrorClass::ContextOverflow;
+    }
+    if any(text, phrases::NO_MODEL) {
+        return ErrorClass::ModelNotFound;
+    }
+    if let Some(class) = by_code(report) {
+        return class;
+    }
+    if any(text, phrases::CREDIT) {
+        return ErrorClass::Billing;
+    }
+    if any(text, phrases::RATE_LIMIT) {
+        return ErrorClass::RateLimit;
+    }
+    let bare = report.message.chars().count() < BARE;
+    if bare && size.explains_a_bare_refusal() {
+        ErrorClass::ContextOverflow
+    } else {
+        ErrorClass::FormatError
+    }
+}
+
+fn by_code(report: &Report) -> Option<ErrorClass> {
+    let is = |codes: &[&str]| {
+        report
+            .codes
+            .iter()
+            .any(|code| codes.contains(&code.as_str()))
+    };
+    if is(phrases::CREDIT_CODES) {
+        return Some(ErrorClass::Billing);
+    }
+    if is(phrases::RATE_LIMIT_CODES) {
+        return Some(ErrorClass::RateLimit);
+    }
+    if is(phrases::OVERFLOW_CODES) {
+        return Some(ErrorClass::ContextOverflow);
+    }
+    if is(&["model_not_found"]) {
+        return Some(ErrorClass::ModelNotFound);
+    }
+    if is(&["overloaded_error", "server_overloaded", "unavailable"]) {
+        return Some(ErrorClass::Overloaded);
+    }
+    if is(&[
+        "authentication_error",
+        "invalid_api_key",
+        "permission_error",
+    ]) {
+        return Some(ErrorClass::Auth);
+    }
+    if is(&["api_error", "server_error", "internal_error", "internal"]) {
+        return Some(ErrorClass::ServerError);
+    }
+    None
+}
+
+fn by_words(text: &str) -> Option<ErrorClass> {
+    if any(text, phrases::CREDIT) {
+        return Some(ErrorClass::Billing);
+    }
+    if any(text, phrases::RATE_LIMIT) {
+        return Some(ErrorClass::RateLimit);
+    }
+    if any(text, phrases::OVERFLOW) {
+        return Some(ErrorClass::ContextOverflow);
+    }
+    if any(text, phrases::AUTH) {
+        return Some(ErrorClass::Auth);
+    }
+    if any(text, phrases::NO_MODEL) {
+        return Some(ErrorClass::ModelNotFound);
+    }
+    if any(text, phrases::OVERLOADED) {
+        return Some(ErrorClass::Overloaded);
+    }
+    if any(text, phrases::VALIDATION) {
+        return Some(ErrorClass::FormatError);
+    }
+    None
+}

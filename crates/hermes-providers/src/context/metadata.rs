@@ -1,0 +1,222 @@
+//! What a server says about its models, when asked: one request, beside the first question.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hermes_proc::Wake;
+use hermes_secret::SecretString;
+use serde_json::{Value, json};
+
+use crate::http::{HttpRequest, Method, Next, Transport};
+use crate::route::Route;
+use crate::wire::parse_lenient;
+
+/// Largest list of models that is read.
+const MAX_BYTES: usize = 8 << 20;
+
+/// Windows outside of this are slips of the pen.
+const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
+
+/// The port of Ollama, which says more at an address of its own.
+const OLLAMA_PORT: &str = ":11434";
+
+/// Names under which servers state the window, the most telling first.
+const WINDOW_KEYS: &[&str] = &[
+    "context_length",
+    "context_window",
+    "context_size",
+    "max_context_length",
+    "max_position_embeddings",
+    "max_model_len",
+    "max_input_tokens",
+    "max_sequence_length",
+    "max_seq_len",
+    "n_ctx_train",
+    "n_ctx",
+    "ctx_size",
+];
+
+/// What was found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stated {
+    /// The window in tokens.
+    pub(crate) window: u64,
+    /// The server is Ollama, which has to be told the window with every question.
+    pub(crate) is_ollama: bool,
+}
+
+/// Asks the server of a route for the window of its model.
+pub(crate) fn fetch_window(
+    transport: &Transport,
+    route: &Route,
+    key: Option<&SecretString>,
+    limit: Duration,
+) -> Option<Stated> {
+    if route.is_local() && route.base_url.contains(OLLAMA_PORT) {
+        let root = route.base_url.trim_end_matches("/v1");
+        let body = json!({"model": route.model}).to_string();
+        let shown = fetch(
+            transport,
+            Method::POST,
+            format!("{root}/api/show"),
+            body,
+            key,
+            limit,
+        )?;
+        let window = ollama_window(&shown)?;
+        return Some(Stated {
+            window,
+            is_ollama: true,
+        });
+    }
+    let models = fetch_models(transport, route, key, limit)?;
+    let listed = model_list(&models);
+    let named = |model: &&Value| {
+        let id = model["id"].as_str().or_else(|| model["name"].as_str());
+        id == Some(route.model.as_str())
+    };
+    let found = listed.iter().find(named);
+    // A server with one model serves it under any name.
+    let only = match listed {
+        [one] => Some(one),
+        _ => None,
+    };
+    let window = found.or(only).and_then(|model| window_of(model, 0))?;
+    Some(Stated {
+        window,
+        is_ollama: false,
+    })
+}
+
+/// The one model of a server; `None` if there are none or several.
+pub(crate) fn fetch_only_model(
+    transport: &Transport,
+    route: &Route,
+    key: Option<&SecretString>,
+    limit: Duration,
+) -> Option<String> {
+    let models = fetch_models(transport, route, key, limit)?;
+    match model_list(&models) {
+        [one] => one["id"].as_str().map(str::to_owned),
+        _ => None,
+    }
+}
+
+fn fetch_models(
+    transport: &Transport,
+    route: &Route,
+    key: Option<&SecretString>,
+    limit: Duration,
+) -> Option<Value> {
+    let url = route.with_query(format!("{}/models", route.base_url));
+    fetch(transport, Method::GET, url, String::new(), key, limit)
+}
+
+fn model_list(models: &Value) -> &[Value] {
+    let listed = models["data"]
+        .as_array()
+        .or_else(|| models["models"].as_array());
+    listed
+        .or_else(|| models.as_array())
+        .map_or(&[], Vec::as_slice)
+}
+
+fn fetch(
+    transport: &Transport,
+    method: Method,
+    url: String,
+    body: String,
+    key: Option<&SecretString>,
+    limit: Duration,
+) -> Option<Value> {
+    let mut headers = vec![("accept", "application/json".to_owned())];
+    if let Some(key) = key {
+        headers.push(("authorization", format!("Bearer {}", key.expose())));
+    }
+    if !body.is_empty() {
+        headers.push(("content-type", "application/json".to_owned()));
+    }
+    let exchange = transport
+        .send(HttpRequest {
+            method,
+            url,
+            headers,
+            body: Bytes::from(body),
+        })
+        .ok()?;
+    // Nobody waits for this; it ends by its limit.
+    let never = Wake::new().ok()?;
+    let deadline = Instant::now() + limit;
+    let mut bytes = Vec::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match exchange.next(&never, left) {
+            Next::Head(head) if head.status == 200 => {}
+            Next::Chunk(more) if bytes.len() + more.len() <= MAX_BYTES => {
+                bytes.extend_from_slice(&more);
+            }
+            Next::End => return parse_lenient(&String::from_utf8_lossy(&bytes)),
+            _ => return None,
+        }
+    }
+}
+
+/// A window that a description states, at the top or a little below.
+fn window_of(model: &Value, depth: usize) -> Option<u64> {
+    let map = model.as_object().filter(|_| depth < 3)?;
+    let stated = WINDOW_KEYS.iter().find_map(|key| {
+        let tokens = crate::wire::tokens_at(model, &[key])?;
+        PLAUSIBLE.contains(&tokens).then_some(tokens)
+    });
+    stated.or_else(|| map.values().find_map(|inner| window_of(inner, depth + 1)))
+}
+
+/// `num_ctx` of the parameters, or the window the model was made for.
+fn ollama_window(shown: &Value) -> Option<u64> {
+    let set = shown["parameters"].as_str().and_then(|text| {
+        text.lines().find_map(|line| {
+            let value = line.trim().strip_prefix("num_ctx")?;
+            value.trim().parse().ok()
+        })
+    });
+    let made_for = || {
+        let info = shown["model_info"].as_object()?;
+        let (_, value) = info
+            .iter()
+            .find(|(key, _)| key.ends_with(".context_length"))?;
+        value.as_u64()
+    };
+    set.or_else(made_for)
+        .filter(|tokens| PLAUSIBLE.contains(tokens))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_found_under_many_names() {
+        for (model, window) in [
+            (json!({"id": "m", "context_length": 8192}), Some(8_192)),
+            (
+                json!({"id": "m", "meta": {"n_ctx_train": 40960}}),
+                Some(40_960),
+            ),
+            (json!({"id": "m", "max_model_len": "32768"}), Some(32_768)),
+            (json!({"id": "m", "context_length": 7}), None),
+            (json!({"id": "m", "context_length": 1e12}), None),
+            (json!("m"), None),
+        ] {
+            assert_eq!(window_of(&model, 0), window, "{model}");
+        }
+    }
+
+    #[test]
+    fn what_ollama_says_is_understood() {
+        let info = json!({"llama.context_length": 131_072, "x": 1});
+        let shown = json!({"parameters": "stop \"x\"\nnum_ctx    16384", "model_info": info});
+        assert_eq!(ollama_window(&shown), Some(16_384));
+        assert_eq!(ollama_window(&json!({"model_info": info})), Some(131_072));
+        assert_eq!(ollama_window(&json!({"parameters": 3})), None);
+    }
+}

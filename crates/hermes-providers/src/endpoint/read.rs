@@ -1,0 +1,261 @@
+//! Reading one answer from its connection.
+
+use std::time::{Duration, Instant};
+
+use hermes_proc::Wake;
+use serde_json::Value;
+
+use super::body::{BodyKind, kind_of};
+use crate::classify::{Size, classify};
+use crate::error::{ErrorClass, ProviderError};
+use crate::http::{Exchange, Head, Next};
+use crate::response::StreamEvent;
+use crate::route::Timeouts;
+use crate::wire::{Decoder, Event, EventParser, parse_lenient};
+
+/// Most bytes of one answer.
+const MAX_ANSWER: usize = 64 << 20;
+
+/// Most bytes of an error that are read.
+const MAX_ERROR: usize = 64 << 10;
+
+/// How long the last word may take after the last but one: usage comes after the end of the text.
+const AFTERWORD: Duration = Duration::from_secs(10);
+
+/// How reading ended, apart from refusals.
+pub(super) enum Reading {
+    /// The answer is complete, as far as the provider said so.
+    Complete,
+    /// The connection broke, or nothing came any more.
+    Broken {
+        /// One line without secrets.
+        reason: String,
+        /// Whether the server had begun to answer.
+        had_begun: bool,
+    },
+}
+
+/// Reads one answer.
+pub(super) struct Reader<'a> {
+    pub(super) exchange: Exchange,
+    pub(super) decoder: &'a mut dyn Decoder,
+    pub(super) sink: &'a mut dyn FnMut(StreamEvent),
+    pub(super) interrupt: &'a Wake,
+    pub(super) timeouts: &'a Timeouts,
+    pub(super) size: Size,
+    pub(super) streaming: bool,
+    pub(super) deadline: Instant,
+}
+
+/// A body on its way.
+#[derive(Default)]
+struct Body {
+    kind: Option<BodyKind>,
+    /// What has come, until it is known to be a stream; all of it otherwise.
+    bytes: Vec<u8>,
+    parser: EventParser,
+    read: usize,
+}
+
+impl Reader<'_> {
+    pub(super) fn read(mut self) -> Result<Reading, ProviderError> {
+        let head = match self.next(self.silence_before_head())? {
+            Next::Head(head) => head,
+            Next::Failed(reason) => return Ok(broken(reason, false)),
+            // Nothing but a head comes first.
+            _ => return Err(too_late("no answer came")),
+        };
+        if head.status >= 400 || head.status < 200 {
+            return Err(self.refusal(&head));
+        }
+        self.read_body(&head)
+    }
+
+    fn read_body(&mut self, head: &Head) -> Result<Reading, ProviderError> {
+        let mut body = Body::default();
+        let mut last_piece = Instant::now();
+        loop {
+            let limit = if self.decoder.is_complete() {
+                AFTERWORD
+            } else {
+                let stall = self.silence_in_body();
+                stall
+                    .saturating_sub(last_piece.elapsed())
+                    .min(self.timeouts.read)
+            };
+            match self.next(limit)? {
+                Next::Chunk(bytes) => {
+                    body.read += bytes.len();
+                    if body.read > MAX_ANSWER {
+                        return Err(malformed("the answer is larger than 64 MiB"));
+                    }
+                    if self.take(head, &mut body, &bytes)? {
+                        last_piece = Instant::now();
+                    }
+                    if body.kind == Some(BodyKind::Events) && self.decoder.is_ended() {
+                        self.exchange.release();
+                        return Ok(Reading::Complete);
+                    }
+                }
+                Next::End => return self.ended(head, body),
+                Next::Failed(reason) if !self.decoder.is_complete() => {
+                    return Ok(broken(reason, true));
+                }
+                Next::Quiet if !self.decoder.is_complete() => {
+                    let reason = "nothing came any more".to_owned();
+                    return Ok(broken(reason, true));
+                }
+                Next::Head(_) | Next::Failed(_) | Next::Quiet | Next::Interrupted => {
+                    return Ok(Reading::Complete);
+                }
+            }
+        }
+    }
+
+    /// Takes bytes; says whether a piece of the answer was among them.
+    fn take(&mut self, head: &Head, body: &mut Body, bytes: &[u8]) -> Result<bool, ProviderError> {
+        if body.kind != Some(BodyKind::Events) {
+            body.bytes.extend_from_slice(bytes);
+        }
+        let kind = match body.kind {
+            Some(kind) => kind,
+            None => match kind_of(head, &body.bytes) {
+                Some(kind) => *body.kind.insert(kind),
+                None => return Ok(false),
+            },
+        };
+        let first = std::mem::take(&mut body.bytes);
+        match kind {
+            BodyKind::Events => {
+                let bytes = if first.is_empty() { bytes } else { &first };
+                self.feed(&mut body.parser, bytes)
+            }
+            BodyKind::Html => Err(malformed(&html_line(&first))),
+            BodyKind::Whole => {
+                body.bytes = first;
+                Ok(true)
+            }
+        }
+    }
+
+    fn feed(&mut self, parser: &mut EventParser, bytes: &[u8]) -> Result<bool, ProviderError> {
+        let mut events: Vec<Event> = Vec::new();
+        let fed = parser.feed(bytes, &mut |event| events.push(event));
+        let any = !events.is_empty();
+        for event in &events {
+            self.event(event)?;
+        }
+        if fed.is_err() {
+            return Err(malformed("one event of the answer is larger than 16 MiB"));
+        }
+        Ok(any)
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), ProviderError> {
+        let data = event.data.trim();
+        let value = if data == "[DONE]" {
+            Value::from(data)
+        } else {
+            match parse_lenient(data) {
+                Some(value) => value,
+                // Half a line at the end of half a stream; what is missing shows in the end.
+                None => return Ok(()),
+            }
+        };
+        self.decoder.event(&event.name, &value, self.sink)
+    }
+
+    /// The body is at its end.
+    fn ended(&mut self, head: &Head, mut body: Body) -> Result<Reading, ProviderError> {
+        match body.kind {
+            Some(BodyKind::Events) => {
+                let mut events: Vec<Event> = Vec::new();
+                body.parser.finish(&mut |event| events.push(event));
+                for event in &events {
+                    self.event(event)?;
+                }
+                // A server that closes is not a server that is done, unless it said so.
+                if !self.decoder.is_complete() && head.ends_with_connection() {
+                    return Ok(broken("the connection was closed".to_owned(), true));
+                }
+                Ok(Reading::Complete)
+            }
+            _ => {
+                let text = String::from_utf8_lossy(&body.bytes);
+                if text.trim().is_empty() {
+                    return Ok(broken("the answer was empty".to_owned(), true));
+                }
+                match parse_lenient(&text) {
+                    Some(value) => self.decoder.whole(&value).map(|()| Reading::Complete),
+                    None if head.ends_with_connection() || text.trim_start().starts_with('{') => {
+                        Ok(broken("the answer broke off".to_owned(), true))
+                    }
+                    None => Err(malformed(
+                        "the answer is neither JSON nor a stream of events",
+                    )),
+                }
+            }
+        }
+    }
+
+    fn refusal(&mut self, head: &Head) -> ProviderError {
+        let mut bytes = Vec::new();
+        loop {
+            match self.exchange.next(self.interrupt, AFTERWORD) {
+                Next::Chunk(more) if bytes.len() < MAX_ERROR => bytes.extend_from_slice(&more),
+                Next::Interrupted => return ProviderError::interrupted(),
+                _ => break,
+            }
+        }
+        self.exchange.release();
+        classify(head, &String::from_utf8_lossy(&bytes), self.size)
+    }
+
+    fn next(&mut self, limit: Duration) -> Result<Next, ProviderError> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        match self.exchange.next(self.interrupt, limit.min(left)) {
+            Next::Interrupted => Err(ProviderError::interrupted()),
+            Next::Quiet if left <= limit => Err(too_late("the answer took too long")),
+            next => Ok(next),
+        }
+    }
+
+    fn silence_before_head(&self) -> Duration {
+        if self.streaming {
+            self.silence_in_body().min(self.timeouts.read)
+        } else {
+            self.silence_in_body()
+        }
+    }
+
+    fn silence_in_body(&self) -> Duration {
+        if self.streaming {
+            self.timeouts.stall_for(self.size.tokens)
+        } else {
+            self.timeouts.whole_for(self.size.tokens)
+        }
+    }
+}
+
+fn too_late(what: &str) -> ProviderError {
+    ProviderError::new(ErrorClass::Timeout, what)
+}
+
+fn broken(reason: String, had_begun: bool) -> Reading {
+    Reading::Broken { reason, had_begun }
+}
+
+fn malformed(what: &str) -> ProviderError {
+    ProviderError::new(ErrorClass::Malformed, what)
+}
+
+/// A page is named by its title.
+fn html_line(bytes: &[u8]) -> String {
+    let start = bytes.get(..bytes.len().min(MAX_ERROR)).unwrap_or_default();
+    let head = Head {
+        status: 200,
+        headers: reqwest::header::HeaderMap::default(),
+    };
+    let report = classify(&head, &String::from_utf8_lossy(start), Size::default());
+    format!("the answer is {}", report.message)
+}

@@ -1,0 +1,294 @@
+//! The thread that drives connections, and the clients it uses.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hermes_config::Config;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Client, NoProxy, Proxy, Url};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::exchange::{Exchange, Head, Next, Queue};
+use super::{redirect, tls};
+
+pub(crate) use reqwest::Method;
+
+/// Longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long an idle connection is kept: shorter than servers do, so that theirs is never the one
+/// that is gone when we write.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Idle connections that are kept, encrypted ones only. A plain one is on this machine or next to it
+/// and costs nothing to make, whereas answers in small pieces over a used one meet the delayed
+/// acknowledgements of TCP: 40 ms for every answer of a server that does not know better.
+const IDLE_CONNECTIONS: usize = 8;
+
+/// Hosts that no proxy is asked for.
+const OWN_MACHINE: &str = "localhost,127.0.0.0/8,::1";
+
+/// What connections depend on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TransportSettings {
+    /// Certificates instead of the system's.
+    pub(crate) ca_bundle: Option<PathBuf>,
+    /// Proxy for plain addresses.
+    pub(crate) http_proxy: Option<String>,
+    /// Proxy for encrypted addresses.
+    pub(crate) https_proxy: Option<String>,
+    /// Hosts that are asked directly.
+    pub(crate) no_proxy: Option<String>,
+}
+
+impl TransportSettings {
+    /// From the usual variables, upper or lower case, also in `.env`.
+    pub(crate) fn resolve(config: &Config) -> Self {
+        let lookup = |name: &str| {
+            let env = &config.sources().env;
+            [name.to_owned(), name.to_ascii_lowercase()]
+                .iter()
+                .find_map(|name| env.lookup(name).or_else(|| config.dotenv().get(name)))
+                .map(str::trim)
+                .filter(|value| !value.is_empty())
+                .map(str::to_owned)
+        };
+        let all = lookup("ALL_PROXY");
+        Self {
+            ca_bundle: tls::bundle(config),
+            http_proxy: lookup("HTTP_PROXY").or_else(|| all.clone()),
+            https_proxy: lookup("HTTPS_PROXY").or(all),
+            no_proxy: lookup("NO_PROXY"),
+        }
+    }
+}
+
+/// A request, whole. Never printed: its headers hold the key.
+pub(crate) struct HttpRequest {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Bytes,
+}
+
+/// Makes requests. Shared by every route of a process.
+pub(crate) struct Transport {
+    settings: TransportSettings,
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    handle: Handle,
+    plain: Option<Client>,
+    encrypted: Option<Client>,
+    /// Dropped with the rest, it ends the thread.
+    _until: oneshot::Sender<()>,
+}
+
+impl Transport {
+    pub(crate) fn new(settings: TransportSettings) -> Arc<Self> {
+        Arc::new(Self {
+            settings,
+            running: Mutex::new(None),
+        })
+    }
+
+    /// Starts a request. What fails here fails before anything was sent.
+    pub(crate) fn send(&self, request: HttpRequest) -> Result<Exchange, String> {
+        let url = Url::parse(&request.url).map_err(|_| "its address is not a URL".to_owned())?;
+        let (handle, client) = self.client_for(&url)?;
+        let (mut exchange, queue) =
+            Exchange::new().map_err(|error| format!("no descriptor is left: {error}"))?;
+        let headers = header_map(&request.headers)?;
+        let task = handle.spawn(drive(
+            client,
+            request.method,
+            url,
+            headers,
+            request.body,
+            queue,
+        ));
+        exchange.run_by(task.abort_handle(), handle);
+        Ok(exchange)
+    }
+
+    /// Forgets all connections: the next request makes a new one.
+    pub(crate) fn reset(&self) {
+        if let Some(running) = self.lock().as_mut() {
+            running.plain = None;
+            running.encrypted = None;
+        }
+    }
+
+    fn client_for(&self, url: &Url) -> Result<(Handle, Client), String> {
+        let mut guard = self.lock();
+        let running = match guard.take() {
+            Some(running) => running,
+            None => start()?,
+        };
+        let running = guard.insert(running);
+        let (slot, encrypted) = match url.scheme() {
+            "https" => (&mut running.encrypted, true),
+            "http" => (&mut running.plain, false),
+            other => return Err(format!("an address cannot begin with `{other}:`")),
+        };
+        let client = match slot {
+            Some(client) => client.clone(),
+            None => {
+                let client = self.build(encrypted)?;
+                slot.insert(client).clone()
+            }
+        };
+        Ok((running.handle.clone(), client))
+    }
+
+    fn build(&self, encrypted: bool) -> Result<Client, String> {
+        tls::choose_cryptography();
+        let mut builder = Client::builder()
+            .user_agent(concat!("hermes/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(if encrypted { IDLE_CONNECTIONS } else { 0 })
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .tcp_nodelay(true)
+            // The environment was read elsewhere, once.
+            .no_proxy();
+        let excepted = match &self.settings.no_proxy {
+            Some(hosts) => format!("{OWN_MACHINE},{hosts}"),
+            None => OWN_MACHINE.to_owned(),
+        };
+        let proxies = [
+            (
+                self.settings.http_proxy.as_deref(),
+                Proxy::http as fn(String) -> _,
+            ),
+            (self.settings.https_proxy.as_deref(), Proxy::https),
+        ];
+        for (proxy, kind) in proxies {
+            let Some(address) = proxy else { continue };
+            let proxy = kind(address.to_owned())
+                .map_err(|_| "the address of the proxy is not a URL".to_owned())?;
+            builder = builder.proxy(proxy.no_proxy(NoProxy::from_string(&excepted)));
+        }
+        builder = if encrypted {
+            tls::trusting(builder, self.settings.ca_bundle.as_deref())?
+        } else {
+            tls::trusting_nobody(builder)
+        };
+        builder.build().map_err(reason)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn start() -> Result<Running, String> {
+    let failed = |error: std::io::Error| format!("the network thread cannot start: {error}");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(failed)?;
+    let handle = runtime.handle().clone();
+    let (until, ended) = oneshot::channel::<()>();
+    std::thread::Builder::new()
+        .name("hermes-http".to_owned())
+        .stack_size(512 * 1024)
+        .spawn(move || {
+            // Ends with an error, always: the other side is dropped, never used.
+            drop(runtime.block_on(ended));
+            runtime.shutdown_background();
+        })
+        .map_err(failed)?;
+    Ok(Running {
+        handle,
+        plain: None,
+        encrypted: None,
+        _until: until,
+    })
+}
+
+fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, String> {
+    let mut map = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("the header `{name}` holds characters no header can"))?;
+        value.set_sensitive(true);
+        map.append(HeaderName::from_static(name), value);
+    }
+    Ok(map)
+}
+
+/// Runs on the network thread.
+async fn drive(
+    client: Client,
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Bytes,
+    queue: Arc<Queue>,
+) {
+    let mut response = match answer(&client, &method, url, &headers, body).await {
+        Ok(response) => response,
+        Err(reason) => return queue.put(Next::Failed(reason)).await,
+    };
+    let head = Head {
+        status: response.status().as_u16(),
+        headers: std::mem::take(response.headers_mut()),
+    };
+    queue.put(Next::Head(head)).await;
+    loop {
+        match response.chunk().await {
+            Ok(Some(bytes)) => queue.put(Next::Chunk(bytes)).await,
+            Ok(None) => return queue.put(Next::End).await,
+            Err(error) => return queue.put(Next::Failed(reason(error))).await,
+        }
+    }
+}
+
+async fn answer(
+    client: &Client,
+    method: &Method,
+    mut url: Url,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Result<reqwest::Response, String> {
+    for _ in 0..=redirect::MOST {
+        let request = client
+            .request(method.clone(), url.clone())
+            .headers(headers.clone())
+            .body(body.clone());
+        let response = request.send().await.map_err(reason)?;
+        let location = response.headers().get(LOCATION);
+        let status = response.status();
+        match location.and_then(|value| value.to_str().ok()) {
+            Some(location) if status.is_redirection() => {
+                url = redirect::target(&url, method, status.as_u16(), location)?;
+            }
+            _ => return Ok(response),
+        }
+    }
+    Err("it redirects in a circle".to_owned())
+}
+
+/// What went wrong, in the words of its innermost cause. Addresses stay out: they may hold a key.
+fn reason(error: reqwest::Error) -> String {
+    let what = if error.is_connect() {
+        "no connection"
+    } else if error.is_builder() {
+        "no request could be made"
+    } else {
+        "the connection broke"
+    };
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    format!("{what}: {cause}")
+}

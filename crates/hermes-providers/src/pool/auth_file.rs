@@ -1,0 +1,220 @@
+//! `auth.json`: read leniently, changed under a lock, written whole or not at all, mode 0600.
+//!
+//! Parts that are not ours (logins, the active provider) are carried along untouched. A file that
+//! cannot be read is never rewritten.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+
+use hermes_fs::{FileLock, LockOptions};
+use serde_json::{Map, Value, json};
+
+use super::entry::Entry;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Why keys could not be read or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthError {
+    /// The file could not be read, locked or written.
+    #[error(transparent)]
+    File(#[from] hermes_fs::Error),
+    /// The file is not what it should be.
+    #[error("{} is not a JSON object: {reason}", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl AuthError {
+    /// What the user can do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::File(error) => error.hint(),
+            Self::Broken { path, .. } => Some(format!(
+                "mend {} or move it away; nothing was changed",
+                path.display()
+            )),
+        }
+    }
+}
+
+/// The file of a profile.
+#[derive(Debug, Clone)]
+pub struct AuthFile {
+    path: PathBuf,
+}
+
+impl AuthFile {
+    /// The one below this home.
+    pub fn of_home(home: &Path) -> Self {
+        Self {
+            path: home.join("auth.json"),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The keys of one provider, in order of priority.
+    pub fn entries(&self, provider: &str) -> Result<Vec<Entry>, AuthError> {
+        Ok(entries_of(&self.load()?, provider))
+    }
+
+    /// All providers with their keys.
+    pub fn all(&self) -> Result<Vec<(String, Vec<Entry>)>, AuthError> {
+        let document = self.load()?;
+        let pools = document.get("credential_pool").and_then(Value::as_object);
+        let names = pools.into_iter().flat_map(Map::keys);
+        Ok(names
+            .map(|name| (name.clone(), entries_of(&document, name)))
+            .filter(|(_, entries)| !entries.is_empty())
+            .collect())
+    }
+
+    /// Changes the keys of one provider. Nothing is written if `change` says so or leaves all as it
+    /// was.
+    pub fn change<T>(
+        &self,
+        provider: &str,
+        change: impl FnOnce(&mut Vec<Entry>) -> T,
+    ) -> Result<T, AuthError> {
+        let lock = self.path.with_file_name("auth.lock");
+        let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
+        let mut document = self.load()?;
+        let mut entries = entries_of(&document, provider);
+        let before: Vec<Value> = entries.iter().map(Entry::to_value).collect();
+        let result = change(&mut entries);
+        let after: Vec<Value> = entries.iter().map(Entry::to_value).collect();
+        if before != after {
+            put(&mut document, provider, after);
+            let mut text = serde_json::to_vec_pretty(&document).unwrap_or_default();
+            text.push(b'\n');
+            hermes_fs::write_atomic_exact(&self.path, &text, 0o600)?;
+        }
+        Ok(result)
+    }
+
+    fn load(&self) -> Result<Map<String, Value>, AuthError> {
+        let Some(bytes) = hermes_fs::read_optional(&self.path, MAX_BYTES)? else {
+            return Ok(Map::new());
+        };
+        let broken = |reason: String| AuthError::Broken {
+            path: self.path.clone(),
+            reason,
+        };
+        // The reason of serde names a line, never a value.
+        match serde_json::from_slice(&bytes) {
+            Ok(Value::Object(map)) => Ok(map),
+            Ok(_) => Err(broken("it holds something else".to_owned())),
+            Err(error) => Err(broken(format!(
+                "line {}, column {}",
+                error.line(),
+                error.column()
+            ))),
+        }
+    }
+}
+
+fn entries_of(document: &Map<String, Value>, provider: &str) -> Vec<Entry> {
+    let pool = document
+        .get("credential_pool")
+        .and_then(|pools| pools.get(provider));
+    let listed = pool.and_then(Value::as_array).into_iter().flatten();
+    let mut entries: Vec<Entry> = listed.filter_map(Entry::from_value).collect();
+    entries.sort_by_key(Entry::priority);
+    entries
+}
+
+fn put(document: &mut Map<String, Value>, provider: &str, entries: Vec<Value>) {
+    document.entry("version").or_insert(json!(1));
+    document.entry("providers").or_insert(json!({}));
+    document.entry("active_provider").or_insert(Value::Null);
+    let pools = document.entry("credential_pool").or_insert(json!({}));
+    if !pools.is_object() {
+        *pools = json!({});
+    }
+    if let Value::Object(pools) = pools {
+        if entries.is_empty() {
+            pools.remove(provider);
+        } else {
+            pools.insert(provider.to_owned(), Value::Array(entries));
+        }
+    }
+    let now = jiff::Timestamp::now().to_string();
+    document.insert("updated_at".to_owned(), json!(now));
+}
+
+impl Entry {
+    /// A new id: six hexadecimal digits that none of these has.
+    pub fn new_id(taken: &[Self]) -> String {
+        loop {
+            let mixed = RandomState::new().hash_one(std::process::id());
+            let id = format!("{:06x}", mixed & 0xff_ffff);
+            if taken.iter().all(|entry| entry.id() != id) {
+                return id;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use hermes_secret::SecretString;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_ours_stays_and_the_mode_is_closed() {
+        let home = tempfile::tempdir().unwrap();
+        let file = AuthFile::of_home(home.path());
+        let before = json!({
+            "version": 1, "active_provider": "nous", "providers": {"nous": {"x": 1}},
+            "credential_pool": {"xai": [{"id": "111111", "access_token": "abcdefgh", "extra": [1]}]},
+        });
+        std::fs::write(file.path(), before.to_string()).unwrap();
+        std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+        let added = file
+            .change("openrouter", |entries| {
+                let id = Entry::new_id(entries);
+                let secret = SecretString::new("sk-or-12345678");
+                entries.push(Entry::manual(id.clone(), "work", &secret, 0));
+                id
+            })
+            .unwrap();
+        assert_eq!(added.len(), 6);
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        let after: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(after["providers"], before["providers"]);
+        assert_eq!(after["active_provider"], "nous");
+        assert_eq!(
+            after["credential_pool"]["xai"],
+            before["credential_pool"]["xai"]
+        );
+        assert_eq!(after["credential_pool"]["openrouter"][0]["label"], "work");
+        let mode = std::fs::metadata(file.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(file.all().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_broken_file_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let file = AuthFile::of_home(home.path());
+        std::fs::write(file.path(), "{\"access_token\": \"sk-canary\", ").unwrap();
+        let error = file.change("xai", Vec::clear).unwrap_err();
+        assert!(error.to_string().contains("auth.json"), "{error}");
+        assert!(!error.to_string().contains("canary"), "{error}");
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert!(text.contains("sk-canary"));
+    }
+}

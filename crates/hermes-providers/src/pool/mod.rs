@@ -1,0 +1,55 @@
+//! Keys: those kept in `auth.json`, those from variables and settings, and which is used next.
+
+mod auth_file;
+mod entry;
+mod ring;
+mod strategy;
+
+pub use auth_file::{AuthError, AuthFile};
+pub use entry::{Entry, EntryStatus};
+pub(crate) use ring::{Key, KeyRing, Lease};
+pub(crate) use strategy::Strategy;
+
+/// Whether a text can be a key: long enough, and none of the words that stand in for one.
+pub fn is_usable_secret(text: &str) -> bool {
+    const PLACEHOLDERS: &[&str] = &[
+        "changeme",
+        "your_api_key",
+        "your_api_key_here",
+        "your-api-key",
+        "placeholder",
+        "example",
+        "dummy",
+        "null",
+        "none",
+    ];
+    let text = text.trim();
+    text.chars().count() >= 4
+        && !text.chars().all(|c| c == '*')
+        && !PLACEHOLDERS
+            .iter()
+            .any(|word| text.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_no_keys() {
+        for no in [
+            "",
+            "abc",
+            "***",
+            "****",
+            "ChangeMe",
+            " your_api_key ",
+            "none",
+        ] {
+            assert!(!is_usable_secret(no), "{no}");
+        }
+        for yes in ["abcd", "sk-1234567890", "  sk-or-x  "] {
+            assert!(is_usable_secret(yes), "{yes}");
+        }
+    }
+}

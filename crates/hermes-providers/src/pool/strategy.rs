@@ -1,0 +1,89 @@
+//! Which of several usable keys is next.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// How keys of one provider take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Strategy {
+    /// The first, until it is exhausted.
+    #[default]
+    FillFirst,
+    /// One after the other.
+    RoundRobin,
+    /// Any.
+    Random,
+    /// The one that was used least.
+    LeastUsed,
+}
+
+/// What a strategy looks at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    /// Its place in the pool.
+    pub(super) at: usize,
+    /// Requests under way with it.
+    pub(super) leases: usize,
+    /// Requests ever made with it.
+    pub(super) uses: u64,
+}
+
+impl Strategy {
+    /// As written in `credential_pool_strategies`; anything unknown is the default.
+    pub(crate) fn parse(name: &str) -> Self {
+        match name.trim() {
+            "round_robin" => Self::RoundRobin,
+            "random" => Self::Random,
+            "least_used" => Self::LeastUsed,
+            _ => Self::FillFirst,
+        }
+    }
+
+    /// The next key. Those with the fewest requests under way come first, whatever the strategy.
+    pub(super) fn choose(self, candidates: &[Candidate], last: Option<usize>) -> Option<usize> {
+        let fewest = candidates.iter().map(|one| one.leases).min()?;
+        let mut free = candidates.iter().filter(|one| one.leases == fewest);
+        let chosen = match self {
+            Self::FillFirst => free.next(),
+            Self::RoundRobin => {
+                let after = |one: &&Candidate| last.is_none_or(|last| one.at > last);
+                free.clone().find(after).or_else(|| free.next())
+            }
+            Self::LeastUsed => free.min_by_key(|one| (one.uses, one.at)),
+            Self::Random => {
+                let free: Vec<&Candidate> = free.collect();
+                let count = u64::try_from(free.len()).unwrap_or(1).max(1);
+                let drawn = RandomState::new().hash_one(last) % count;
+                free.get(usize::try_from(drawn).unwrap_or(0)).copied()
+            }
+        };
+        chosen.map(|one| one.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(leases: [usize; 3], uses: [u64; 3]) -> Vec<Candidate> {
+        (0..3)
+            .map(|at| Candidate {
+                at,
+                leases: leases[at],
+                uses: uses[at],
+            })
+            .collect()
+    }
+
+    #[test]
+    fn each_strategy_has_its_order() {
+        let idle = pool([0; 3], [5, 1, 2]);
+        assert_eq!(Strategy::FillFirst.choose(&idle, Some(1)), Some(0));
+        assert_eq!(Strategy::RoundRobin.choose(&idle, Some(1)), Some(2));
+        assert_eq!(Strategy::RoundRobin.choose(&idle, Some(2)), Some(0));
+        assert_eq!(Strategy::LeastUsed.choose(&idle, None), Some(1));
+        assert!(Strategy::Random.choose(&idle, None).is_some());
+        let busy = pool([1, 1, 0], [0; 3]);
+        assert_eq!(Strategy::FillFirst.choose(&busy, None), Some(2));
+        assert_eq!(Strategy::FillFirst.choose(&[], None), None);
+    }
+}

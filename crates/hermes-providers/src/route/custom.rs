@@ -1,0 +1,82 @@
+//! Endpoints of the user's own: `providers:`, `custom_providers:` and the `model:` block.
+
+use hermes_config::Config;
+use serde_json::{Map, Value};
+
+/// An endpoint as the settings describe it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CustomEndpoint {
+    /// As it is shown and recorded.
+    pub(super) provider: String,
+    /// Under which name `auth.json` keeps its keys.
+    pub(super) pool_key: String,
+    /// Its address.
+    pub(super) base_url: String,
+    /// The description itself, for what only some endpoints have.
+    pub(super) raw: Value,
+}
+
+impl CustomEndpoint {
+    /// The endpoint of that name, with or without `custom:` before it.
+    pub(super) fn named(config: &Config, name: &str) -> Option<Self> {
+        let bare = name.strip_prefix("custom:").unwrap_or(name).trim();
+        let listed = config.get("custom_providers").and_then(Value::as_array);
+        let keyed = config.get("providers").and_then(Value::as_object);
+        let by_key = keyed
+            .into_iter()
+            .flat_map(Map::iter)
+            .find(|(key, value)| {
+                let named = value["name"].as_str().unwrap_or_default();
+                key.eq_ignore_ascii_case(bare) || named.eq_ignore_ascii_case(bare)
+            })
+            .map(|(key, value)| (key.as_str(), value));
+        let by_name = || {
+            let mut listed = listed.into_iter().flatten();
+            listed.find_map(|value| {
+                let named = value["name"].as_str()?;
+                named.eq_ignore_ascii_case(bare).then_some((named, value))
+            })
+        };
+        let (found, raw) = by_key.or_else(by_name)?;
+        let base_url = ["base_url", "api", "url"]
+            .iter()
+            .find_map(|key| raw[*key].as_str())?;
+        Some(Self {
+            provider: found.to_owned(),
+            pool_key: format!("custom:{found}"),
+            base_url: base_url.to_owned(),
+            raw: raw.clone(),
+        })
+    }
+
+    /// An endpoint that has an address and nothing else.
+    pub(super) fn bare(base_url: &str) -> Self {
+        Self {
+            provider: "custom".to_owned(),
+            pool_key: "custom".to_owned(),
+            base_url: base_url.to_owned(),
+            raw: Value::Null,
+        }
+    }
+
+    /// A text of its description.
+    pub(super) fn text(&self, keys: &[&str]) -> Option<&str> {
+        keys.iter()
+            .find_map(|key| self.raw[*key].as_str())
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+    }
+
+    /// Window of one of its models.
+    pub(super) fn context_length(&self, model: &str) -> Option<u64> {
+        self.raw["models"][model]["context_length"].as_u64()
+    }
+
+    /// Keys for every request.
+    pub(super) fn extra_body(&self) -> Map<String, Value> {
+        self.raw["extra_body"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,186 @@
+//! Which keys may go to a route. A key goes to the host it was configured for, and to no other.
+
+use std::sync::Arc;
+
+use hermes_config::Config;
+use hermes_secret::SecretString;
+use serde_json::Value;
+
+use super::host::{host_of, is_host, vendor_variable};
+use super::registry::Builtin;
+use crate::pool::{AuthFile, Entry, Key, KeyRing, Strategy, is_usable_secret};
+
+/// Where the address of a known provider comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AddressSource {
+    /// The table.
+    Table,
+    /// The provider's own variable.
+    Variable,
+    /// `model.base_url`, or an entry of the fallback chain.
+    Settings,
+}
+
+/// A key that settings or flags give for one route.
+#[derive(Debug, Clone, Default)]
+pub(super) struct GivenKey {
+    /// The key itself.
+    pub(super) api_key: Option<SecretString>,
+    /// The variable it is in.
+    pub(super) key_env: Option<String>,
+}
+
+impl GivenKey {
+    /// The key, and where it came from.
+    fn find(&self, config: &Config) -> Option<(String, SecretString)> {
+        let given = self.api_key.clone().filter(usable);
+        given
+            .map(|key| ("config".to_owned(), key))
+            .or_else(|| from_variable(config, self.key_env.as_deref()?))
+    }
+}
+
+/// The keys of a known provider.
+pub(super) fn of_builtin(
+    config: &Config,
+    builtin: &Builtin,
+    host: &str,
+    address: AddressSource,
+    given: &GivenKey,
+) -> Arc<KeyRing> {
+    let found = given.find(config).or_else(|| {
+        builtin
+            .key_variables
+            .iter()
+            .filter_map(|name| from_variable(config, name))
+            .find(|(source, key)| may_go_to(source, key, host, address))
+    });
+    // Keys of vendors whose name stands for "any server" stay with the vendor.
+    let shared = ["openrouter", "openai-api", "ollama-cloud"].contains(&builtin.id);
+    let moved = address == AddressSource::Settings && host != host_of(builtin.base_url);
+    let unbound = if shared && moved {
+        Unbound::Refused
+    } else {
+        Unbound::Allowed
+    };
+    ring(config, builtin.id, host, found, unbound)
+}
+
+/// Whether a kept key without an address of its own may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unbound {
+    Allowed,
+    Refused,
+}
+
+/// Whether the key of a known provider's variable may go to a host.
+fn may_go_to(source: &str, key: &SecretString, host: &str, address: AddressSource) -> bool {
+    let own_variable = address == AddressSource::Variable;
+    match source {
+        // Keys of OpenRouter were kept under this name in its early days.
+        "env:OPENAI_API_KEY" if is_host(host, "openrouter.ai") => {
+            key.expose().starts_with("sk-or-")
+        }
+        "env:OPENAI_API_KEY" => {
+            own_variable || is_host(host, "openai.com") || is_host(host, "openai.azure.com")
+        }
+        "env:OPENROUTER_API_KEY" => own_variable || is_host(host, "openrouter.ai"),
+        "env:OLLAMA_API_KEY" => own_variable || is_host(host, "ollama.com"),
+        _ => true,
+    }
+}
+
+/// The keys of an endpoint of the user's own.
+pub(super) fn of_custom(
+    config: &Config,
+    pool_key: &str,
+    host: &str,
+    given: &GivenKey,
+) -> Arc<KeyRing> {
+    let found = given.find(config).or_else(|| {
+        let shared = ["OPENAI_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_API_KEY"];
+        shared
+            .iter()
+            .filter_map(|name| from_variable(config, name))
+            .find(|(source, key)| may_go_to(source, key, host, AddressSource::Settings))
+            .or_else(|| from_variable(config, &vendor_variable(host)?))
+    });
+    // A name without an address of its own must not be sent wherever `model.base_url` points.
+    let unbound = if pool_key == "custom" {
+        Unbound::Refused
+    } else {
+        Unbound::Allowed
+    };
+    ring(config, pool_key, host, found, unbound)
+}
+
+/// A key for this run only.
+pub(super) fn of_flag(key: SecretString) -> Arc<KeyRing> {
+    let entry = Entry::record("000000".to_owned(), "flag", "flag", 0);
+    let key = Key {
+        secret: Some(key),
+        entry,
+    };
+    KeyRing::new(vec![key], Strategy::FillFirst, None)
+}
+
+/// Keys of `auth.json` first, then the one that was found elsewhere.
+fn ring(
+    config: &Config,
+    pool_key: &str,
+    host: &str,
+    found: Option<(String, SecretString)>,
+    unbound: Unbound,
+) -> Arc<KeyRing> {
+    let file = AuthFile::of_home(&config.sources().home);
+    let listed = file.entries(pool_key).unwrap_or_else(|error| {
+        tracing::warn!("{error}");
+        Vec::new()
+    });
+    let mut keys: Vec<Key> = listed
+        .iter()
+        .filter(|entry| match entry.base_url() {
+            Some(url) => host_of(url) == host,
+            None => unbound == Unbound::Allowed,
+        })
+        .filter(|entry| entry.auth_type() == "api_key")
+        .filter_map(|entry| {
+            Some(Key {
+                secret: Some(entry.secret()?),
+                entry: entry.clone(),
+            })
+        })
+        .collect();
+    if let Some((source, secret)) = found {
+        let known = listed.iter().find(|entry| entry.source() == source);
+        let entry = known.cloned().unwrap_or_else(|| {
+            let label = source.strip_prefix("env:").unwrap_or(&source).to_owned();
+            let after = listed.iter().map(Entry::priority).max().unwrap_or(-1) + 1;
+            Entry::record(Entry::new_id(&listed), &label, &source, after)
+        });
+        if keys.iter().all(|key| key.secret.as_ref() != Some(&secret)) {
+            keys.push(Key {
+                secret: Some(secret),
+                entry,
+            });
+        }
+    }
+    let strategies = config.get("credential_pool_strategies");
+    let strategy = strategies
+        .and_then(|map| map.get(pool_key))
+        .and_then(Value::as_str)
+        .map(Strategy::parse)
+        .unwrap_or_default();
+    KeyRing::new(keys, strategy, Some((file, pool_key.to_owned())))
+}
+
+/// A usable key in a variable, and its source.
+pub(super) fn from_variable(config: &Config, name: &str) -> Option<(String, SecretString)> {
+    let key = config.secret(name.trim()).filter(usable)?;
+    let key = SecretString::new(key.expose().trim());
+    Some((format!("env:{}", name.trim()), key))
+}
+
+fn usable(key: &SecretString) -> bool {
+    is_usable_secret(key.expose())
+}

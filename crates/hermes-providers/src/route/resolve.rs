@@ -1,0 +1,379 @@
+//! From names to a route: which provider is meant, where it is, what it speaks, which keys it gets.
+
+use std::sync::Arc;
+
+use hermes_config::{Config, vars};
+use hermes_secret::SecretString;
+use serde_json::{Map, Value, json};
+
+use super::api_mode::ApiMode;
+use super::custom::CustomEndpoint;
+use super::host::{is_host, is_local};
+use super::keys::{self, AddressSource, GivenKey};
+use super::open::OpenError;
+use super::registry::{BUILTINS, Builtin, CUSTOM, builtin};
+use super::settings::{Address, EffortStyle, OwnTimeouts, Route, Timeouts};
+use crate::pool::KeyRing;
+use crate::request::Effort;
+use crate::wire::CacheMarkers;
+
+/// What is asked for, from flags, the `model:` block or an entry of the fallback chain.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choice {
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) base_url: Option<String>,
+    /// A key for this run, before all others.
+    pub(super) flag_key: Option<SecretString>,
+    /// A key that settings give.
+    pub(super) given_key: GivenKey,
+    /// `model.*` applies: its address, format and limits.
+    pub(super) from_model_block: bool,
+}
+
+/// A route and its keys.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) route: Route,
+    pub(crate) keys: Arc<KeyRing>,
+}
+
+/// Finds the route for a choice. No request is made.
+pub(super) fn resolve(config: &Config, choice: &Choice) -> Result<Resolved, OpenError> {
+    let name = choice.provider.as_deref().map_or("auto", str::trim);
+    match name {
+        "" | "auto" => match block_url(config, choice) {
+            Some(url) => custom(config, choice, CustomEndpoint::bare(&url)),
+            None => known(config, choice, automatic(config)?),
+        },
+        name => match builtin(name) {
+            Some(found) => known(config, choice, found),
+            None if CUSTOM.contains(&name) => {
+                let url = block_url(config, choice).ok_or(OpenError::NoAddress)?;
+                custom(config, choice, CustomEndpoint::bare(&url))
+            }
+            None => match CustomEndpoint::named(config, name) {
+                Some(endpoint) => custom(config, choice, endpoint),
+                None => Err(OpenError::UnknownProvider {
+                    name: name.to_owned(),
+                }),
+            },
+        },
+    }
+}
+
+/// The address that the choice itself, the `model:` block or the variable gives.
+fn block_url(config: &Config, choice: &Choice) -> Option<String> {
+    let block = || Some(config.text("model.base_url").to_owned());
+    let variable = || variable(config, vars::CUSTOM_BASE_URL.name);
+    choice
+        .base_url
+        .clone()
+        .or_else(|| block().filter(|url| choice.from_model_block && !url.is_empty()))
+        .or_else(|| variable().filter(|_| choice.from_model_block))
+        .filter(|url| !url.trim().is_empty())
+}
+
+/// The first provider with a usable key.
+fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
+    let has_key = |one: &&Builtin| {
+        let Some(address) = Address::parse(one.base_url) else {
+            return false;
+        };
+        let source = AddressSource::Table;
+        let given = GivenKey::default();
+        keys::of_builtin(config, one, &address.host, source, &given).len() > 0
+    };
+    BUILTINS
+        .iter()
+        .filter(|one| one.id != "lmstudio")
+        .find(has_key)
+        .ok_or(OpenError::NothingConfigured)
+}
+
+fn known(config: &Config, choice: &Choice, found: &'static Builtin) -> Result<Resolved, OpenError> {
+    let from_variable = || variable(config, found.url_variable);
+    let from_block = || {
+        let url = config.text("model.base_url").trim();
+        (choice.from_model_block && !url.is_empty()).then(|| url.to_owned())
+    };
+    let (url, source) = choice
+        .base_url
+        .clone()
+        .or_else(from_block)
+        .map(|url| (url, AddressSource::Settings))
+        .or_else(|| from_variable().map(|url| (url, AddressSource::Variable)))
+        .unwrap_or_else(|| (found.base_url.to_owned(), AddressSource::Table));
+    let mut address = parse_address(&url)?;
+    // The native format of Gemini is not spoken; its chat form lives below.
+    if found.id == "gemini" && address.base_url.ends_with("/v1beta") {
+        address.base_url.push_str("/openai");
+    }
+    let keys = match &choice.flag_key {
+        Some(key) => keys::of_flag(key.clone()),
+        None => keys::of_builtin(config, found, &address.host, source, &choice.given_key),
+    };
+    if keys.len() == 0 && !found.key_is_optional && !is_local(&address.host) {
+        return Err(OpenError::NoKey {
+            provider: found.id.to_owned(),
+            host: address.host,
+            variables: found.key_variables,
+        });
+    }
+    let own = config
+        .get("providers")
+        .map_or(&Value::Null, |map| &map[found.id]);
+    let mode = configured_mode(config, choice, own).unwrap_or_else(|| {
+        if source == AddressSource::Table {
+            found.mode
+        } else {
+            match ApiMode::of_url(&address.base_url) {
+                // A proxy says nothing by its name; it stands for the provider.
+                ApiMode::Chat if !is_local(&address.host) || found.mode != ApiMode::Responses => {
+                    found.mode
+                }
+                mode => mode,
+            }
+        }
+    });
+    let draft = Draft {
+        provider: found.id.to_owned(),
+        address,
+        mode,
+        model: wanted_model(config, choice),
+        own,
+        extra_body: own["extra_body"].as_object().cloned().unwrap_or_default(),
+        context_length: None,
+        custom: false,
+    };
+    Ok(Resolved {
+        route: draft.route(config, choice)?,
+        keys,
+    })
+}
+
+fn custom(
+    config: &Config,
+    choice: &Choice,
+    endpoint: CustomEndpoint,
+) -> Result<Resolved, OpenError> {
+    let url = choice.base_url.clone();
+    let address = parse_address(url.as_deref().unwrap_or(&endpoint.base_url))?;
+    let mut given = choice.given_key.clone();
+    if given.api_key.is_none() && given.key_env.is_none() {
+        given = GivenKey {
+            api_key: endpoint.text(&["api_key"]).map(SecretString::from),
+            key_env: endpoint.text(&["key_env"]).map(str::to_owned),
+        };
+    }
+    let keys = match &choice.flag_key {
+        Some(key) => keys::of_flag(key.clone()),
+        None => keys::of_custom(config, &endpoint.pool_key, &address.host, &given),
+    };
+    let mode = configured_mode(config, choice, &endpoint.raw)
+        .unwrap_or_else(|| ApiMode::of_url(&address.base_url));
+    let model = wanted_model(config, choice).or_else(|| {
+        endpoint
+            .text(&["default_model", "model"])
+            .map(str::to_owned)
+    });
+    let context_length = model
+        .as_deref()
+        .and_then(|model| endpoint.context_length(model));
+    let draft = Draft {
+        provider: endpoint.provider.clone(),
+        address,
+        mode,
+        model,
+        own: &endpoint.raw,
+        extra_body: endpoint.extra_body(),
+        context_length,
+        custom: true,
+    };
+    Ok(Resolved {
+        route: draft.route(config, choice)?,
+        keys,
+    })
+}
+
+/// What is known of a route before the details.
+struct Draft<'a> {
+    provider: String,
+    address: Address,
+    mode: ApiMode,
+    model: Option<String>,
+    own: &'a Value,
+    extra_body: Map<String, Value>,
+    context_length: Option<u64>,
+    custom: bool,
+}
+
+impl Draft<'_> {
+    fn route(self, config: &Config, choice: &Choice) -> Result<Route, OpenError> {
+        let Address {
+            base_url,
+            query,
+            host,
+        } = self.address;
+        let Some(model) = self.model.filter(|model| !model.trim().is_empty()) else {
+            return Err(OpenError::NoModel {
+                provider: self.provider,
+            });
+        };
+        let from_block = |key: &str| {
+            let number = config.int(key).filter(|_| choice.from_model_block)?;
+            u64::try_from(number).ok().filter(|number| *number > 0)
+        };
+        let mut extra_body = self.extra_body;
+        let mut headers = Vec::new();
+        if is_host(&host, "openrouter.ai") {
+            add_openrouter(config, &mut extra_body, &mut headers);
+        }
+        if let Some(context) = from_block("model.ollama_num_ctx") {
+            extra_body.insert("options".to_owned(), json!({"num_ctx": context}));
+        }
+        let max_tokens = from_block("model.max_tokens")
+            .or_else(|| default_cap(&self.provider))
+            .and_then(|tokens| u32::try_from(tokens).ok());
+        let kimi = self.provider.starts_with("kimi") || self.provider == "tencent-tokenhub";
+        Ok(Route {
+            effort: effort(config, &model),
+            effort_style: if is_host(&host, "openrouter.ai") {
+                EffortStyle::OpenRouter
+            } else if kimi {
+                EffortStyle::Kimi
+            } else if self.custom || self.provider == "lmstudio" {
+                EffortStyle::Plain
+            } else {
+                EffortStyle::None
+            },
+            cache_markers: cache_markers(config, &self.provider, &host, self.mode, &model),
+            plain_schemas: kimi,
+            context_length: from_block("model.context_length").or(self.context_length),
+            timeouts: Timeouts::resolve(
+                config,
+                is_local(&host),
+                &OwnTimeouts::read(self.own, &model),
+            ),
+            provider: self.provider,
+            model,
+            base_url,
+            query,
+            host,
+            mode: self.mode,
+            headers,
+            extra_body,
+            max_tokens,
+        })
+    }
+}
+
+fn parse_address(url: &str) -> Result<Address, OpenError> {
+    Address::parse(url).ok_or_else(|| OpenError::BadAddress {
+        // A query may hold a key.
+        url: url.split('?').next().unwrap_or_default().to_owned(),
+    })
+}
+
+fn configured_mode(config: &Config, choice: &Choice, own: &Value) -> Option<ApiMode> {
+    let block = Some(config.text("model.api_mode")).filter(|_| choice.from_model_block);
+    let own = ["api_mode", "transport"]
+        .iter()
+        .find_map(|key| own[*key].as_str());
+    block
+        .and_then(ApiMode::parse)
+        .or_else(|| own.and_then(ApiMode::parse))
+}
+
+fn wanted_model(config: &Config, choice: &Choice) -> Option<String> {
+    let block = || {
+        let (model, _) = config.model();
+        model.filter(|_| choice.from_model_block).map(str::to_owned)
+    };
+    choice.model.clone().or_else(block)
+}
+
+/// A variable of the process or of `.env`.
+fn variable(config: &Config, name: &str) -> Option<String> {
+    let value = config
+        .sources()
+        .env
+        .lookup(name)
+        .filter(|value| !value.trim().is_empty())
+        .or_else(|| config.dotenv().get(name))?;
+    Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn default_cap(provider: &str) -> Option<u64> {
+    match provider {
+        "nvidia" => Some(16_384),
+        "kimi-coding" | "kimi-coding-cn" => Some(32_000),
+        _ => None,
+    }
+}
+
+fn effort(config: &Config, model: &str) -> Option<Effort> {
+    let overrides = config.get("agent.reasoning_overrides");
+    let own = overrides
+        .and_then(|map| map.get(model))
+        .and_then(Value::as_str);
+    own.and_then(Effort::parse)
+        .or_else(|| Effort::parse(config.text("agent.reasoning_effort")))
+}
+
+fn add_openrouter(
+    config: &Config,
+    body: &mut Map<String, Value>,
+    headers: &mut Vec<(&'static str, String)>,
+) {
+    let routing = config.get("provider_routing").and_then(Value::as_object);
+    let known = [
+        "only",
+        "ignore",
+        "order",
+        "sort",
+        "require_parameters",
+        "data_collection",
+    ];
+    let chosen: Map<String, Value> = routing
+        .into_iter()
+        .flat_map(Map::iter)
+        .filter(|(key, value)| known.contains(&key.as_str()) && !value.is_null())
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    if !chosen.is_empty() {
+        body.insert("provider".to_owned(), Value::Object(chosen));
+    }
+    if config.flag("openrouter.response_cache") {
+        headers.push(("x-openrouter-cache", "true".to_owned()));
+        if let Some(seconds) = config.int("openrouter.response_cache_ttl") {
+            headers.push(("x-openrouter-cache-ttl", seconds.to_string()));
+        }
+    }
+}
+
+fn cache_markers(
+    config: &Config,
+    provider: &str,
+    host: &str,
+    mode: ApiMode,
+    model: &str,
+) -> CacheMarkers {
+    let model = model.to_ascii_lowercase();
+    let claude = model.contains("claude");
+    let wanted = match mode {
+        ApiMode::Anthropic => {
+            claude || is_host(host, "api.anthropic.com") || provider.starts_with("minimax")
+        }
+        ApiMode::Chat => {
+            let qwen_hosts = provider.starts_with("alibaba") || provider.starts_with("opencode");
+            (claude && is_host(host, "openrouter.ai")) || (model.contains("qwen") && qwen_hosts)
+        }
+        ApiMode::Responses => false,
+    };
+    match config.text("prompt_caching.cache_ttl") {
+        _ if !wanted => CacheMarkers::Off,
+        "1h" => CacheMarkers::OneHour,
+        _ => CacheMarkers::FiveMinutes,
+    }
+}

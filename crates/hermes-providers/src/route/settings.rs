@@ -1,0 +1,344 @@
+//! A route as data: where requests go, in which format, with which key, and for how long.
+
+use std::time::Duration;
+
+use hermes_config::Config;
+use hermes_config::vars::{self, Var};
+use serde_json::{Map, Value};
+
+use super::api_mode::ApiMode;
+use super::host::{host_of, is_host, is_local};
+use crate::request::Effort;
+use crate::wire::CacheMarkers;
+
+/// How a route is told how much to think, in the chat format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EffortStyle {
+    /// Not at all.
+    None,
+    /// `reasoning: {enabled, effort}` for the models that know it.
+    OpenRouter,
+    /// `thinking` and `reasoning_effort`.
+    Kimi,
+    /// `reasoning_effort`, if the user set it.
+    Plain,
+}
+
+/// Where requests go.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    /// Id of the provider, for people and records.
+    pub(crate) provider: String,
+    /// Name of the model.
+    pub(crate) model: String,
+    /// Address without a slash at its end and without a query.
+    pub(crate) base_url: String,
+    /// The query of the address, sent with every request.
+    pub(crate) query: Option<String>,
+    /// The host of the address.
+    pub(crate) host: String,
+    /// Wire format.
+    pub(crate) mode: ApiMode,
+    /// Headers of this route besides the key.
+    pub(crate) headers: Vec<(&'static str, String)>,
+    /// Keys put into every request.
+    pub(crate) extra_body: Map<String, Value>,
+    /// Most tokens of an answer.
+    pub(crate) max_tokens: Option<u32>,
+    /// How much to think, if that was set.
+    pub(crate) effort: Option<Effort>,
+    /// How that is said.
+    pub(crate) effort_style: EffortStyle,
+    /// What the provider is told to keep.
+    pub(crate) cache_markers: CacheMarkers,
+    /// Tool schemas must be simple.
+    pub(crate) plain_schemas: bool,
+    /// Window, where settings state it.
+    pub(crate) context_length: Option<u64>,
+    /// How long to wait.
+    pub(crate) timeouts: Timeouts,
+}
+
+impl Route {
+    /// Whether this is OpenRouter.
+    pub(crate) fn is_openrouter(&self) -> bool {
+        is_host(&self.host, "openrouter.ai")
+    }
+
+    /// Whether the server is this machine's or a neighbour's.
+    pub(crate) fn is_local(&self) -> bool {
+        is_local(&self.host)
+    }
+
+    /// The address of one request.
+    pub(crate) fn endpoint(&self) -> String {
+        self.with_query(self.mode.endpoint(&self.base_url))
+    }
+
+    /// An address with the query of this route.
+    pub(crate) fn with_query(&self, url: String) -> String {
+        match &self.query {
+            Some(query) => format!("{url}?{query}"),
+            None => url,
+        }
+    }
+
+    /// The same place and model as another.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.provider == other.provider
+            && self.model == other.model
+            && self.base_url == other.base_url
+    }
+}
+
+#[cfg(test)]
+impl Route {
+    /// A route without anything special.
+    pub(crate) fn at(base_url: &str, model: &str) -> Self {
+        let address = Address::parse(base_url).unwrap();
+        Self {
+            provider: "custom".to_owned(),
+            model: model.to_owned(),
+            mode: ApiMode::of_url(&address.base_url),
+            base_url: address.base_url,
+            query: address.query,
+            host: address.host,
+            headers: Vec::new(),
+            extra_body: Map::new(),
+            max_tokens: None,
+            effort: None,
+            effort_style: EffortStyle::None,
+            cache_markers: CacheMarkers::Off,
+            plain_schemas: false,
+            context_length: None,
+            timeouts: Timeouts {
+                request: Duration::from_mins(30),
+                read: Duration::from_mins(2),
+                stall: None,
+                whole: None,
+                reconnects: 2,
+                is_local: false,
+            },
+        }
+    }
+}
+
+/// An address taken apart.
+#[derive(Debug, Clone)]
+pub(crate) struct Address {
+    pub(crate) base_url: String,
+    pub(crate) query: Option<String>,
+    pub(crate) host: String,
+}
+
+impl Address {
+    /// Reads an address as people paste it; `None` if it has no host or is not HTTP.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (url, query) = match text.split_once('?') {
+            Some((url, query)) => (
+                url,
+                Some(query.to_owned()).filter(|query| !query.is_empty()),
+            ),
+            None => (text, None),
+        };
+        let mut base = url.trim_end_matches('/');
+        for tail in ["/chat/completions", "/responses", "/v1/messages"] {
+            base = base.strip_suffix(tail).unwrap_or(base);
+        }
+        let host = host_of(base);
+        let http = base.starts_with("http://") || base.starts_with("https://");
+        (http && !host.is_empty()).then(|| Self {
+            base_url: base.to_owned(),
+            query,
+            host,
+        })
+    }
+}
+
+/// How long to wait for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timeouts {
+    /// For the whole answer.
+    pub(crate) request: Duration,
+    /// For any byte.
+    pub(crate) read: Duration,
+    /// For a piece of the answer, when streaming; set by the user if true.
+    pub(crate) stall: Option<Duration>,
+    /// For the answer, when it comes in one piece.
+    pub(crate) whole: Option<Duration>,
+    /// How often a broken stream is taken up again.
+    pub(crate) reconnects: u32,
+    /// The server is local: it may take its time.
+    pub(crate) is_local: bool,
+}
+
+/// Waiting time for local servers, which load a model before they answer.
+const LOCAL_STALL: u64 = 900;
+
+impl Timeouts {
+    /// From variables and the provider's own settings.
+    pub(crate) fn resolve(config: &Config, is_local: bool, own: &OwnTimeouts) -> Self {
+        let seconds = |var: &Var| {
+            let text = config
+                .sources()
+                .env
+                .text(var)
+                .or_else(|| config.dotenv().get(var.name))?;
+            let number = text.trim().parse::<f64>().ok()?;
+            (number.is_finite() && number > 0.0 && number < 1e9)
+                .then(|| Duration::from_secs_f64(number))
+        };
+        let request = own.request.or_else(|| seconds(&vars::HERMES_API_TIMEOUT));
+        let request = request.unwrap_or(Duration::from_mins(30));
+        let stall = own
+            .stall
+            .or_else(|| seconds(&vars::HERMES_STREAM_STALE_TIMEOUT));
+        let local_stall = config
+            .number("agent.local_stream_stale_timeout")
+            .filter(|seconds| seconds.is_finite() && *seconds > 0.0 && *seconds < 1e9)
+            .map_or(Duration::from_secs(LOCAL_STALL), Duration::from_secs_f64);
+        let read = seconds(&vars::HERMES_STREAM_READ_TIMEOUT);
+        let retries = config
+            .sources()
+            .env
+            .text(&vars::HERMES_STREAM_RETRIES)
+            .and_then(|text| text.parse().ok());
+        Self {
+            request,
+            read: if is_local {
+                read.unwrap_or(request)
+            } else {
+                read.unwrap_or(Duration::from_mins(2))
+            },
+            stall: if is_local {
+                stall.or(Some(local_stall))
+            } else {
+                stall
+            },
+            whole: own
+                .stall
+                .or_else(|| seconds(&vars::HERMES_API_CALL_STALE_TIMEOUT)),
+            reconnects: retries.unwrap_or(2),
+            is_local,
+        }
+    }
+
+    /// Longest silence in a stream, given the size of the question.
+    pub(crate) fn stall_for(&self, tokens: u64) -> Duration {
+        let set = self.stall.unwrap_or(Duration::from_mins(3));
+        let floor = match tokens {
+            100_001.. => 300,
+            50_001.. => 240,
+            _ => 0,
+        };
+        if self.is_local {
+            set
+        } else {
+            set.max(Duration::from_secs(floor))
+        }
+    }
+
+    /// Longest wait for an answer in one piece, given the size of the question.
+    pub(crate) fn whole_for(&self, tokens: u64) -> Duration {
+        if self.is_local && self.whole.is_none() {
+            return self.request;
+        }
+        let floor = match tokens {
+            100_001.. => 240,
+            50_001.. => 150,
+            _ => 90,
+        };
+        let floor = Duration::from_secs(floor);
+        self.whole.map_or(floor, |set| match tokens {
+            50_001.. => set.max(floor),
+            _ => set,
+        })
+    }
+}
+
+/// Waiting times that `providers.<name>` sets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OwnTimeouts {
+    pub(crate) request: Option<Duration>,
+    pub(crate) stall: Option<Duration>,
+}
+
+impl OwnTimeouts {
+    /// Those of a provider, its model's first.
+    pub(crate) fn read(provider: &Value, model: &str) -> Self {
+        let of_model = &provider["models"][model];
+        let seconds = |value: &Value| {
+            let number = value.as_f64()?;
+            (number.is_finite() && number > 0.0 && number < 1e9)
+                .then(|| Duration::from_secs_f64(number))
+        };
+        Self {
+            request: seconds(&of_model["timeout_seconds"])
+                .or_else(|| seconds(&provider["request_timeout_seconds"])),
+            stall: seconds(&of_model["stale_timeout_seconds"])
+                .or_else(|| seconds(&provider["stale_timeout_seconds"])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pasted_addresses_are_understood() {
+        let parse = |text: &str| {
+            Address::parse(text).map(|address| (address.base_url, address.query, address.host))
+        };
+        assert_eq!(
+            parse(" https://a.example/v1/chat/completions "),
+            Some((
+                "https://a.example/v1".to_owned(),
+                None,
+                "a.example".to_owned()
+            ))
+        );
+        assert_eq!(
+            parse("https://A.example/v1/?api-version=2"),
+            Some((
+                "https://A.example/v1".to_owned(),
+                Some("api-version=2".to_owned()),
+                "a.example".to_owned()
+            ))
+        );
+        for bad in [
+            "",
+            "a.example/v1",
+            "ftp://a.example",
+            "http://",
+            "file:///etc",
+        ] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn long_conversations_may_take_longer() {
+        let timeouts = Timeouts {
+            request: Duration::from_mins(30),
+            read: Duration::from_mins(2),
+            stall: None,
+            whole: None,
+            reconnects: 2,
+            is_local: false,
+        };
+        assert_eq!(timeouts.stall_for(10).as_secs(), 180);
+        assert_eq!(timeouts.stall_for(60_000).as_secs(), 240);
+        assert_eq!(timeouts.stall_for(200_000).as_secs(), 300);
+        assert_eq!(timeouts.whole_for(10).as_secs(), 90);
+        assert_eq!(timeouts.whole_for(60_000).as_secs(), 150);
+        let short = Timeouts {
+            stall: Some(Duration::from_secs(1)),
+            whole: Some(Duration::from_secs(1)),
+            ..timeouts
+        };
+        assert_eq!(short.stall_for(10).as_secs(), 1);
+        assert_eq!(short.whole_for(10).as_secs(), 1);
+    }
+}

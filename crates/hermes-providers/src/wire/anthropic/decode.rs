@@ -1,0 +1,228 @@
+//! An answer in Anthropic's messages format, from its events or in one piece.
+
+use serde_json::{Value, json};
+
+use crate::classify::classify_body;
+use crate::error::ProviderError;
+use crate::message::Reasoning;
+use crate::response::{Finish, Response, StreamEvent, Usage};
+use crate::wire::decoder::{CallPiece, append_capped, settled_finish};
+use crate::wire::{Decoded, Decoder, Slots, tokens_at};
+
+/// Collects one answer.
+#[derive(Debug, Default)]
+pub(crate) struct AnthropicDecoder {
+    text: String,
+    thought: String,
+    details: Vec<Value>,
+    /// The thought that is being written: its index and its place in `details`.
+    open_thought: Option<(u64, usize)>,
+    slots: Slots,
+    finish: Option<Finish>,
+    stopped: bool,
+    begun: bool,
+    usage: Option<Usage>,
+    model: Option<String>,
+}
+
+impl AnthropicDecoder {
+    fn begin_block(&mut self, index: u64, block: &Value, sink: &mut dyn FnMut(StreamEvent)) {
+        match block["type"].as_str().unwrap_or_default() {
+            "text" => self.add_text(block["text"].as_str().unwrap_or_default(), sink),
+            "thinking" => {
+                self.details.push(block.clone());
+                self.open_thought = Some((index, self.details.len() - 1));
+                let thought = block["thinking"].as_str().unwrap_or_default();
+                self.add_thought(thought, sink);
+            }
+            "redacted_thinking" => self.details.push(block.clone()),
+            "tool_use" => {
+                let input = &block["input"];
+                let given = input.as_object().is_some_and(|input| !input.is_empty());
+                let arguments = if given {
+                    input.to_string()
+                } else {
+                    String::new()
+                };
+                let piece = CallPiece {
+                    index: Some(index),
+                    id: block["id"].as_str().unwrap_or_default(),
+                    name: block["name"].as_str().unwrap_or_default(),
+                    arguments: &arguments,
+                    ..CallPiece::default()
+                };
+                self.slots.add(&piece, sink);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_delta(&mut self, index: u64, delta: &Value, sink: &mut dyn FnMut(StreamEvent)) {
+        let text = |key: &str| delta[key].as_str().unwrap_or_default();
+        match delta["type"].as_str().unwrap_or_default() {
+            "text_delta" => self.add_text(text("text"), sink),
+            "thinking_delta" => {
+                self.extend_thought(index, "thinking", text("thinking"));
+                self.add_thought(text("thinking"), sink);
+            }
+            "signature_delta" => self.extend_thought(index, "signature", text("signature")),
+            "input_json_delta" => {
+                let piece = CallPiece {
+                    index: Some(index),
+                    arguments: text("partial_json"),
+                    ..CallPiece::default()
+                };
+                self.slots.add(&piece, sink);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_text(&mut self, text: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        if text.is_empty() {
+            return;
+        }
+        append_capped(&mut self.text, text);
+        if self.slots.is_empty() {
+            sink(StreamEvent::Text(text.to_owned()));
+        }
+    }
+
+    fn add_thought(&mut self, thought: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        if !thought.is_empty() {
+            append_capped(&mut self.thought, thought);
+            sink(StreamEvent::Reasoning(thought.to_owned()));
+        }
+    }
+
+    fn extend_thought(&mut self, index: u64, key: &str, more: &str) {
+        let open = self.open_thought.filter(|(open, _)| *open == index);
+        let Some(detail) = open.and_then(|(_, at)| self.details.get_mut(at)) else {
+            return;
+        };
+        let mut text = detail[key].as_str().unwrap_or_default().to_owned();
+        append_capped(&mut text, more);
+        detail[key] = json!(text);
+    }
+
+    fn take_usage(&mut self, usage: &Value) {
+        let at = |key: &str| tokens_at(usage, &[key]);
+        let found = [
+            at("input_tokens"),
+            at("output_tokens"),
+            at("cache_read_input_tokens"),
+            at("cache_creation_input_tokens"),
+        ];
+        if found.iter().all(Option::is_none) {
+            return;
+        }
+        let known = self.usage.get_or_insert_default();
+        let [input, output, cache_read, cache_write] = found;
+        known.input = input.unwrap_or(known.input);
+        known.output = output.unwrap_or(known.output);
+        known.cache_read = cache_read.unwrap_or(known.cache_read);
+        known.cache_write = cache_write.unwrap_or(known.cache_write);
+    }
+
+    fn take_stop(&mut self, reason: &Value) {
+        let Some(reason) = reason.as_str() else {
+            return;
+        };
+        self.finish = Some(match reason {
+            "tool_use" => Finish::ToolCalls,
+            "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+            "refusal" => Finish::ContentFilter,
+            _ => Finish::Stop,
+        });
+    }
+}
+
+impl Decoder for AnthropicDecoder {
+    fn event(
+        &mut self,
+        name: &str,
+        data: &Value,
+        sink: &mut dyn FnMut(StreamEvent),
+    ) -> Result<(), ProviderError> {
+        let index = data["index"].as_u64().unwrap_or(0);
+        match data["type"].as_str().unwrap_or(name) {
+            "message_start" => {
+                self.begun = true;
+                self.take_usage(&data["message"]["usage"]);
+                let model = data["message"]["model"].as_str();
+                self.model = model.map(str::to_owned).or_else(|| self.model.take());
+            }
+            "content_block_start" => {
+                self.begun = true;
+                self.begin_block(index, &data["content_block"], sink);
+            }
+            "content_block_delta" => self.add_delta(index, &data["delta"], sink),
+            "message_delta" => {
+                self.take_stop(&data["delta"]["stop_reason"]);
+                self.take_usage(&data["usage"]);
+            }
+            "message_stop" => self.stopped = true,
+            "error" => return Err(classify_body(&data["error"])),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
+        if body["type"] == "error" || body.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(classify_body(&body["error"]));
+        }
+        let blocks = body["content"].as_array();
+        self.begun = blocks.is_some();
+        for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
+            self.begin_block(index, block, &mut |_| {});
+        }
+        self.take_usage(&body["usage"]);
+        self.take_stop(&body["stop_reason"]);
+        self.model = body["model"].as_str().map(str::to_owned);
+        self.stopped = true;
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.stopped || self.finish.is_some()
+    }
+
+    fn is_ended(&self) -> bool {
+        self.stopped
+    }
+
+    fn has_text(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    fn has_anything(&self) -> bool {
+        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
+    }
+
+    fn calls_begun(&self) -> Vec<String> {
+        self.slots.names()
+    }
+
+    fn finish(self: Box<Self>) -> Option<Decoded> {
+        if !self.begun && !self.has_anything() {
+            return None;
+        }
+        let (tool_calls, whole) = self.slots.finish();
+        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
+        Some(Decoded {
+            response: Response {
+                text: self.text,
+                reasoning: Reasoning {
+                    text: Some(self.thought).filter(|thought| !thought.is_empty()),
+                    details: self.details,
+                    ..Reasoning::default()
+                },
+                tool_calls,
+                usage: self.usage,
+                model: self.model,
+                ..Response::new(finish)
+            },
+        })
+    }
+}

@@ -1,0 +1,295 @@
+//! A conversation as Anthropic's servers accept it: roles in turn, every call with its result.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::adaptations::Adaptations;
+use crate::message::{Content, Image, Message, Part, Role};
+use crate::wire::IMAGE_LEFT_OUT;
+
+/// Pictures in tool results that stay pictures.
+const MOST_SCREENSHOTS: usize = 3;
+
+/// What happens to thoughts of earlier answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Thoughts {
+    /// The last answer's go back, signed.
+    Signed,
+    /// They go back without a signature.
+    Unsigned,
+    /// They stay here.
+    Dropped,
+}
+
+/// The messages of a request.
+pub(super) fn encode_turns(
+    messages: &[Message],
+    thoughts: Thoughts,
+    adaptations: Adaptations,
+) -> Vec<Value> {
+    let last_answer = messages
+        .iter()
+        .rposition(|message| message.role == Role::Assistant);
+    let answered = answered_calls(messages);
+    let asked: HashSet<&str> = calls_of(messages).collect();
+    let mut screenshots = Screenshots::of(messages);
+    let mut turns: Vec<Value> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let (role, blocks) = match message.role {
+            // Part of the system prompt.
+            Role::System => continue,
+            Role::User => (
+                "user",
+                content_blocks(&message.content, adaptations, &mut |_| true),
+            ),
+            Role::Tool => {
+                let id = message.tool_call_id.as_deref().unwrap_or_default();
+                if !asked.contains(id) {
+                    continue;
+                }
+                let block = result_block(id, message, adaptations, &mut screenshots);
+                ("user", vec![block])
+            }
+            Role::Assistant => {
+                let own = if Some(at) == last_answer || thoughts == Thoughts::Unsigned {
+                    thoughts
+                } else {
+                    Thoughts::Dropped
+                };
+                ("assistant", answer_blocks(message, own, &answered))
+            }
+        };
+        append(&mut turns, role, blocks);
+    }
+    if turns
+        .first()
+        .is_some_and(|turn| turn["role"] == "assistant")
+    {
+        let opening = json!({"role": "user", "content": [{"type": "text", "text": "(continued)"}]});
+        turns.insert(0, opening);
+    }
+    turns
+}
+
+/// Adds blocks to the last turn if it is of the same role, and results before words.
+fn append(turns: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
+    if blocks.is_empty() {
+        return;
+    }
+    if let Some(last) = turns.last_mut()
+        && last["role"] == role
+        && let Some(content) = last["content"].as_array_mut()
+    {
+        content.extend(blocks);
+        return;
+    }
+    turns.push(json!({"role": role, "content": blocks}));
+}
+
+/// Ids of all calls.
+fn calls_of(messages: &[Message]) -> impl Iterator<Item = &str> {
+    let calls = messages.iter().flat_map(|message| &message.tool_calls);
+    calls.map(|call| call.id.as_str())
+}
+
+/// Ids of the calls whose results follow at once.
+fn answered_calls(messages: &[Message]) -> HashSet<&str> {
+    let results = messages.iter().filter(|message| message.role == Role::Tool);
+    results
+        .filter_map(|message| message.tool_call_id.as_deref())
+        .collect()
+}
+
+fn answer_blocks(message: &Message, thoughts: Thoughts, answered: &HashSet<&str>) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    for detail in &message.reasoning.details {
+        let signed = detail["signature"].is_string() || detail["type"] == "redacted_thinking";
+        let kind = detail["type"].as_str().unwrap_or_default();
+        let is_thought = kind == "thinking" || kind == "redacted_thinking";
+        match thoughts {
+            Thoughts::Signed if is_thought && signed => blocks.push(detail.clone()),
+            Thoughts::Unsigned if kind == "thinking" => {
+                blocks.push(json!({"type": "thinking", "thinking": detail["thinking"]}));
+            }
+            _ => {}
+        }
+    }
+    let text = message.content.to_text();
+    if !text.trim().is_empty() {
+        blocks.push(json!({"type": "text", "text": text}));
+    }
+    for call in &message.tool_calls {
+        if !answered.contains(call.id.as_str()) {
+            continue;
+        }
+        let input = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
+        let input = if input.is_object() { input } else { json!({}) };
+        let id = wire_id(&call.id);
+        blocks.push(json!({"type": "tool_use", "id": id, "name": call.name, "input": input}));
+    }
+    // Thoughts alone are no answer.
+    let only_thoughts = blocks.iter().all(|block| {
+        block["type"]
+            .as_str()
+            .is_some_and(|kind| kind.contains("thinking"))
+    });
+    if only_thoughts { Vec::new() } else { blocks }
+}
+
+fn result_block(
+    id: &str,
+    message: &Message,
+    adaptations: Adaptations,
+    screenshots: &mut Screenshots,
+) -> Value {
+    let allowed = !adaptations.no_tool_images;
+    let blocks = content_blocks(&message.content, adaptations, &mut |_| {
+        screenshots.next_stays() && allowed
+    });
+    let content = if blocks.is_empty() {
+        json!("(no output)")
+    } else {
+        Value::Array(blocks)
+    };
+    json!({"type": "tool_result", "tool_use_id": wire_id(id), "content": content})
+}
+
+/// Tells for each picture in a tool result whether it is among the newest.
+struct Screenshots {
+    left_out: usize,
+}
+
+impl Screenshots {
+    fn of(messages: &[Message]) -> Self {
+        let results = messages.iter().filter(|message| message.role == Role::Tool);
+        let count: usize = results.map(|message| message.content.images()).sum();
+        Self {
+            left_out: count.saturating_sub(MOST_SCREENSHOTS),
+        }
+    }
+
+    fn next_stays(&mut self) -> bool {
+        match self.left_out.checked_sub(1) {
+            Some(left) => {
+                self.left_out = left;
+                false
+            }
+            None => true,
+        }
+    }
+}
+
+fn content_blocks(
+    content: &Content,
+    adaptations: Adaptations,
+    stays: &mut dyn FnMut(&Image) -> bool,
+) -> Vec<Value> {
+    let text_block = |text: &str| json!({"type": "text", "text": text});
+    match content {
+        Content::Text(text) if text.trim().is_empty() => Vec::new(),
+        Content::Text(text) => vec![text_block(text)],
+        Content::Parts(parts) => parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) if text.trim().is_empty() => None,
+                Part::Text(text) => Some(text_block(text)),
+                Part::Image(image) if !stays(image) || !adaptations.admits(image) => {
+                    Some(text_block(IMAGE_LEFT_OUT.trim()))
+                }
+                Part::Image(Image::Data { media_type, base64 }) => Some(json!({
+                    "type": "image",
+                    "source": {"type": "base64", "media_type": media_type, "data": base64},
+                })),
+                Part::Image(Image::Url(url)) => {
+                    Some(json!({"type": "image", "source": {"type": "url", "url": url}}))
+                }
+            })
+            .collect(),
+    }
+}
+
+/// An id in the letters that are allowed there.
+fn wire_id(id: &str) -> String {
+    let id: String = id
+        .chars()
+        .map(|c| {
+            let allowed = c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            if allowed { c } else { '_' }
+        })
+        .collect();
+    if id.is_empty() { "_".to_owned() } else { id }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::message::{Reasoning, ToolCall};
+
+    fn answer(text: &str, thought: &str) -> Message {
+        Message {
+            reasoning: Reasoning {
+                details: vec![
+                    json!({"type": "thinking", "thinking": thought, "signature": "s"}),
+                    json!({"type": "reasoning.text", "text": "of another format"}),
+                ],
+                ..Reasoning::default()
+            },
+            ..Message::assistant(text)
+        }
+    }
+
+    fn thoughts_sent(thoughts: Thoughts) -> Vec<String> {
+        let messages = [
+            Message::user("a"),
+            answer("one", "old"),
+            Message::user("b"),
+            answer("two", "new"),
+            Message::user("c"),
+        ];
+        let turns = encode_turns(&messages, thoughts, Adaptations::default());
+        let blocks = turns
+            .iter()
+            .flat_map(|turn| turn["content"].as_array().unwrap().clone());
+        blocks
+            .filter(|block| block["type"] == "thinking")
+            .map(|block| format!("{}{}", block["thinking"], block["signature"]))
+            .collect()
+    }
+
+    #[test]
+    fn signed_thoughts_go_back_with_the_last_answer_only() {
+        assert_eq!(thoughts_sent(Thoughts::Signed), ["\"new\"\"s\""]);
+        assert_eq!(
+            thoughts_sent(Thoughts::Unsigned),
+            ["\"old\"null", "\"new\"null"]
+        );
+        assert_eq!(thoughts_sent(Thoughts::Dropped), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_newest_screenshots_stay_pictures() {
+        let calls: Vec<ToolCall> = (0..5)
+            .map(|at| ToolCall::new(format!("c{at}"), "browser", "{}"))
+            .collect();
+        let mut messages = vec![Message::user("look")];
+        let mut asking = Message::assistant("");
+        asking.tool_calls.clone_from(&calls);
+        messages.push(asking);
+        for call in &calls {
+            let picture = Part::Image(Image::Url(format!("https://x/{}", call.id)));
+            messages.push(Message::tool_result(call, Content::Parts(vec![picture])));
+        }
+        let turns = encode_turns(&messages, Thoughts::Dropped, Adaptations::default());
+        assert_eq!(turns.len(), 3);
+        let kinds: Vec<&str> = turns[2]["content"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|block| block["content"][0]["type"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["text", "text", "image", "image", "image"]);
+    }
+}

@@ -1,0 +1,225 @@
+//! A chat completion from its chunks, or from one piece.
+
+use serde_json::Value;
+
+use super::usage::usage;
+use crate::classify::classify_body;
+use crate::error::ProviderError;
+use crate::message::Reasoning;
+use crate::response::{Finish, Response, StreamEvent, Usage};
+use crate::wire::decoder::{CallPiece, append_capped, settled_finish};
+use crate::wire::{Decoded, Decoder, Slots};
+
+/// Collects one answer.
+#[derive(Debug, Default)]
+pub(crate) struct ChatDecoder {
+    text: String,
+    thought: String,
+    /// Thoughts came under this name, and go back under it.
+    thought_as_content: bool,
+    details: Vec<Value>,
+    slots: Slots,
+    finish: Option<Finish>,
+    done: bool,
+    saw_choice: bool,
+    usage: Option<Usage>,
+    model: Option<String>,
+}
+
+impl ChatDecoder {
+    fn take_choice(&mut self, choice: &Value, part: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        let delta = &choice[part];
+        self.saw_choice |= delta.is_object();
+        self.take_thoughts(delta, sink);
+        let text = content_text(&delta["content"]);
+        if !text.is_empty() {
+            append_capped(&mut self.text, &text);
+            // What follows a call is kept, but it is no longer the answer that is being told.
+            if self.slots.is_empty() {
+                sink(StreamEvent::Text(text));
+            }
+        }
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.take_call(call, sink);
+        }
+        if let Some(reason) = choice["finish_reason"].as_str() {
+            self.finish = Some(match reason {
+                "tool_calls" | "function_call" => Finish::ToolCalls,
+                "length" | "max_tokens" => Finish::Length,
+                "content_filter" => Finish::ContentFilter,
+                _ => Finish::Stop,
+            });
+        }
+    }
+
+    fn take_thoughts(&mut self, delta: &Value, sink: &mut dyn FnMut(StreamEvent)) {
+        let content = delta["reasoning_content"].as_str();
+        let thought = content.or_else(|| delta["reasoning"].as_str());
+        if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
+            self.thought_as_content |= content.is_some();
+            append_capped(&mut self.thought, thought);
+            sink(StreamEvent::Reasoning(thought.to_owned()));
+        }
+        for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
+            self.take_detail(detail);
+        }
+    }
+
+    /// Details come in pieces as well: pieces of one kind and index belong together.
+    fn take_detail(&mut self, detail: &Value) {
+        let same =
+            |other: &Value| other["type"] == detail["type"] && other["index"] == detail["index"];
+        let open = self.details.last_mut().filter(|last| same(last));
+        let Some(open) = open else {
+            // A server that sends details without end is not kept company.
+            if detail.is_object() && self.details.len() < 10_000 {
+                self.details.push(detail.clone());
+            }
+            return;
+        };
+        for (key, value) in detail.as_object().into_iter().flatten() {
+            let slot = &mut open[key.as_str()];
+            match (slot.as_str(), value) {
+                (Some(before), Value::String(more))
+                    if matches!(key.as_str(), "text" | "summary" | "data")
+                        && before.len() + more.len() <= crate::wire::decoder::MAX_TEXT =>
+                {
+                    *slot = Value::String(format!("{before}{more}"));
+                }
+                (_, Value::Null) => {}
+                (_, value) => *slot = value.clone(),
+            }
+        }
+    }
+
+    fn take_call(&mut self, call: &Value, sink: &mut dyn FnMut(StreamEvent)) {
+        let function = &call["function"];
+        let arguments = match &function["arguments"] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            // Some servers write the object itself.
+            object => object.to_string(),
+        };
+        let piece = CallPiece {
+            index: call["index"].as_u64(),
+            id: call["id"].as_str().unwrap_or_default(),
+            name: function["name"].as_str().unwrap_or_default(),
+            arguments: &arguments,
+            extra_content: call.get("extra_content").filter(|extra| !extra.is_null()),
+            item_id: None,
+        };
+        self.slots.add(&piece, sink);
+    }
+
+    fn take_frame(&mut self, data: &Value) -> Result<(), ProviderError> {
+        if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
+            return Err(classify_body(error));
+        }
+        if let Some(found) = usage(&data["usage"]) {
+            self.usage = Some(found);
+        }
+        if let Some(model) = data["model"].as_str() {
+            self.model = Some(model.to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Decoder for ChatDecoder {
+    fn event(
+        &mut self,
+        _name: &str,
+        data: &Value,
+        sink: &mut dyn FnMut(StreamEvent),
+    ) -> Result<(), ProviderError> {
+        if data == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        self.take_frame(data)?;
+        // Other choices are other answers; one was asked for.
+        if let Some(choice) = data["choices"].get(0) {
+            self.take_choice(choice, "delta", sink);
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
+        self.take_frame(body)?;
+        if let Some(choice) = body["choices"].get(0) {
+            // Without indices, each call of the list is one of its own.
+            let mut choice = choice.clone();
+            let calls = choice
+                .pointer_mut("/message/tool_calls")
+                .and_then(Value::as_array_mut);
+            for (at, call) in calls.into_iter().flatten().enumerate() {
+                if let Value::Object(call) = call {
+                    call.insert("index".to_owned(), Value::from(at));
+                }
+            }
+            self.take_choice(&choice, "message", &mut |_| {});
+        }
+        self.done = true;
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.done || self.finish.is_some()
+    }
+
+    fn is_ended(&self) -> bool {
+        self.done
+    }
+
+    fn has_text(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    fn has_anything(&self) -> bool {
+        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
+    }
+
+    fn calls_begun(&self) -> Vec<String> {
+        self.slots.names()
+    }
+
+    fn finish(self: Box<Self>) -> Option<Decoded> {
+        if !self.saw_choice && !self.has_anything() {
+            return None;
+        }
+        let (tool_calls, whole) = self.slots.finish();
+        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
+        let thought = Some(self.thought).filter(|thought| !thought.is_empty());
+        Some(Decoded {
+            response: Response {
+                text: self.text,
+                reasoning: Reasoning {
+                    content: thought.clone().filter(|_| self.thought_as_content),
+                    text: thought,
+                    details: self.details,
+                    ..Reasoning::default()
+                },
+                tool_calls,
+                usage: self.usage,
+                model: self.model,
+                ..Response::new(finish)
+            },
+        })
+    }
+}
+
+/// Text, or the text parts of a list.
+fn content_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

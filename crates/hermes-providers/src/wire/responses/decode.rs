@@ -1,0 +1,237 @@
+//! An answer in the responses format, from its events or in one piece.
+
+use serde_json::Value;
+
+use crate::classify::classify_body;
+use crate::error::ProviderError;
+use crate::message::Reasoning;
+use crate::response::{Finish, Response, StreamEvent, Usage};
+use crate::wire::decoder::{CallPiece, append_capped, settled_finish};
+use crate::wire::{Decoded, Decoder, Slots, tokens_at};
+
+/// Collects one answer.
+#[derive(Debug, Default)]
+pub(crate) struct ResponsesDecoder {
+    text: String,
+    thought: String,
+    response_items: Vec<Value>,
+    message_items: Vec<Value>,
+    slots: Slots,
+    finish: Option<Finish>,
+    ended: bool,
+    begun: bool,
+    usage: Option<Usage>,
+    model: Option<String>,
+}
+
+impl ResponsesDecoder {
+    /// A complete item. What its pieces said already is not said again.
+    fn take_item(&mut self, index: u64, item: &Value, sink: &mut dyn FnMut(StreamEvent)) {
+        self.begun = true;
+        match item["type"].as_str().unwrap_or_default() {
+            "message" => {
+                self.message_items.push(item.clone());
+                if self.text.is_empty() {
+                    let parts = item["content"].as_array().into_iter().flatten();
+                    let text: String = parts.filter_map(|part| part["text"].as_str()).collect();
+                    self.add_text(&text, sink);
+                }
+            }
+            "reasoning" => {
+                if item["encrypted_content"].is_string() {
+                    self.response_items.push(item.clone());
+                }
+                if self.thought.is_empty() {
+                    let parts = item["summary"].as_array().into_iter().flatten();
+                    let parts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
+                    self.add_thought(&parts.join("\n\n"), sink);
+                }
+            }
+            "function_call" => {
+                self.begin_call(index, item, sink);
+                if let Some(arguments) = item["arguments"].as_str() {
+                    self.slots.set_arguments(index, arguments);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_call(&mut self, index: u64, item: &Value, sink: &mut dyn FnMut(StreamEvent)) {
+        let id = item["id"].as_str();
+        let piece = CallPiece {
+            index: Some(index),
+            id: item["call_id"].as_str().or(id).unwrap_or_default(),
+            item_id: id,
+            name: item["name"].as_str().unwrap_or_default(),
+            ..CallPiece::default()
+        };
+        self.slots.add(&piece, sink);
+    }
+
+    fn add_text(&mut self, text: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        if text.is_empty() {
+            return;
+        }
+        append_capped(&mut self.text, text);
+        if self.slots.is_empty() {
+            sink(StreamEvent::Text(text.to_owned()));
+        }
+    }
+
+    fn add_thought(&mut self, thought: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        if !thought.is_empty() {
+            append_capped(&mut self.thought, thought);
+            sink(StreamEvent::Reasoning(thought.to_owned()));
+        }
+    }
+
+    /// The response as a whole, at the end of a stream or instead of one.
+    fn take_end(
+        &mut self,
+        response: &Value,
+        sink: &mut dyn FnMut(StreamEvent),
+    ) -> Result<(), ProviderError> {
+        if let Some(error) = response.get("error").filter(|error| !error.is_null()) {
+            return Err(classify_body(error));
+        }
+        let output = response["output"].as_array();
+        // Some servers send the items here and nowhere else.
+        if !self.has_anything() {
+            for (index, item) in (0..).zip(output.into_iter().flatten()) {
+                self.take_item(index, item, sink);
+            }
+        }
+        self.begun |= output.is_some();
+        self.usage = usage(&response["usage"]).or(self.usage);
+        if let Some(model) = response["model"].as_str() {
+            self.model = Some(model.to_owned());
+        }
+        self.finish = Some(match response["incomplete_details"]["reason"].as_str() {
+            Some("content_filter") => Finish::ContentFilter,
+            Some(_) => Finish::Length,
+            None if response["status"] == "incomplete" => Finish::Length,
+            None => Finish::Stop,
+        });
+        self.ended = true;
+        Ok(())
+    }
+}
+
+impl Decoder for ResponsesDecoder {
+    fn event(
+        &mut self,
+        name: &str,
+        data: &Value,
+        sink: &mut dyn FnMut(StreamEvent),
+    ) -> Result<(), ProviderError> {
+        let index = data["output_index"].as_u64().unwrap_or(0);
+        let delta = data["delta"].as_str().unwrap_or_default();
+        match data["type"].as_str().unwrap_or(name) {
+            "response.output_text.delta" | "response.refusal.delta" => self.add_text(delta, sink),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.add_thought(delta, sink);
+            }
+            "response.output_item.added" => {
+                self.begun = true;
+                if data["item"]["type"] == "function_call" {
+                    self.begin_call(index, &data["item"], sink);
+                }
+            }
+            "response.function_call_arguments.delta" => {
+                let piece = CallPiece {
+                    index: Some(index),
+                    arguments: delta,
+                    ..CallPiece::default()
+                };
+                self.slots.add(&piece, sink);
+            }
+            "response.function_call_arguments.done" => {
+                if let Some(arguments) = data["arguments"].as_str() {
+                    self.slots.set_arguments(index, arguments);
+                }
+            }
+            "response.output_item.done" => self.take_item(index, &data["item"], sink),
+            "response.completed" | "response.incomplete" | "response.done" => {
+                self.take_end(&data["response"], sink)?;
+            }
+            "response.failed" => {
+                let error = &data["response"]["error"];
+                return Err(classify_body(if error.is_null() { data } else { error }));
+            }
+            "error" => {
+                let error = &data["error"];
+                return Err(classify_body(if error.is_null() { data } else { error }));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
+        self.take_end(body, &mut |_| {})
+    }
+
+    fn is_complete(&self) -> bool {
+        self.ended
+    }
+
+    fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn has_text(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    fn has_anything(&self) -> bool {
+        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
+    }
+
+    fn calls_begun(&self) -> Vec<String> {
+        self.slots.names()
+    }
+
+    fn finish(self: Box<Self>) -> Option<Decoded> {
+        if !self.begun && !self.has_anything() {
+            return None;
+        }
+        let (tool_calls, whole) = self.slots.finish();
+        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
+        Some(Decoded {
+            response: Response {
+                text: self.text,
+                reasoning: Reasoning {
+                    text: Some(self.thought).filter(|thought| !thought.is_empty()),
+                    response_items: self.response_items,
+                    message_items: self.message_items,
+                    ..Reasoning::default()
+                },
+                tool_calls,
+                usage: self.usage,
+                model: self.model,
+                ..Response::new(finish)
+            },
+        })
+    }
+}
+
+fn usage(value: &Value) -> Option<Usage> {
+    let input = tokens_at(value, &["input_tokens"]);
+    let output = tokens_at(value, &["output_tokens"]);
+    if input.is_none() && output.is_none() {
+        return None;
+    }
+    let at = |path: &[&str]| tokens_at(value, path).unwrap_or(0);
+    let cache_read = at(&["input_tokens_details", "cached_tokens"]);
+    let cache_write = at(&["input_tokens_details", "cache_write_tokens"]);
+    Some(Usage {
+        input: input
+            .unwrap_or(0)
+            .saturating_sub(cache_read.saturating_add(cache_write)),
+        output: output.unwrap_or(0),
+        cache_read,
+        cache_write,
+        reasoning: at(&["output_tokens_details", "reasoning_tokens"]),
+    })
+}

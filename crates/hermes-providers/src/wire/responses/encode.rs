@@ -1,0 +1,173 @@
+//! A request in the responses format. Nothing is stored at the provider: the whole conversation goes
+//! along every time, encrypted thoughts included.
+
+use serde_json::{Map, Value, json};
+
+use crate::adaptations::Adaptations;
+use crate::message::{Content, Image, Message, Part, Role};
+use crate::request::{Effort, Request, ToolSchema};
+use crate::route::{Route, is_host};
+use crate::wire::IMAGE_LEFT_OUT;
+use crate::wire::schema::simplified;
+
+/// The body of a request.
+pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations) -> Value {
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(route.model));
+    if !request.system.trim().is_empty() {
+        body.insert("instructions".to_owned(), json!(&*request.system));
+    }
+    let mut input = Vec::new();
+    for message in &request.messages {
+        add_items(&mut input, message, adaptations);
+    }
+    body.insert("input".to_owned(), Value::Array(input));
+    if !request.tools.is_empty() {
+        let tools = request
+            .tools
+            .iter()
+            .map(|tool| encode_tool(tool, adaptations.plain_schemas));
+        body.insert("tools".to_owned(), tools.collect());
+        body.insert("tool_choice".to_owned(), json!("auto"));
+        body.insert("parallel_tool_calls".to_owned(), json!(true));
+    }
+    body.insert("store".to_owned(), json!(false));
+    if !adaptations.no_stream {
+        body.insert("stream".to_owned(), json!(true));
+    }
+    if let Some(session) = &request.session_id {
+        body.insert("prompt_cache_key".to_owned(), json!(session));
+    }
+    if let Some(effort) = effort(route, request).filter(|_| !adaptations.no_effort) {
+        let reasoning = json!({"effort": effort, "summary": "auto"});
+        body.insert("reasoning".to_owned(), reasoning);
+    }
+    if thinks(&route.model) && !adaptations.no_replay {
+        let include = json!(["reasoning.encrypted_content"]);
+        body.insert("include".to_owned(), include);
+    }
+    if let Some(most) = request.max_tokens.or(route.max_tokens) {
+        body.insert("max_output_tokens".to_owned(), json!(most));
+    }
+    if let Some(temperature) = request.temperature.filter(|_| !thinks(&route.model)) {
+        body.insert("temperature".to_owned(), json!(temperature));
+    }
+    for (key, value) in &route.extra_body {
+        body.insert(key.clone(), value.clone());
+    }
+    Value::Object(body)
+}
+
+/// Whether a model has thoughts to give back.
+fn thinks(model: &str) -> bool {
+    let model = model
+        .rsplit('/')
+        .next()
+        .unwrap_or(model)
+        .to_ascii_lowercase();
+    let numbered = ["o1", "o3", "o4"]
+        .iter()
+        .any(|name| model.starts_with(name));
+    numbered
+        || ["gpt-5", "codex", "grok"]
+            .iter()
+            .any(|name| model.contains(name))
+}
+
+fn effort(route: &Route, request: &Request) -> Option<&'static str> {
+    let wanted = request.effort.or(route.effort);
+    // Models of xAI think as much as they like, unless told.
+    let silent = !thinks(&route.model) || is_host(&route.host, "x.ai");
+    match wanted {
+        Some(Effort::None) => None,
+        Some(Effort::Minimal) => Some("low"),
+        Some(effort) => Some(effort.name()),
+        None if silent => None,
+        None => Some(Effort::Medium.name()),
+    }
+}
+
+fn add_items(input: &mut Vec<Value>, message: &Message, adaptations: Adaptations) {
+    match message.role {
+        Role::System => {
+            input.push(json!({"role": "developer", "content": message.content.to_text()}));
+        }
+        Role::User => {
+            let content = parts(&message.content, &|image| adaptations.admits(image));
+            input.push(json!({"role": "user", "content": content}));
+        }
+        Role::Tool => {
+            let allowed = |image: &Image| !adaptations.no_tool_images && adaptations.admits(image);
+            let output = match message.content.images() {
+                0 => json!(message.content.to_text()),
+                _ => parts(&message.content, &allowed),
+            };
+            input.push(json!({
+                "type": "function_call_output",
+                "call_id": message.tool_call_id.as_deref().unwrap_or_default(),
+                "output": output,
+            }));
+        }
+        Role::Assistant => {
+            if !adaptations.no_replay {
+                input.extend(message.reasoning.response_items.iter().map(replayed));
+            }
+            let text = message.content.to_text();
+            if !text.trim().is_empty() {
+                let content = json!([{"type": "output_text", "text": text}]);
+                input.push(json!({"role": "assistant", "content": content}));
+            }
+            for call in &message.tool_calls {
+                input.push(json!({
+                    "type": "function_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": call.arguments,
+                }));
+            }
+        }
+    }
+}
+
+/// A thought as it may come back: ids mean nothing to a provider that stored nothing.
+fn replayed(item: &Value) -> Value {
+    let mut item = item.clone();
+    if let Value::Object(map) = &mut item {
+        map.remove("id");
+        map.remove("status");
+        map.entry("summary").or_insert_with(|| json!([]));
+    }
+    item
+}
+
+fn parts(content: &Content, allowed: &dyn Fn(&Image) -> bool) -> Value {
+    let text_part = |text: &str| json!({"type": "input_text", "text": text});
+    match content {
+        Content::Text(text) => json!([text_part(text)]),
+        Content::Parts(parts) => parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => text_part(text),
+                Part::Image(image) if allowed(image) => {
+                    json!({"type": "input_image", "image_url": image.to_url()})
+                }
+                Part::Image(_) => text_part(IMAGE_LEFT_OUT.trim()),
+            })
+            .collect(),
+    }
+}
+
+fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
+    let parameters = if plain {
+        simplified(&tool.parameters)
+    } else {
+        tool.parameters.clone()
+    };
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": parameters,
+        "strict": false,
+    })
+}

@@ -1,0 +1,125 @@
+//! The size of the window, and models that name themselves.
+
+use std::time::{Duration, Instant};
+
+use hermes_providers::{Content, Image, Message, Part, Provider, Request, Wanted, open_auxiliary};
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use crate::bench::{Bench, ask, question};
+
+/// Waits until the window is of this size: it is asked for beside the question.
+fn wait_for_window(provider: &dyn Provider, tokens: u64) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while provider.route().context_length != tokens {
+        assert!(Instant::now() < deadline, "{:?}", provider.route());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_server_is_asked_once_and_the_next_start_knows() {
+    let models = json!({"data": [{"id": "other", "max_model_len": 1}, {"id": "test-model", "max_model_len": 40_960}]});
+    let server =
+        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &models));
+    let bench = Bench::custom(&server.base_url(), "");
+    let provider = bench.open();
+    assert_eq!(provider.route().context_length, 256_000);
+    ask(&*provider, &question("hi")).unwrap();
+    wait_for_window(&*provider, 40_960);
+    ask(&*provider, &question("hi")).unwrap();
+    let next = bench.open();
+    assert_eq!(next.route().context_length, 40_960);
+    ask(&*next, &question("hi")).unwrap();
+    let others = server.received().len() - server.questions().len();
+    assert_eq!(others, 1);
+}
+
+#[test]
+fn a_configured_window_needs_no_request() {
+    let server = ModelServer::always(Answer::text("ok"));
+    let bench = Bench::custom(&server.base_url(), "  context_length: 9000\n");
+    let provider = bench.open();
+    for _ in 0..3 {
+        ask(&*provider, &question("hi")).unwrap();
+    }
+    assert_eq!(server.received().len(), 3);
+    assert!(!bench.home().join("context_length_cache.yaml").exists());
+}
+
+#[test]
+fn the_only_model_of_a_local_server_is_meant() {
+    let one = json!({"data": [{"id": "the-one"}]});
+    let server =
+        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &one));
+    let config = format!(
+        "model: {{provider: custom, base_url: '{}'}}\n",
+        server.base_url()
+    );
+    let provider = Bench::new(&config).open();
+    assert_eq!(provider.route().model, "the-one");
+    let two = json!({"data": [{"id": "a"}, {"id": "b"}]});
+    let server =
+        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &two));
+    let config = format!(
+        "model: {{provider: custom, base_url: '{}'}}\n",
+        server.base_url()
+    );
+    let error = Bench::new(&config)
+        .try_open(&Wanted::default())
+        .err()
+        .unwrap();
+    assert!(error.hint().contains("model.default"), "{error}");
+}
+
+#[test]
+fn side_tasks_have_routes_of_their_own_and_no_stray_keys() {
+    let main = ModelServer::always(Answer::text("main"));
+    let side = ModelServer::always(Answer::text("side"));
+    let auxiliary = format!(
+        "auxiliary:\n  compression: {{provider: auto, model: ''}}\n  title_generation: {{model: small, base_url: '{}', extra_body: {{top_k: 1}}, timeout: 30}}\n",
+        side.base_url()
+    );
+    let bench = Bench::custom(
+        &main.base_url(),
+        &format!("  api_key: sk-canary-main-123\n{auxiliary}"),
+    )
+    .env("OPENAI_API_KEY", "sk-canary-openai-123");
+    let config = bench.config();
+    assert!(open_auxiliary(&config, "compression").unwrap().is_none());
+    assert!(open_auxiliary(&config, "vision").unwrap().is_none());
+    let provider = open_auxiliary(&config, "title_generation")
+        .unwrap()
+        .unwrap();
+    assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "side");
+    let sent = &side.questions()[0];
+    assert_eq!(
+        (&sent.body["model"], &sent.body["top_k"]),
+        (&json!("small"), &json!(1))
+    );
+    assert!(
+        side.received()
+            .iter()
+            .all(|request| !request.contains("canary"))
+    );
+}
+
+#[test]
+fn an_image_that_is_too_large_is_left_out_and_others_stay() {
+    let no = json!({"error": {"message": "messages.0: image exceeds 5 MB maximum"}});
+    let server = ModelServer::start([Answer::status(400, &no), Answer::text("ok")]);
+    let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
+    let image = |size: usize| {
+        Part::Image(Image::Data {
+            media_type: "image/png".to_owned(),
+            base64: "A".repeat(size),
+        })
+    };
+    let parts = vec![Part::Text("see".to_owned()), image(8 << 20), image(100)];
+    let request = Request::new("", vec![Message::user(Content::Parts(parts))]);
+    ask(&*provider, &request).unwrap();
+    let sent = &server.questions()[1];
+    assert!(sent.raw.len() < 10_000);
+    assert_eq!(sent.body["messages"][0]["content"][2]["type"], "image_url");
+}

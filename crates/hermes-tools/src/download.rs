@@ -1,0 +1,248 @@
+//! A file from the web for those who name its address: bounded in size and time, and only from
+//! where the public web is.
+//!
+//! An address comes from a model that may have read it anywhere. Every host on the way, that of each
+//! redirect included, is resolved once, judged, and then spoken to at the address that was judged.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::{Client, Response, Url};
+
+/// All redirects and the whole file together may take so long.
+const LIMIT: Duration = Duration::from_secs(30);
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+const MOST_REDIRECTS: usize = 5;
+
+/// Where files may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reachable {
+    /// The public web.
+    Public,
+    /// Also this machine and its neighbours (`security.allow_private_urls`).
+    Anywhere,
+}
+
+/// A file that was fetched.
+#[derive(Debug)]
+pub(crate) struct Downloaded {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) content_type: Option<String>,
+    /// The last part of the address it came from.
+    pub(crate) name: Option<String>,
+}
+
+/// Fetches a file of at most `most` bytes; the error is a sentence without the address, which may
+/// hold a secret.
+pub(crate) fn download(
+    address: &str,
+    most: u64,
+    reachable: Reachable,
+) -> Result<Downloaded, String> {
+    let url =
+        Url::parse(address.trim()).map_err(|error| format!("The address is none: {error}."))?;
+    // Fails when the cryptography was chosen before, which is as good.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(|error| format!("The network cannot be used: {error}."))?;
+    runtime.block_on(async {
+        let fetched = tokio::time::timeout(LIMIT, fetch(url, most, reachable)).await;
+        fetched.unwrap_or_else(|_| Err(format!("It took longer than {} s.", LIMIT.as_secs())))
+    })
+}
+
+async fn fetch(mut url: Url, most: u64, reachable: Reachable) -> Result<Downloaded, String> {
+    for _ in 0..=MOST_REDIRECTS {
+        let client = client_for(&url, reachable)?;
+        let response = client.get(url.clone()).send().await.map_err(reason)?;
+        let status = response.status();
+        let location = response.headers().get(LOCATION);
+        match location.and_then(|value| value.to_str().ok()) {
+            Some(location) if status.is_redirection() => {
+                let next = url.join(location);
+                url = next.map_err(|_| "It redirects to something that is no address.")?;
+            }
+            _ if status.is_success() => return read(response, &url, most).await,
+            _ => {
+                return Err(format!(
+                    "The server answered with HTTP {}.",
+                    status.as_u16()
+                ));
+            }
+        }
+    }
+    Err(format!("It redirects more than {MOST_REDIRECTS} times."))
+}
+
+async fn read(mut response: Response, url: &Url, most: u64) -> Result<Downloaded, String> {
+    let too_large = || format!("The file has more than {} MiB.", most / (1024 * 1024));
+    if response
+        .content_length()
+        .is_some_and(|length| length > most)
+    {
+        return Err(too_large());
+    }
+    let content_type = response.headers().get(CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let content_type = content_type
+        .and_then(|value| value.split(';').next())
+        .map(|value| value.trim().to_owned());
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(reason)? {
+        if (bytes.len() + chunk.len()) as u64 > most {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    let name = url.path_segments().and_then(|mut parts| parts.next_back());
+    Ok(Downloaded {
+        bytes,
+        content_type,
+        name: name.filter(|name| !name.is_empty()).map(str::to_owned),
+    })
+}
+
+/// A client that speaks to the addresses of this host that were judged, and to no others.
+fn client_for(url: &Url, reachable: Reachable) -> Result<Client, String> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("Only http and https addresses can be fetched.".to_owned());
+    }
+    let host = url.host_str().ok_or("The address has no host.")?;
+    let found = url
+        .socket_addrs(|| None)
+        .map_err(|_| format!("The host {host} could not be found."))?;
+    let allowed: Vec<SocketAddr> = found
+        .into_iter()
+        .filter(|address| reachable == Reachable::Anywhere || is_public(address.ip()))
+        .collect();
+    if allowed.is_empty() {
+        return Err(format!(
+            "The host {host} is not on the public web (security.allow_private_urls is off)."
+        ));
+    }
+    Client::builder()
+        .user_agent(concat!("hermes/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_LIMIT)
+        .redirect(reqwest::redirect::Policy::none())
+        // A proxy would resolve the name again, and perhaps to something else.
+        .no_proxy()
+        .resolve_to_addrs(host, &allowed)
+        .build()
+        .map_err(reason)
+}
+
+/// What went wrong, in the words of its innermost cause and without the address.
+fn reason(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    format!("It could not be fetched: {cause}.")
+}
+
+/// Whether an address belongs to the public web: no machine of ours, no neighbour, no service of a
+/// cloud, no address inside another.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            !(address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_broadcast()
+                || address.is_documentation()
+                || address.is_multicast()
+                || a == 0
+                || a >= 240
+                || (a == 100 && b & 0xc0 == 64)
+                || (a == 192 && b == 0 && c == 0)
+                || (a == 198 && b & 0xfe == 18))
+        }
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    if let Some(inside) = address.to_ipv4_mapped() {
+        return is_public(IpAddr::V4(inside));
+    }
+    let [first, second, ..] = address.segments();
+    // Only what is handed out to the public at all, without tunnels and examples.
+    first & 0xe000 == 0x2000
+        && first != 0x2002
+        && !(first == 0x2001 && (second == 0 || second == 0xdb8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_public_web_is_public() {
+        for inner in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "100.64.0.1",
+            "192.0.0.8",
+            "198.18.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "240.0.0.1",
+            "::1",
+            "::",
+            "fe80::1",
+            "fc00::1",
+            "fd12::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::127.0.0.1",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "2001:db8::1",
+            "2001::1",
+        ] {
+            assert!(!is_public(inner.parse().unwrap()), "{inner}");
+        }
+        for outer in [
+            "1.1.1.1",
+            "93.184.216.34",
+            "2606:4700::1111",
+            "::ffff:8.8.8.8",
+        ] {
+            assert!(is_public(outer.parse().unwrap()), "{outer}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_of_the_web_is_refused_before_anything_is_sent() {
+        let refused = |address: &str| download(address, 10, Reachable::Public).unwrap_err();
+        for (address, part) in [
+            ("", "is none"),
+            ("not an address", "is none"),
+            ("ftp://example.com/x", "Only http and https"),
+            ("file:///etc/passwd", "Only http and https"),
+            ("http://127.0.0.1:1/x", "not on the public web"),
+            ("http://[::1]/x", "not on the public web"),
+            ("http://2130706433/x", "not on the public web"),
+            ("http://0x7f.1/x", "not on the public web"),
+            (
+                "http://169.254.169.254/latest/meta-data",
+                "not on the public web",
+            ),
+            ("http://localhost/x", "not on the public web"),
+        ] {
+            let message = refused(address);
+            assert!(message.contains(part), "{address}: {message}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Which tools a conversation gets: what the settings of its platform name, without what is
+//! switched off everywhere and what cannot be used here.
+
+use std::collections::BTreeSet;
+
+use hermes_config::{Config, Environment, vars};
+use serde_json::Value;
+
+use super::schema::normalised_schema;
+use super::table::{Meaning, basic_toolsets, meaning};
+use crate::context::CallContext;
+use crate::registry::Registry;
+use crate::tool::Tool;
+
+/// Names of toolsets as settings or a flag give them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolSelection {
+    /// What is on.
+    pub names: Vec<String>,
+    /// What is off whatever is on.
+    pub disabled: Vec<String>,
+    /// Whether the process is the worker of a card: then the tools of the board are always there.
+    pub is_worker: bool,
+}
+
+impl ToolSelection {
+    /// The selection for a platform (`cli`, `telegram`, …): what a flag names, else the platform's
+    /// list, else the profile's.
+    pub fn resolve(config: &Config, env: &Environment, platform: &str, flag: Option<&str>) -> Self {
+        let names = match flag {
+            Some(flag) => words(flag),
+            None => {
+                platform_list(config, platform).unwrap_or_else(|| owned(config.texts("toolsets")))
+            }
+        };
+        Self {
+            names,
+            disabled: owned(config.texts("agent.disabled_toolsets")),
+            is_worker: env.text(&vars::HERMES_KANBAN_TASK).is_some(),
+        }
+    }
+
+    /// The toolsets that are on, in order: basic ones, and names that stand for no basic set as
+    /// they are.
+    pub fn expanded(&self) -> BTreeSet<String> {
+        let mut on: BTreeSet<String> = BTreeSet::new();
+        for name in &self.names {
+            match meaning(name) {
+                Meaning::All => on.extend(basic_toolsets().map(|(name, _)| name.to_owned())),
+                Meaning::Sets(sets) => on.extend(sets.into_iter().map(str::to_owned)),
+                Meaning::Tool(_) | Meaning::Unknown => {
+                    on.insert(name.trim().to_owned());
+                }
+            }
+        }
+        for name in &self.disabled {
+            match meaning(name) {
+                Meaning::All => on.clear(),
+                Meaning::Sets(sets) => on.retain(|name| !sets.contains(&name.as_str())),
+                Meaning::Tool(_) | Meaning::Unknown => {
+                    on.remove(name.trim());
+                }
+            }
+        }
+        on
+    }
+
+    /// Whether a tool is switched on. Whether it can be used here is another question.
+    pub fn holds(&self, tool: &dyn Tool) -> bool {
+        let named = |names: &[String]| {
+            names.iter().any(|name| match meaning(name) {
+                Meaning::All => true,
+                Meaning::Sets(sets) => sets.contains(&tool.toolset()),
+                Meaning::Tool(single) => single == tool.name(),
+                // Sets that add-ons and servers bring are not in our table.
+                Meaning::Unknown => name.trim() == tool.toolset(),
+            })
+        };
+        if self.is_worker && tool.toolset() == "kanban" {
+            return true;
+        }
+        named(&self.names) && !named(&self.disabled)
+    }
+
+    /// Names that stand for nothing in this registry.
+    fn unknown(&self, registry: &Registry) -> Vec<String> {
+        let is_known = |name: &String| {
+            meaning(name) != Meaning::Unknown
+                || registry.iter().any(|tool| tool.toolset() == name.trim())
+        };
+        self.names
+            .iter()
+            .filter(|name| !is_known(name))
+            .cloned()
+            .collect()
+    }
+}
+
+fn words(list: &str) -> Vec<String> {
+    let words = list.split(',').map(str::trim);
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// The list of a platform; `None` if it has none. An empty list means no tools at all.
+fn platform_list(config: &Config, platform: &str) -> Option<Vec<String>> {
+    let platforms = config.get("platform_toolsets")?.as_object()?;
+    match platforms.get(platform)? {
+        Value::Array(items) => {
+            let names = items.iter().filter_map(Value::as_str);
+            Some(names.map(str::to_owned).collect())
+        }
+        Value::String(list) => Some(words(list)),
+        _ => None,
+    }
+}
+
+/// A tool as a model is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    /// Its arguments, in the dialect all providers understand.
+    pub schema: Value,
+}
+
+/// What a conversation gets.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Offer {
+    /// The tools, in the order of the registry: the same in every request.
+    pub tools: Vec<OfferedTool>,
+    /// Tools that are switched on and cannot be used here, with the reason.
+    pub unavailable: Vec<(&'static str, String)>,
+    /// Names of toolsets that do not exist.
+    pub unknown: Vec<String>,
+}
+
+impl Offer {
+    /// Names of the tools.
+    pub fn names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.name.to_owned()).collect()
+    }
+}
+
+impl Registry {
+    /// What a conversation with this selection gets. Looks at this machine, never at the network.
+    pub fn offer(&self, selection: &ToolSelection, context: &CallContext) -> Offer {
+        let mut offer = Offer {
+            unknown: selection.unknown(self),
+            ..Offer::default()
+        };
+        for tool in self.iter().filter(|tool| selection.holds(*tool)) {
+            match tool.unavailable(context) {
+                Some(reason) => offer.unavailable.push((tool.name(), reason)),
+                None => offer.tools.push(OfferedTool {
+                    name: tool.name(),
+                    description: tool.description(),
+                    schema: normalised_schema(tool.schema()),
+                }),
+            }
+        }
+        offer
+    }
+}

@@ -1,0 +1,137 @@
+//! `hermes auth`: the keys of model providers, several for each if need be.
+
+mod add;
+mod list;
+mod remove;
+mod reset;
+mod status;
+
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use hermes_providers::{AuthFile, Entry, EntryStatus, PoolName, keys_in_variables};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Keep a key for a provider
+    Add(add::Args),
+    /// List the keys and whether they can be used
+    List(list::Args),
+    /// Forget a key
+    Remove(remove::Args),
+    /// Try keys again that were set aside
+    Reset(reset::Args),
+    /// Show for which providers there is a usable key
+    Status(status::Args),
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.verb {
+        Verb::Add(args) => add::run(args, context),
+        Verb::List(args) => list::run(args, context),
+        Verb::Remove(args) => remove::run(args, context),
+        Verb::Reset(args) => reset::run(args, context),
+        Verb::Status(args) => status::run(args, context),
+    }
+}
+
+/// Where the keys of this profile are.
+fn file(context: &Context) -> AuthFile {
+    AuthFile::of_home(&context.location.home)
+}
+
+/// The name under which a provider's keys are kept. A pool that exists may be named as it is.
+fn pool(context: &Context, provider: &str) -> Result<PoolName> {
+    match PoolName::resolve(context.config(), provider) {
+        Ok(name) => Ok(name),
+        Err(error) => {
+            let exists = !file(context).entries(provider)?.is_empty();
+            if exists {
+                Ok(PoolName {
+                    key: provider.to_owned(),
+                    base_url: None,
+                })
+            } else {
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// The keys of one provider.
+struct Pool {
+    provider: String,
+    entries: Vec<Entry>,
+}
+
+/// All keys: those kept in the file, then those that variables hold.
+fn pools(context: &Context) -> Result<Vec<Pool>> {
+    let mut pools: Vec<Pool> = file(context)
+        .all()?
+        .into_iter()
+        .map(|(provider, entries)| Pool { provider, entries })
+        .collect();
+    for (provider, entry) in keys_in_variables(context.config()) {
+        let known = pools.iter_mut().find(|pool| pool.provider == provider);
+        match known {
+            Some(pool) => {
+                let recorded = |one: &Entry| one.source() == entry.source();
+                if !pool.entries.iter().any(recorded) {
+                    pool.entries.push(entry);
+                }
+            }
+            None => pools.push(Pool {
+                provider: provider.to_owned(),
+                entries: vec![entry],
+            }),
+        }
+    }
+    Ok(pools)
+}
+
+/// Only the pool of one provider; an error if there is none.
+fn only(pools: Vec<Pool>, context: &Context, provider: Option<&str>) -> Result<Vec<Pool>> {
+    let Some(provider) = provider else {
+        return Ok(pools);
+    };
+    let name = pool(context, provider)?.key;
+    let found: Vec<Pool> = pools
+        .into_iter()
+        .filter(|pool| pool.provider == name)
+        .collect();
+    if found.is_empty() {
+        return Err(no_keys(&name));
+    }
+    Ok(found)
+}
+
+fn no_keys(provider: &str) -> CommandError {
+    CommandError::user(format!("there are no keys of {provider}"))
+        .hint(format!("add one with `hermes auth add {provider}`"))
+}
+
+/// Until when a key rests.
+fn rests_until(entry: &Entry) -> Option<Timestamp> {
+    match entry.status(SystemTime::now()) {
+        EntryStatus::Usable => None,
+        EntryStatus::Exhausted { until } => Timestamp::try_from(until).ok(),
+    }
+}
+
+/// A time as the clock on the wall shows it.
+fn wall_time(at: Timestamp) -> String {
+    let zoned = at.to_zoned(TimeZone::system());
+    zoned.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}

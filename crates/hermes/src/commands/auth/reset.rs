@@ -1,0 +1,30 @@
+//! `hermes auth reset`.
+
+use std::process::ExitCode;
+
+use super::{file, no_keys, pool};
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Provider
+    provider: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let name = pool(context, &args.provider)?.key;
+    let file = file(context);
+    if file.entries(&name)?.is_empty() {
+        return Err(no_keys(&name));
+    }
+    let count = file.change(&name, |entries| {
+        let marked = entries.iter_mut().filter(|entry| entry.is_marked());
+        marked.map(hermes_providers::Entry::reset).count()
+    })?;
+    let keys = if count == 1 { "key" } else { "keys" };
+    context
+        .printer
+        .line(format!("✓ {count} {keys} of {name} may be used again"))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,120 @@
+//! Conversations that grow too long.
+
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_paired, is_summary_request, session_of};
+
+/// Tokens as the program estimates them.
+fn tokens(body: &Value) -> usize {
+    body.to_string().chars().count() / 4
+}
+
+/// Twelve calls of 50 KB each, each with a word of its own; summaries as the function says.
+fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelServer {
+    let mut count = 0;
+    ModelServer::start_with(move |request| {
+        if is_summary_request(request) {
+            return summary();
+        }
+        count += 1;
+        if count > 12 {
+            return Answer::text("done").usage(&json!({}));
+        }
+        let command = format!("echo needle{count}; head -c 49000 /dev/zero | tr '\\0' 'x'");
+        Answer::call("terminal", &json!({"command": command})).usage(&json!({}))
+    })
+}
+
+#[test]
+fn a_long_conversation_is_shortened_and_nothing_is_lost() {
+    let world = World::with(working(|| Answer::text("## Goal\nsummed up")));
+    world.configure("context_length: 64000", "");
+    let outcome = world.ask("do the long work");
+    outcome.succeeds().prints("done\n");
+    outcome.says_part("The conversation was shortened");
+    let session = session_of(&outcome);
+    let questions = world.server.questions();
+    let summaries = questions.iter().filter(|q| is_summary_request(q)).count();
+    assert!(summaries >= 1);
+    for question in questions.iter().filter(|q| !is_summary_request(q)) {
+        assert!(
+            tokens(&question.body) < 64_000,
+            "{}",
+            tokens(&question.body)
+        );
+        assert_paired(&question.body);
+        assert!(question.body.to_string().contains("do the long work"));
+    }
+    let last = questions.last().unwrap().body.to_string();
+    assert!(
+        last.contains("[CONTEXT COMPACTION"),
+        "no summary in the last request"
+    );
+    // Every result is in the export, and found by search, under the same session.
+    let stored = world.stored(&session);
+    let text = Value::Array(stored).to_string();
+    for number in 1..=12 {
+        let word = format!("needle{number}");
+        assert!(text.contains(&word), "{word} is lost");
+    }
+    let found = world.home.run([
+        "tools",
+        "call",
+        "session_search",
+        &json!({"query": "needle3"}).to_string(),
+    ]);
+    found.prints_part(&session);
+    let goes_on = world
+        .hermes(&["chat", "-Q", "-q", "more", "-r", &session])
+        .run();
+    goes_on.succeeds();
+    assert_eq!(session_of(&goes_on), session);
+}
+
+#[test]
+fn without_a_summary_nothing_is_lost_and_the_warning_comes_once() {
+    let refused = || Answer::status(403, &json!({"error": {"message": "no summaries"}}));
+    let world = World::with(working(refused));
+    world.configure("context_length: 64000", "");
+    let outcome = world.ask("do the long work");
+    let warnings = outcome.stderr.matches("No summary could be made").count();
+    assert_eq!(warnings, 1, "{outcome}");
+    let session = session_of(&outcome);
+    let text = Value::Array(world.stored(&session)).to_string();
+    for number in 1..=12 {
+        assert!(
+            text.contains(&format!("needle{number}")),
+            "{number} is lost"
+        );
+    }
+    outcome.succeeds().prints("done\n");
+}
+
+#[test]
+fn a_window_the_provider_states_is_adopted_and_the_turn_goes_on() {
+    let mut refused = false;
+    let world = World::with(ModelServer::start_with(move |request| {
+        if is_summary_request(request) {
+            return Answer::text("summed up");
+        }
+        let length = request.body["messages"].as_array().unwrap().len();
+        if length >= 14 && !refused {
+            refused = true;
+            return Answer::status(
+                400,
+                &json!({"error": {"message":
+                    "This model's maximum context length is 32768 tokens, however you requested \
+                     40000 tokens", "code": "context_length_exceeded"}}),
+            );
+        }
+        if refused {
+            return Answer::text("done");
+        }
+        Answer::call("terminal", &json!({"command": format!("echo {length}")}))
+    }));
+    let outcome = world.ask("go");
+    outcome.succeeds().prints("done\n").says_part("32768");
+    assert_paired(&world.bodies().pop().unwrap());
+}

@@ -1,0 +1,65 @@
+//! Killed at any moment: what was stored can be gone on with.
+
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+use std::time::Duration;
+
+use crate::world::{World, assert_paired};
+
+/// A world whose server answers `calls` times with a call and then hangs.
+fn hanging_after(calls: usize) -> World {
+    let mut count = 0;
+    World::with(ModelServer::start_with(move |request| {
+        count += 1;
+        let is_resumed = request.contains("go on");
+        if is_resumed {
+            Answer::text("finished")
+        } else if count <= calls {
+            Answer::call("terminal", &json!({"command": format!("echo {count}")}))
+        } else {
+            Answer::text("never").after(Duration::from_mins(2))
+        }
+    }))
+}
+
+#[test]
+fn killed_after_some_calls_the_session_goes_on_with_whole_pairs() {
+    let world = hanging_after(8);
+    let mut running = world.hermes(&["chat", "-Q", "-q", "work"]).start();
+    world.server.wait_for_questions(9);
+    running.kill();
+    let outcome = world.hermes(&["chat", "-Q", "-q", "go on", "-c"]).run();
+    outcome.succeeds().prints("finished\n");
+    let body = world.bodies().pop().unwrap();
+    assert_paired(&body);
+    let messages = body["messages"].as_array().unwrap().len();
+    assert_eq!(messages, 1 + 1 + 16 + 1);
+}
+
+#[test]
+fn killed_before_the_first_answer_the_question_is_there() {
+    let world = hanging_after(0);
+    let mut running = world.hermes(&["chat", "-Q", "-q", "the question"]).start();
+    world.server.wait_for_questions(1);
+    running.kill();
+    let outcome = world.hermes(&["chat", "-Q", "-q", "go on", "-c"]).run();
+    outcome.succeeds();
+    let messages = world.last_messages();
+    assert_eq!(messages[1]["content"], json!("the question\n\ngo on"));
+}
+
+#[test]
+fn killed_in_the_middle_of_a_call_nothing_of_it_is_stored() {
+    let world = World::answering([
+        Answer::call("terminal", &json!({"command": "kill -9 $PPID; sleep 5"})),
+        Answer::text("went on"),
+    ]);
+    // Whoever is the parent of the shell, the program itself is killed from outside.
+    let mut running = world.hermes(&["chat", "-Q", "-q", "work"]).start();
+    world.server.wait_for_questions(1);
+    running.kill();
+    let outcome = world.hermes(&["chat", "-Q", "-q", "again", "-c"]).run();
+    outcome.succeeds().prints("went on\n");
+    assert_paired(&world.bodies().pop().unwrap());
+}

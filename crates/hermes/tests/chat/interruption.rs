@@ -1,0 +1,77 @@
+//! Signals: within a moment, with the right code, and with a session that can go on.
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::{Duration, Instant};
+
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::world::{World, assert_paired};
+
+/// A busy machine may be slow; the promise of half a second is measured elsewhere.
+const SOON: Duration = Duration::from_secs(10);
+
+fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn a_signal_during_a_request_ends_it_at_once() {
+    for (sent, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let slow = Answer::text("late").after(Duration::from_mins(1));
+        let world = World::with(ModelServer::always(slow));
+        let mut running = world.hermes(&["chat", "-Q", "-q", "hi"]).start();
+        world.server.wait_for_questions(1);
+        let begun = Instant::now();
+        signal(running.pid(), sent);
+        let status = running.wait();
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+        assert_eq!((status.code(), status.signal()), (Some(code), None));
+        let said = running.errors().join("\n");
+        assert!(!said.contains("panicked"), "{said}");
+        let session = said
+            .lines()
+            .find_map(|line| line.strip_prefix("session_id: "))
+            .unwrap()
+            .to_owned();
+        assert_eq!(world.stored(&session).len(), 1);
+    }
+}
+
+#[test]
+fn a_signal_during_a_command_ends_it_and_the_session_goes_on() {
+    let world = World::answering([
+        Answer::calls(&[
+            (
+                "terminal",
+                json!({"command": "touch begun; sleep 60; touch ended"}),
+            ),
+            ("terminal", json!({"command": "touch second"})),
+        ]),
+        Answer::text("went on"),
+    ]);
+    let mut running = world.hermes(&["chat", "-Q", "-q", "hi"]).start();
+    let begun = world.home.user_home().join("begun");
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !begun.exists() {
+        assert!(Instant::now() < deadline, "the command did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let sent = Instant::now();
+    signal(running.pid(), Signal::INT);
+    assert_eq!(running.wait().code(), Some(130));
+    assert!(sent.elapsed() < SOON);
+    assert!(!world.home.user_home().join("second").exists());
+    let outcome = world.hermes(&["chat", "-Q", "-q", "again", "-c"]).run();
+    outcome.succeeds().prints("went on\n");
+    let body = world.bodies().pop().unwrap();
+    assert_paired(&body);
+    let text = body.to_string();
+    assert!(
+        text.contains("was not called: the user interrupted"),
+        "{text}"
+    );
+}

@@ -1,0 +1,168 @@
+//! What is printed where, and with which code it ends.
+
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::world::{World, session_of};
+
+#[test]
+fn a_quiet_query_prints_the_answer_and_nothing_else() {
+    let world = World::answering([Answer::text("done")]);
+    let outcome = world.ask("hi");
+    outcome.succeeds().prints("done\n");
+    let session = session_of(&outcome);
+    let parts: Vec<usize> = session.split('_').map(str::len).collect();
+    assert_eq!(parts, [8, 6, 6], "{session}");
+    outcome.says(&format!("\nsession_id: {session}\n"));
+    let bodies = world.bodies();
+    assert_eq!(bodies.len(), 1);
+    assert_eq!(bodies[0]["stream"], json!(true));
+    assert_eq!(bodies[0]["stream_options"]["include_usage"], json!(true));
+    assert_eq!(bodies[0]["messages"][0]["role"], json!("system"));
+    assert_eq!(
+        bodies[0]["messages"][1],
+        json!({"role": "user", "content": "hi"})
+    );
+}
+
+#[test]
+fn a_query_shows_what_happens_and_how_to_go_on() {
+    let world = World::answering([
+        Answer::call("terminal", &json!({"command": "echo one"})),
+        Answer::text("two"),
+    ]);
+    let outcome = world.hermes(&["chat", "-q", "go"]).run();
+    outcome
+        .succeeds()
+        .prints_part("Query: go\n")
+        .prints_part("echo one")
+        .prints_part("\ntwo\n")
+        .prints_part("hermes --resume ");
+}
+
+#[test]
+fn a_script_that_fails_says_so_in_one_line_and_reports_numbers() {
+    let refused = Answer::status(401, &json!({"error": {"message": "bad key"}}));
+    let world = World::answering([refused]);
+    let report = world.home.outside("usage.json");
+    let outcome = world
+        .hermes(&["-z", "hi", "--usage-file", report.to_str().unwrap()])
+        .run();
+    outcome.exits(1).prints("");
+    assert_eq!(outcome.stderr.lines().count(), 1, "{outcome}");
+    assert_eq!(world.bodies().len(), 1);
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["failed"], json!(true));
+    assert_eq!(report["completed"], json!(false));
+    for counter in [
+        "input_tokens",
+        "output_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "reasoning_tokens",
+        "total_tokens",
+        "api_calls",
+    ] {
+        assert!(report[counter].is_u64(), "{counter}: {report}");
+    }
+    assert!(report["failure"].is_string());
+}
+
+#[test]
+fn a_script_prints_its_answer_and_stores_its_session() {
+    let world = World::answering([Answer::text("done")]);
+    let report = world.home.outside("usage.json");
+    let outcome = world
+        .hermes(&["-z", "hi", "--usage-file", report.to_str().unwrap()])
+        .run();
+    outcome.succeeds().prints("done\n").says("");
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["completed"], json!(true));
+    assert_eq!(report["turn_exit_reason"], json!("text_response(stop)"));
+    let session = report["session_id"].as_str().unwrap();
+    assert_eq!(world.stored(session).len(), 2);
+}
+
+#[test]
+fn a_bad_command_line_sends_nothing() {
+    let world = World::answering([]);
+    for args in [
+        &["-z", "hi", "--provider", "x"][..],
+        &["chat", "-Q", "-q", "hi", "--toolsets", "nosuch"],
+        &["chat", "--no-such-flag"],
+        &["chat", "-q", ""],
+        &["-z", " "],
+        &["chat", "-q", "hi", "--max-turns", "0"],
+        &["-m", "x", "profile", "list"],
+    ] {
+        let outcome = world.hermes(args).run();
+        outcome.exits(2).prints("");
+    }
+    assert_eq!(world.server.received().len(), 0);
+}
+
+#[test]
+fn an_unknown_toolset_beside_a_known_one_is_named_and_left_out() {
+    let world = World::answering([Answer::text("done")]);
+    let outcome = world
+        .hermes(&["chat", "-Q", "-q", "hi", "-t", "file,nosuch"])
+        .run();
+    outcome.succeeds().prints("done\n").says_part("nosuch");
+    let tools: Vec<Value> = world.bodies()[0]["tools"].as_array().unwrap().clone();
+    let names: Vec<&str> = tools
+        .iter()
+        .map(|tool| tool["function"]["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains(&"read_file") && !names.contains(&"terminal"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn without_a_provider_there_is_guidance_and_nothing_else() {
+    let world = World::answering([]);
+    world.home.put("config.yaml", "");
+    let outcome = world.ask("hi");
+    outcome.exits(1).prints("").says_part("hint: ");
+    let unknown = world
+        .hermes(&["chat", "-Q", "-q", "hi", "--provider", "nosuch"])
+        .run();
+    unknown.exits(1).prints("").says_part("nosuch");
+}
+
+#[test]
+fn lines_of_a_pipe_are_turns() {
+    let world = World::answering([Answer::text("one"), Answer::text("two")]);
+    let outcome = world
+        .hermes(&["chat", "-Q"])
+        .stdin("first\n\nsecond\n")
+        .run();
+    outcome.succeeds().prints("one\ntwo\n");
+    let messages = world.last_messages();
+    let texts: Vec<&str> = messages[1..]
+        .iter()
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["first", "one", "second"]);
+}
+
+#[test]
+fn without_a_command_a_conversation_is_meant() {
+    let world = World::answering([Answer::text("one")]);
+    let outcome = world.home.hermes::<_, &str>([]).stdin("first\n").run();
+    outcome.succeeds().prints_part("one");
+}
+
+#[test]
+fn a_failed_query_exits_with_one_and_in_a_worker_with_75_at_a_wall() {
+    let wall = || Answer::status(402, &json!({"error": {"message": "insufficient credits"}}));
+    let world = World::with(ModelServer::always(wall()));
+    world.ask("hi").exits(1).prints("").says_part("Error: ");
+    let worker = world
+        .hermes(&["chat", "-Q", "-q", "hi"])
+        .env("HERMES_KANBAN_TASK", "t_0000000a")
+        .run();
+    worker.exits(75).prints("");
+}

@@ -1,0 +1,224 @@
+//! Answers of all kinds, and what is made of them.
+
+use hermes_testkit::{Answer, Call, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_paired, session_of};
+
+fn call(command: &str) -> Answer {
+    Answer::call("terminal", &json!({"command": command}))
+}
+
+/// The result of the last call in a question.
+fn last_result(question: &Value) -> String {
+    let messages = question["messages"].as_array().unwrap();
+    let result = messages.iter().rev().find(|m| m["role"] == "tool").unwrap();
+    result["content"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn thirty_calls_take_thirty_one_requests() {
+    let answers = (0..30).map(|n| call(&format!("echo {n}")));
+    let world = World::answering(answers.chain([Answer::text("done")]));
+    world.ask("go").succeeds().prints("done\n");
+    let bodies = world.bodies();
+    assert_eq!(bodies.len(), 31);
+    // Nothing was asked of the server but questions.
+    assert_eq!(world.server.received().len(), 31);
+    let last = bodies.last().unwrap();
+    assert_paired(last);
+    assert_eq!(last["messages"].as_array().unwrap().len(), 62);
+    assert!(last_result(last).contains("29"));
+}
+
+#[test]
+fn identical_calls_of_one_message_are_made_once() {
+    let twice = json!({"command": "echo x >> log"});
+    let world = World::answering([
+        Answer::calls(&[("terminal", twice.clone()), ("terminal", twice)]),
+        Answer::text("done"),
+    ]);
+    let outcome = world.ask("go");
+    outcome.succeeds();
+    let log = std::fs::read_to_string(world.home.user_home().join("log")).unwrap();
+    assert_eq!(log, "x\n");
+    let stored = world.stored(&session_of(&outcome));
+    assert_eq!(stored.len(), 4);
+    assert_eq!(stored[1]["tool_calls"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_taken_for_the_tool() {
+    let world = World::answering([
+        Answer::call("Terminal_Tool", &json!({"command": "echo yes"})),
+        Answer::text("done"),
+    ]);
+    let outcome = world.ask("go");
+    outcome
+        .succeeds()
+        .prints("done\n")
+        .says_part("Terminal_Tool");
+    assert!(last_result(&world.bodies()[1]).contains("yes"));
+}
+
+#[test]
+fn tools_that_do_not_exist_are_answered_with_those_that_do() {
+    let wrong = || Answer::call("nosuchtool", &json!({}));
+    let world = World::answering([wrong(), wrong(), wrong(), Answer::text("never asked")]);
+    let outcome = world.ask("go");
+    outcome.exits(1).prints("");
+    assert_eq!(world.bodies().len(), 3);
+    let result = last_result(&world.bodies()[1]);
+    assert!(
+        result.contains("nosuchtool") && result.contains("terminal"),
+        "{result}"
+    );
+    let stored = world.stored(&session_of(&outcome));
+    assert_eq!(stored.len(), 7);
+}
+
+#[test]
+fn a_call_that_arrives_in_part_is_asked_for_once_more_and_never_made() {
+    let cut = || {
+        Answer::raw_calls(vec![Call {
+            id: "c1".to_owned(),
+            name: "terminal".to_owned(),
+            arguments: "{\"command\":\"touch made; tru".to_owned(),
+        }])
+        .finish("length")
+    };
+    let world = World::answering([cut(), cut(), Answer::text("never asked")]);
+    let outcome = world.ask("go");
+    outcome
+        .exits(1)
+        .prints("")
+        .says_part("nothing was executed");
+    assert_eq!(world.bodies().len(), 2);
+    assert_eq!(world.bodies()[0]["messages"], world.bodies()[1]["messages"]);
+    assert!(!world.home.user_home().join("made").exists());
+    assert_eq!(world.stored(&session_of(&outcome)).len(), 1);
+}
+
+#[test]
+fn calls_at_one_index_with_different_ids_are_two() {
+    let chunk = |id: &str, file: &str| {
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [{
+            "index": 0, "id": id, "type": "function",
+            "function": {"name": "terminal", "arguments": json!({"command": format!("touch {file}")}).to_string()},
+        }]}}]})
+        .to_string()
+    };
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+    let world = World::answering([
+        Answer::events(&[
+            chunk("a", "one"),
+            chunk("b", "two"),
+            end.to_string(),
+            "[DONE]".to_owned(),
+        ]),
+        Answer::text("done"),
+    ]);
+    world.ask("go").succeeds();
+    assert!(world.home.user_home().join("one").exists());
+    assert!(world.home.user_home().join("two").exists());
+    assert_paired(&world.bodies()[1]);
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_continued() {
+    let world = World::answering([
+        Answer::pieces(&["par", "x"]).cut_after(1),
+        Answer::text("done"),
+    ]);
+    let outcome = world.ask("go");
+    outcome.succeeds();
+    assert!(
+        outcome.stdout.contains("par") && outcome.stdout.contains("done"),
+        "{outcome}"
+    );
+    assert_eq!(world.bodies().len(), 2);
+    let stored = world.stored(&session_of(&outcome));
+    assert_eq!(stored.len(), 2, "{stored:?}");
+}
+
+#[test]
+fn an_answer_at_its_length_limit_is_continued_and_stored_as_one() {
+    let world = World::answering([Answer::text("one, ").finish("length"), Answer::text("two")]);
+    let outcome = world.ask("go");
+    outcome.succeeds().prints("one, two\n");
+    let last = world.last_messages();
+    assert_eq!(last[last.len() - 2]["content"], json!("one,"));
+    let stored = world.stored(&session_of(&outcome));
+    assert_eq!(stored[1]["content"], json!("one, two"));
+    assert_eq!(stored.len(), 2);
+}
+
+#[test]
+fn an_answer_that_never_ends_is_given_as_far_as_it_goes() {
+    let world = World::with(ModelServer::always(Answer::text("x").finish("length")));
+    let outcome = world.ask("go");
+    outcome.exits(1).prints("xxxx\n");
+    assert_eq!(world.bodies().len(), 4);
+}
+
+#[test]
+fn a_used_up_budget_ends_with_a_summary_without_tools() {
+    let world = World::with(ModelServer::start_with({
+        let mut count = 0;
+        move |request| {
+            count += 1;
+            match request.body.get("tools") {
+                Some(_) => call(&format!("echo {count}")),
+                None => Answer::text("so far"),
+            }
+        }
+    }));
+    let outcome = world
+        .hermes(&["chat", "-Q", "-q", "go", "--max-turns", "2"])
+        .run();
+    outcome.exits(1).prints("so far\n");
+    let bodies = world.bodies();
+    assert_eq!(bodies.len(), 3);
+    assert!(bodies[2].get("tools").is_none());
+}
+
+#[test]
+fn a_secret_in_a_command_is_run_as_it_is_and_masked_in_what_it_prints() {
+    let key = format!("sk-{}", "a1B2c3D4e5".repeat(4));
+    let command = format!("echo {key}; echo 'https://x/?token=abc&code=z'; printf %s {key} > kept");
+    let world = World::answering([call(&command), Answer::text("done")]);
+    world.ask("go").succeeds();
+    let kept = std::fs::read_to_string(world.home.user_home().join("kept")).unwrap();
+    assert_eq!(kept, key);
+    let second = &world.bodies()[1];
+    let calls = &second["messages"][2]["tool_calls"][0]["function"]["arguments"];
+    assert_eq!(
+        serde_json::from_str::<Value>(calls.as_str().unwrap()).unwrap(),
+        json!({"command": command})
+    );
+    let result = last_result(second);
+    assert!(!result.contains(&key), "{result}");
+    assert!(result.contains("https://x/?token=abc&code=z"), "{result}");
+}
+
+#[test]
+fn thoughts_between_tags_are_not_part_of_the_answer() {
+    let world = World::answering([Answer::text("<think>hm</think>\nyes")]);
+    world.ask("go").succeeds().prints("yes\n");
+}
+
+#[test]
+fn an_empty_answer_after_tools_is_asked_about_once() {
+    let world = World::answering([call("true"), Answer::text(""), Answer::text("done")]);
+    world.ask("go").succeeds().prints("done\n");
+    assert_eq!(world.bodies().len(), 3);
+}
+
+#[test]
+fn nothing_but_empty_answers_is_a_failure() {
+    let world = World::with(ModelServer::always(Answer::text("")));
+    let outcome = world.ask("go");
+    outcome.exits(1).prints("").says_part("no answer");
+    assert_eq!(world.stored(&session_of(&outcome)).len(), 1);
+}

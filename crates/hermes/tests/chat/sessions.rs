@@ -1,0 +1,125 @@
+//! Going on with a stored conversation.
+
+use hermes_testkit::Answer;
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use crate::world::{World, assert_paired, session_of};
+
+#[test]
+fn a_resumed_session_sends_the_same_prompt_and_tools_byte_for_byte() {
+    let world = World::answering([
+        Answer::call("terminal", &json!({"command": "echo x"})),
+        Answer::text("one"),
+        Answer::text("two"),
+    ]);
+    let first = world.ask("first");
+    first.succeeds();
+    let session = session_of(&first);
+    // What the prompt is made of has changed meanwhile.
+    world.home.put("SOUL.md", "Somebody else.");
+    let second = world
+        .hermes(&["chat", "-Q", "-q", "second", "-r", &session])
+        .run();
+    second.succeeds().prints("two\n");
+    second.says_part(&format!(
+        "↻ Resumed session {session} (1 user messages, 4 total messages)\n"
+    ));
+    let bodies = world.bodies();
+    assert_eq!(bodies.len(), 3);
+    for body in &bodies {
+        assert_eq!(body["messages"][0], bodies[0]["messages"][0]);
+        assert_eq!(body["tools"].to_string(), bodies[0]["tools"].to_string());
+        assert_paired(body);
+    }
+    assert_eq!(session_of(&second), session);
+}
+
+#[test]
+fn the_latest_session_is_found_by_its_source() {
+    let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
+    let first = session_of(&world.ask("first"));
+    let tool = world
+        .hermes(&["chat", "-Q", "-q", "x", "--source", "tool"])
+        .run();
+    assert_ne!(session_of(&tool), first);
+    let outcome = world.hermes(&["chat", "-Q", "-q", "again", "-c"]).run();
+    assert_eq!(session_of(&outcome), first);
+    let prefix: String = first.chars().take(19).collect();
+    let outcome = world
+        .hermes(&["-r", &prefix, "chat", "-Q", "-q", "again"])
+        .run();
+    assert_eq!(session_of(&outcome), first);
+}
+
+#[test]
+fn an_unknown_session_is_refused_in_two_lines() {
+    let world = World::answering([]);
+    let outcome = world
+        .hermes(&["chat", "-Q", "-q", "x", "-r", "nosuch"])
+        .run();
+    outcome.refuses(1, "there is no session 'nosuch'");
+    assert_eq!(outcome.stderr.lines().count(), 2, "{outcome}");
+    let none = world.hermes(&["chat", "-Q", "-q", "x", "-c"]).run();
+    none.exits(1).prints("");
+    assert_eq!(world.server.received().len(), 0);
+}
+
+#[test]
+fn a_turn_that_failed_does_not_stand_in_the_way_of_the_next() {
+    let world = World::answering([
+        Answer::status(403, &json!({"error": {"message": "no"}})),
+        Answer::text("fine"),
+    ]);
+    let failed = world.ask("first");
+    failed.exits(1).prints("");
+    let session = session_of(&failed);
+    let outcome = world
+        .hermes(&["chat", "-Q", "-q", "second", "-r", &session])
+        .run();
+    outcome.succeeds().prints("fine\n");
+    let messages = world.last_messages();
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[1]["content"], json!("first\n\nsecond"));
+    // Merged in the copy that is sent only.
+    assert_eq!(world.stored(&session).len(), 3);
+}
+
+#[test]
+fn a_resumed_session_goes_on_where_it_worked() {
+    let world = World::answering([
+        Answer::text("one"),
+        Answer::call("terminal", &json!({"command": "pwd"})),
+        Answer::text("two"),
+    ]);
+    let there = world.home.outside("there");
+    std::fs::create_dir(&there).unwrap();
+    let first = world
+        .hermes(&["chat", "-Q", "-q", "a"])
+        .in_directory(&there)
+        .run();
+    let session = session_of(&first);
+    let second = world
+        .hermes(&["chat", "-Q", "-q", "b", "-r", &session])
+        .run();
+    second.succeeds();
+    let result = world.last_messages().last().unwrap()["content"].to_string();
+    assert!(result.contains(there.to_str().unwrap()), "{result}");
+}
+
+#[test]
+fn what_is_taken_back_is_not_sent_again() {
+    let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
+    let outcome = world
+        .hermes(&["chat", "-Q"])
+        .stdin("first\nsecond\n/undo\nthird\n/retry\n")
+        .run();
+    outcome.succeeds().prints("one\ntwo\nthree\nfour\n");
+    let texts: Vec<String> = world.last_messages()[1..]
+        .iter()
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(texts, ["first", "one", "third"]);
+    let stored = world.stored(&session_of(&outcome));
+    assert_eq!(stored.len(), 8);
+}

@@ -1,0 +1,83 @@
+//! `-w`: a worktree for one conversation.
+
+use std::path::Path;
+use std::process::Command;
+
+use hermes_testkit::Answer;
+use serde_json::json;
+
+use crate::world::World;
+
+fn git(directory: &Path, words: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=T", "-c", "user.email=t@example.org"])
+        .args(words)
+        .current_dir(directory)
+        .env("HOME", directory)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn repository(world: &World) -> std::path::PathBuf {
+    let root = world.home.outside("repo");
+    std::fs::create_dir(&root).unwrap();
+    git(&root, &["init", "-q", "-b", "main"]);
+    std::fs::write(root.join("file"), "x").unwrap();
+    std::fs::write(root.join("local.env"), "here").unwrap();
+    std::fs::write(root.join(".worktreeinclude"), "local.env\n../outside\n").unwrap();
+    git(&root, &["add", "file", ".worktreeinclude"]);
+    git(&root, &["commit", "-q", "-m", "one"]);
+    root
+}
+
+#[test]
+fn outside_of_a_repository_it_is_refused() {
+    let world = World::answering([]);
+    let outcome = world.hermes(&["-w", "chat", "-Q", "-q", "hi"]).run();
+    outcome
+        .exits(1)
+        .prints("")
+        .says_part("-w needs a git repository");
+}
+
+#[test]
+fn a_clean_worktree_is_removed_and_a_dirty_one_kept() {
+    let world = World::answering([
+        Answer::call("terminal", &json!({"command": "pwd; cat local.env"})),
+        Answer::text("done"),
+        Answer::call("terminal", &json!({"command": "echo work > new"})),
+        Answer::text("done"),
+    ]);
+    let root = repository(&world);
+    let run = || {
+        world
+            .hermes(&["chat", "-Q", "-q", "hi", "-w"])
+            .in_directory(&root)
+            .run()
+    };
+    run().succeeds().prints("done\n");
+    let seen = world.bodies()[1].to_string();
+    assert!(
+        seen.contains(".worktrees/hermes-") && seen.contains("here"),
+        "{seen}"
+    );
+    assert!(
+        git(&root, &["branch", "--list", "hermes/*"])
+            .trim()
+            .is_empty()
+    );
+    assert!(
+        std::fs::read_dir(root.join(".worktrees"))
+            .unwrap()
+            .next()
+            .is_none()
+    );
+    let ignored = std::fs::read_to_string(root.join(".gitignore")).unwrap();
+    assert_eq!(ignored.matches(".worktrees/").count(), 1);
+    let kept = run();
+    kept.succeeds().prints("done\n").says_part("is kept");
+    let left = std::fs::read_dir(root.join(".worktrees")).unwrap().next();
+    assert!(left.unwrap().unwrap().path().join("new").exists());
+}
