@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 
 use crate::mask::{FULL, log_mask};
-use crate::shape::{self, Span};
-use crate::{SecretString, shape::Mask};
+use crate::shape::{self, Mask, Rules, Span};
+use crate::{SecretString, Sink};
 
 /// Shorter values would mask half of every text.
 const SHORTEST_KNOWN_VALUE: usize = 8;
@@ -27,10 +27,11 @@ pub struct Redactor {
     /// Compiled at the first text: most commands never log a line.
     automaton: OnceLock<Option<AhoCorasick>>,
     enabled: bool,
+    rules: Rules,
 }
 
 impl Redactor {
-    /// A redactor for these values and all known token shapes.
+    /// A redactor for these values and all known token shapes, for [`Sink::Log`].
     ///
     /// Values under eight characters are left to the shapes. Each value is also recognised as it
     /// looks inside JSON and inside a URL. A known value becomes `***` whatever its length: nothing
@@ -44,6 +45,18 @@ impl Redactor {
             known,
             automaton: OnceLock::new(),
             enabled: true,
+            rules: Rules::of(Sink::Log),
+        }
+    }
+
+    /// The same values, with the shapes that count where the text goes.
+    #[must_use]
+    pub fn for_sink(&self, sink: Sink) -> Self {
+        Self {
+            known: self.known.clone(),
+            automaton: OnceLock::new(),
+            enabled: self.enabled,
+            rules: Rules::of(sink),
         }
     }
 
@@ -57,6 +70,7 @@ impl Redactor {
             known,
             automaton: OnceLock::new(),
             enabled: self.enabled,
+            rules: self.rules,
         }
     }
 
@@ -66,6 +80,7 @@ impl Redactor {
             known: Vec::new(),
             automaton: OnceLock::new(),
             enabled: false,
+            rules: Rules::of(Sink::Log),
         }
     }
 
@@ -101,7 +116,7 @@ impl Redactor {
                 mask: Mask::Full,
             }));
         }
-        shape::find(text, &mut spans);
+        shape::find(text, self.rules, &mut spans);
         if spans.is_empty() {
             return None;
         }

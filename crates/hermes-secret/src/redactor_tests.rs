@@ -380,3 +380,44 @@ proptest! {
 fn is_plain(value: &str) -> bool {
     ["missing", "required", "optional"].contains(&value.to_ascii_lowercase().as_str())
 }
+
+#[test]
+fn what_a_program_prints_is_not_mangled() {
+    let output = Redactor::new(["correct-horse-battery"]).for_sink(Sink::Output);
+    for text in [
+        "https://x/?token=abc&code=z",
+        "https://bob:hunter2@host/x?key=abcdef123456",
+        "const AUTH_TOKEN=getToken(); if (password == hunter2) {",
+        "\"api_key\": \"value\", token: 1234abcd5678efgh",
+        "MAX_TOKENS=100",
+    ] {
+        assert_eq!(output.redact(text), text);
+    }
+    for (text, wanted) in [
+        ("it is correct-horse-battery", "it is ***"),
+        ("sk-abcdefghijklmnopqrstuvwx", "sk-abc...uvwx"),
+        (
+            "https://x/?token=sk-abcdefghijklmnopqrstuvwx",
+            "https://x/?token=sk-abc...uvwx",
+        ),
+        (
+            "Authorization: Bearer abcdefgh12345678",
+            "Authorization: Bearer ***",
+        ),
+        ("x-api-key: abcdefgh12345678", "x-api-key: ***"),
+        ("postgres://bob:hunter2@db/x", "postgres://bob:***@db/x"),
+    ] {
+        assert_eq!(output.redact(text), wanted);
+    }
+    let variables = output.for_sink(Sink::Variables);
+    for (text, wanted) in [
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=***"),
+        (
+            "URL=https://x/?token=abc&code=z",
+            "URL=https://x/?token=abc&code=z",
+        ),
+        ("it is correct-horse-battery", "it is ***"),
+    ] {
+        assert_eq!(variables.redact(text), wanted);
+    }
+}

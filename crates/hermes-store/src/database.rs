@@ -13,6 +13,10 @@ use crate::in_process::OpenMark;
 use crate::location::Location;
 use crate::{Error, Result};
 
+/// How often an eager connection asks for a lock.
+const EAGER_TRIES: i32 = 2_000;
+/// Bounds of its pauses.
+const EAGER_PAUSE_MS: std::ops::Range<u64> = 1..10;
 /// How long a statement waits for another connection's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause between tries where SQLite does not wait by itself.
@@ -53,6 +57,10 @@ pub struct OpenOptions {
     /// Pages in the log after which a commit moves them into the file; `None` is SQLite's own
     /// measure.
     pub checkpoint_pages: Option<u32>,
+    /// Whether a lock is asked for every few milliseconds, for about ten seconds, instead of ever
+    /// more seldom within `busy_timeout`: for files that several processes write to all the time,
+    /// where whoever asks seldom waits longest.
+    pub eager: bool,
     /// Whether deleted content is overwritten and cells are checked when read: for files whose
     /// damage must show instead of giving wrong rows.
     pub hardened: bool,
@@ -66,6 +74,7 @@ impl Default for OpenOptions {
             busy_timeout: BUSY_TIMEOUT,
             supported_schema: None,
             checkpoint_pages: None,
+            eager: false,
             hardened: false,
         }
     }
@@ -163,6 +172,48 @@ impl Database {
         Self::open_reader(path, &Location::of(path)?, true, BUSY_TIMEOUT)
     }
 
+    /// Opens for reading, and tidies up: where this process may write, the side files that a reader
+    /// needs are gone again when the last connection closes. The content is never changed.
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+    pub fn open_to_look(path: &Path) -> Result<Self> {
+        let location = Location::of(path)?;
+        location.must_exist()?;
+        if !location.is_writable() {
+            return Self::open_read_only(path);
+        }
+        let mark = OpenMark::new(&location.real)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(&location.real, flags)
+            .map_err(Error::sqlite("open", path))?;
+        let mut database = Self::reader(connection, mark, path);
+        database
+            .prepare_reading(BUSY_TIMEOUT)
+            .map_err(Error::sqlite("read", path))?;
+        Ok(database)
+    }
+
+    /// Opens a damaged file for reading what is left in it. Parts of the schema that contradict
+    /// themselves are overlooked, so what it gives may be wrong: never for anything but salvage.
+    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
+    pub fn open_for_salvage(path: &Path) -> Result<Self> {
+        let location = Location::of(path)?;
+        location.must_exist()?;
+        let mark = OpenMark::new(&location.real)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(&location.real, flags)
+            .map_err(Error::sqlite("open", path))?;
+        // The first statement of all: any other would already look at the schema.
+        connection
+            .pragma_update(None, "writable_schema", true)
+            .and_then(|()| connection.busy_timeout(BUSY_TIMEOUT))
+            .map_err(Error::sqlite("read", path))?;
+        Ok(Self::reader(connection, mark, path))
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     fn open_reader(
         path: &Path,
@@ -182,28 +233,40 @@ impl Database {
             Connection::open_with_flags(&location.real, flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
         }
         .map_err(Error::sqlite("open", path))?;
-        let mut database = Self {
+        let mut database = Self::reader(connection, mark, path);
+        database
+            .prepare_reading(patience)
+            .map_err(Error::sqlite("read", path))?;
+        Ok(database)
+    }
+
+    /// A connection that only reads; its journal is not known yet.
+    fn reader(connection: Connection, mark: OpenMark, path: &Path) -> Self {
+        Self {
             connection,
             _mark: mark,
             path: path.to_owned(),
             access: Access::ReadOnly,
             journal: Journal::Rollback,
             synchronous: Synchronous::Full,
-        };
-        database
-            .connection
-            .busy_timeout(patience)
-            .and_then(|()| database.connection.pragma_update(None, "query_only", true))
-            // The first look at the file: says whether it is a database at all.
-            .and_then(|()| read_user_version(&database.connection).map(drop))
-            .and_then(|()| read_journal(&database.connection))
-            .map(|journal| database.journal = journal)
-            .map_err(Error::sqlite("read", path))?;
-        Ok(database)
+        }
+    }
+
+    fn prepare_reading(&mut self, patience: Duration) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(patience)?;
+        self.connection.pragma_update(None, "query_only", true)?;
+        // The first look at the file: says whether it is a database at all.
+        read_user_version(&self.connection)?;
+        self.journal = read_journal(&self.connection)?;
+        Ok(())
     }
 
     fn configure(&mut self, options: &OpenOptions) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(options.busy_timeout)?;
+        if options.eager {
+            self.connection.busy_handler(Some(ask_again_soon))?;
+        } else {
+            self.connection.busy_timeout(options.busy_timeout)?;
+        }
         let found = read_user_version(&self.connection)?;
         if let Some(supported) = options.supported_schema
             && found > supported
@@ -315,6 +378,15 @@ impl Database {
     pub(crate) fn may_skip_forcing(&self) -> bool {
         self.journal == Journal::WriteAhead && self.synchronous == Synchronous::Full
     }
+}
+
+/// Waits a few milliseconds, a different time each, before a lock is asked for again.
+fn ask_again_soon(asked: i32) -> bool {
+    if asked >= EAGER_TRIES {
+        return false;
+    }
+    std::thread::sleep(crate::write_group::pause_within(EAGER_PAUSE_MS));
+    true
 }
 
 fn read_user_version(connection: &Connection) -> rusqlite::Result<i64> {

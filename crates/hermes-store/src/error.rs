@@ -129,7 +129,7 @@ impl Error {
     /// Whether the disk is full, or what the user may use of it.
     pub fn is_storage_full(&self) -> bool {
         match self {
-            Self::Io { source, .. } => source.sqlite_error_code() == Some(ErrorCode::DiskFull),
+            Self::Io { source, .. } => is_full(source),
             Self::File(error) => error.is_storage_full(),
             Self::Corrupt { .. }
             | Self::Busy { .. }
@@ -156,15 +156,23 @@ impl Error {
                 "update this program, or restore the snapshot taken before the newer one ran"
                     .to_owned(),
             ),
-            Self::Io { source, path, .. } => match source.sqlite_error_code() {
-                Some(ErrorCode::DiskFull) => Some("free some space and try again".to_owned()),
-                _ => Some(format!(
-                    "check the owner and mode of {} and of its directory",
-                    path.display()
-                )),
-            },
+            Self::Io { source, .. } if is_full(source) => {
+                Some("free some space and try again".to_owned())
+            }
+            Self::Io { path, .. } => Some(format!(
+                "check the owner and mode of {} and of its directory",
+                path.display()
+            )),
             Self::Statement { .. } => None,
             Self::File(error) => error.hint(),
         }
     }
+}
+
+/// Whether there was no room. The shared index of the log is the first thing a full disk cannot
+/// hold, and SQLite has a code of its own for that.
+fn is_full(source: &rusqlite::Error) -> bool {
+    let extended = source.sqlite_error().map(|error| error.extended_code);
+    source.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }

@@ -87,6 +87,12 @@ impl Location {
         rustix::fs::access(parent, rustix::fs::Access::WRITE_OK).is_ok()
     }
 
+    /// Whether this process may change the file and what lies beside it.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.directory_is_writable()
+            && rustix::fs::access(&self.real, rustix::fs::Access::WRITE_OK).is_ok()
+    }
+
     /// The path as an SQLite URI that promises nobody will write to the file.
     pub(crate) fn immutable_uri(&self) -> String {
         let mut uri = "file:".to_owned();

@@ -90,7 +90,7 @@ impl Database {
                         return Err(error);
                     }
                     left -= 1;
-                    std::thread::sleep(pause());
+                    std::thread::sleep(pause_within(PAUSE_MS));
                 }
             }
         }
@@ -120,12 +120,13 @@ impl Drop for Undo<'_> {
     }
 }
 
-fn pause() -> Duration {
+/// A pause of a length nobody can foresee.
+pub(crate) fn pause_within(milliseconds: std::ops::Range<u64>) -> Duration {
     // Any spread will do; the clock's low digits differ between the processes that collided.
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |since| u64::from(since.subsec_nanos()));
-    let spread = PAUSE_MS.end - PAUSE_MS.start;
+    let spread = milliseconds.end - milliseconds.start;
     let mixed = nanos.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(std::process::id());
-    Duration::from_millis(PAUSE_MS.start + (mixed >> 7) % spread)
+    Duration::from_millis(milliseconds.start + (mixed >> 7) % spread)
 }

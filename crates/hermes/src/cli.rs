@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Exec(commands::exec::Args),
     /// Manage the containers in which agents work
     Sandbox(commands::sandbox::Args),
+    /// List, search, export and prune stored conversations
+    Sessions(commands::sessions::Args),
     /// List and call the tools of agents
     Tools(commands::tools::Args),
     /// Print a completion script for a shell

@@ -277,6 +277,14 @@ impl From<hermes_board::Error> for CommandError {
     }
 }
 
+impl From<hermes_session::Error> for CommandError {
+    fn from(error: hermes_session::Error) -> Self {
+        let outside = error.is_storage_full() || error.is_busy();
+        let hint = error.hint();
+        Self::new(kind_of(outside), error.to_string()).maybe_hint(hint)
+    }
+}
+
 impl From<hermes_terminal::docker::DockerError> for CommandError {
     fn from(error: hermes_terminal::docker::DockerError) -> Self {
         let kind = if error.is_missing_part() {

@@ -42,6 +42,14 @@ impl SqliteBoard {
                     lock: standing.lock,
                 });
             }
+            if matches!(standing.status, Status::Done | Status::Archived) {
+                // It would look as if they had passed.
+                return Err(Error::not_allowed(
+                    id,
+                    "change the checks of",
+                    &standing.word,
+                ));
+            }
             session.execute("DELETE FROM task_checks WHERE task_id = ?1", [id.as_str()])?;
             session.set_checks(id, commands)?;
             let checks = commands.len();

@@ -286,3 +286,78 @@ fn a_check_that_must_leave_no_trace_leaves_none() {
         Some(Integrity::Damaged(_))
     ));
 }
+
+#[test]
+fn a_look_leaves_nothing_behind_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut database = numbers(&path);
+    add(&mut database, 1);
+    drop(database);
+    let before = std::fs::read(&path).unwrap();
+    let look = Database::open_to_look(&path).unwrap();
+    let count: i64 = look
+        .connection()
+        .query_row("SELECT count(*) FROM numbers", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!((count, look.access()), (1, Access::ReadOnly));
+    let refused = look
+        .connection()
+        .execute("INSERT INTO numbers VALUES (2, NULL)", []);
+    assert!(refused.is_err());
+    drop(look);
+    assert!(std::fs::read(&path).unwrap() == before);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert!(Database::open_to_look(&dir.path().join("b.db")).is_err_and(|e| e.is_not_found()));
+}
+
+#[test]
+fn an_eager_writer_waits_for_its_turn() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut first = numbers(&path);
+    let eager = OpenOptions {
+        eager: true,
+        ..OpenOptions::default()
+    };
+    let mut second = Database::open(&path, &eager).unwrap();
+    let held = first.transaction_immediate().unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| add(&mut second, 2));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        held.commit().unwrap();
+        waiting.join().unwrap();
+    });
+    drop(first);
+    drop(second);
+    assert_eq!(count(&path), 1);
+}
+
+#[test]
+fn a_schema_that_contradicts_itself_can_still_be_read_for_salvage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let mut database = numbers(&path);
+    add(&mut database, 7);
+    database
+        .connection()
+        .execute_batch(
+            "PRAGMA writable_schema = ON;
+             INSERT INTO sqlite_schema VALUES ('view', 'numbers', 'numbers', 0, 'CREATE VIEW numbers AS nonsense');",
+        )
+        .unwrap();
+    drop(database);
+    assert!(matches!(
+        Database::open_read_only(&path).and_then(|_| Database::open_to_look(&path)),
+        Err(Error::Corrupt { .. })
+    ));
+    let salvage = Database::open_for_salvage(&path).unwrap();
+    let saved: i64 = salvage
+        .connection()
+        .query_row("SELECT n FROM numbers", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(saved, 7);
+    let refused = salvage.connection().execute("DELETE FROM numbers", []);
+    assert!(refused.is_err());
+}

@@ -13,6 +13,7 @@ pub(crate) mod kanban;
 pub(crate) mod logs;
 pub(crate) mod profile;
 pub(crate) mod sandbox;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod tools;
 pub(crate) mod version;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Import(args) => import::run(&args, context),
         Command::Exec(args) => exec::run(&args, context),
         Command::Sandbox(args) => sandbox::run(&args, context),
+        Command::Sessions(args) => sessions::run(&args, context),
         Command::Tools(args) => tools::run(&args, context),
         Command::Completion(args) => completion::run(&args, context),
         Command::Version => version::run(context),

@@ -28,6 +28,7 @@ mod kanban_dispatch;
 mod migration;
 mod reading;
 mod reference;
+mod sessions;
 mod values;
 mod world;
 mod writing;

@@ -5,7 +5,7 @@ use std::fs;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::crew::{Crew, lives};
+use crate::crew::{Crew, lives, until};
 use crate::{Desk, assert_refuses};
 
 #[test]
@@ -147,4 +147,42 @@ fn checks_are_changed_only_while_nobody_works_on_the_card() {
     let refused = desk.kanban(&["edit", &id, "--no-checks"]);
     refused.exits(1).prints("").says_part("kanban: ");
     assert_eq!(desk.json(&["show", &id])["checks"][0]["command"], "false");
+    // Nor afterwards: it would look as if the new ones had passed.
+    let done = desk.create("y", &["--check", "true"]);
+    desk.kanban(&["complete", &done]).succeeds();
+    assert_refuses(
+        &desk.kanban(&["edit", &done, "--check", "false"]),
+        1,
+        &format!("cannot change the checks of {done}: it is done"),
+    );
+    assert_refuses(
+        &desk.kanban(&["complete", &done]),
+        1,
+        &format!("cannot complete {done}: it is done"),
+    );
+}
+
+#[test]
+fn checks_end_with_the_one_who_runs_them() {
+    let desk = Desk::new();
+    let mark = desk.home.outside("child");
+    let check = format!(
+        "echo $$ > {0}.tmp; mv {0}.tmp {0}; sleep 300",
+        mark.display()
+    );
+    let id = desk.create("x", &["--check", &check]);
+    let mut running = desk.call(&["complete", &id]).start();
+    let child = until("the check", || fs::read_to_string(&mark).ok());
+    assert!(lives(&child));
+    running.kill();
+    // Whoever comes next ends what is left of it, and begins anew.
+    fs::remove_file(&mark).unwrap();
+    let mut next = desk.call(&["complete", &id]).start();
+    until("the next check", || fs::read_to_string(&mark).ok());
+    until("the end of the first", || (!lives(&child)).then_some(()));
+    let second = fs::read_to_string(&mark).unwrap();
+    next.kill();
+    let group = rustix::process::Pid::from_raw(second.trim().parse().unwrap()).unwrap();
+    rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
+    assert_ne!(desk.status(&id), "done");
 }

@@ -141,6 +141,18 @@ impl Crew {
         pids.map(|pid| Pid::from_raw(pid).unwrap()).collect()
     }
 
+    /// Process groups of the workers on record.
+    fn recorded(&self) -> Vec<Pid> {
+        let database = self.desk.database();
+        let Ok(mut query) = database.prepare("SELECT worker_pid FROM tasks") else {
+            // A board that was never made has no workers.
+            return Vec::new();
+        };
+        let pids = query.query_map([], |row| row.get::<_, Option<i32>>(0));
+        let pids = pids.unwrap().flatten().flatten();
+        pids.filter_map(Pid::from_raw).collect()
+    }
+
     /// Waits until nothing of the workers of a card is left.
     #[track_caller]
     pub(crate) fn wait_for_end(&self, id: &str) {
@@ -190,14 +202,11 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        // Whatever a failed test left running.
-        let Ok(cards) = fs::read_dir(self.notes()) else {
-            return;
-        };
-        for card in cards.flatten() {
-            for group in self.groups(&card.file_name().to_string_lossy()) {
-                kill_process_group(group, Signal::KILL).ok();
-            }
+        // Whatever still runs, also what has not come to say so yet.
+        let cards = fs::read_dir(self.notes()).unwrap().flatten();
+        let told = cards.flat_map(|card| self.groups(&card.file_name().to_string_lossy()));
+        for group in told.chain(self.recorded()) {
+            kill_process_group(group, Signal::KILL).ok();
         }
     }
 }

@@ -16,13 +16,25 @@ fn end(running: &mut hermes_testkit::Running, signal: Signal) -> Option<i32> {
 
 const COMPLETE: &str = "\"$HERMES_REAL\" kanban complete $HERMES_KANBAN_TASK";
 
+/// A worker that completes its card once it is told to.
+fn when_told() -> String {
+    format!("while ! test -e \"$CREW_DIR/go\"; do sleep 0.05; done; {COMPLETE}")
+}
+
+fn tell(crew: &Crew) {
+    fs::write(crew.desk.home.outside("crew").join("go"), "").unwrap();
+}
+
 #[test]
 fn it_works_the_cards_of_all_boards_until_a_signal_comes() {
     for signal in [Signal::TERM, Signal::INT] {
         let crew = Crew::new();
         let pidfile = crew.desk.home.outside("run/daemon.pid");
         let mut daemon = crew.daemon(&["-v", "--pidfile", pidfile.to_str().unwrap()]);
-        let first = crew.file(COMPLETE, &[]);
+        let first = crew.file(&when_told(), &[]);
+        let line = daemon.next_line().unwrap();
+        assert!(line.ends_with("default: spawned=1"), "{line}");
+        tell(&crew);
         crew.wait_for_status(&first, "done");
         assert_eq!(
             fs::read_to_string(&pidfile).unwrap(),
@@ -34,8 +46,6 @@ fn it_works_the_cards_of_all_boards_until_a_signal_comes() {
             .json(&["--board", "site", "create", "x", "--assignee", "beta"]);
         let there = there["id"].as_str().unwrap().to_owned();
         crew.note(&there, "pids");
-        let line = daemon.next_line().unwrap();
-        assert!(line.ends_with("default: spawned=1"), "{line}");
         assert_eq!(end(&mut daemon, signal), Some(0));
         assert!(!pidfile.exists());
     }
@@ -73,16 +83,13 @@ fn one_dispatcher_is_enough() {
 #[test]
 fn workers_outlive_it_and_the_next_one_finds_them() {
     let crew = Crew::new();
-    let id = crew.file(
-        &format!("while ! test -e \"$CREW_DIR/go\"; do sleep 0.05; done; {COMPLETE}"),
-        &[],
-    );
+    let id = crew.file(&when_told(), &[]);
     let mut daemon = crew.daemon(&[]);
     crew.note(&id, "pids");
     crew.wait_for_status(&id, "running");
     assert_eq!(end(&mut daemon, Signal::TERM), Some(0));
     let _next = crew.daemon(&[]);
-    fs::write(crew.desk.home.outside("crew").join("go"), "").unwrap();
+    tell(&crew);
     crew.wait_for_status(&id, "done");
     assert_eq!(crew.outcomes(&id), ["completed"]);
 }

@@ -236,8 +236,13 @@ fn how_a_worker_ended_outlives_its_dispatcher() {
     let wall = crew.file(&script(75), &[]);
     let silent = crew.file(&script(0), &[]);
     let mut daemon = crew.daemon(&[]);
-    crew.note(&wall, "pids");
-    crew.note(&silent, "pids");
+    for id in [&wall, &silent] {
+        crew.note(id, "pids");
+        until("the record of its start", || {
+            let events = crew.desk.events(id);
+            events.contains(&"spawned".to_owned()).then_some(())
+        });
+    }
     daemon.kill();
     fs::write(crew.desk.home.outside("crew").join("go"), "").unwrap();
     crew.wait_for_end(&wall);

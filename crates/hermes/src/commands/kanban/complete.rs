@@ -63,8 +63,10 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         }
         CompleteOutcome::NeedsChecks(checks) => counted(checks.len()),
     };
-    let note = format!("{id}: running {checks}");
-    session.printer().note(note)?;
+    if !session.task(id)?.status().satisfies_children() {
+        let note = format!("{id}: running {checks}");
+        session.printer().note(note)?;
+    }
     match complete_checked(session, id, &completion)? {
         Finish::Done { .. } => Ok(session
             .printer()

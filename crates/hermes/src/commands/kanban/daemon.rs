@@ -18,7 +18,7 @@ use hermes_proc::{EndSignals, first_readable};
 use super::dispatch::LimitArgs;
 use super::session::{refusal, usage};
 use super::times::LocalTime;
-use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
+use super::workers::{dispatch_settings, dispatcher_of, warn_without_chat, worker_setup};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -64,6 +64,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         interval.unwrap_or(settings.interval).as_secs_f64(),
         std::process::id()
     ))?;
+    warn_without_chat(context)?;
     let dispatcher = dispatcher_of(context, home, &settings);
     let mut rounds = Rounds::new(dispatcher, settings.board_options(&context.env));
     rounds.only = only.map(|board| board.slug);

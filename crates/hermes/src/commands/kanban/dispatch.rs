@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use hermes_board::CheckDepth;
 use hermes_board::dispatch::{DispatchFlags, Pass};
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
@@ -10,7 +9,7 @@ use hermes_board::plan::{GuardReason, Report};
 use super::cards::{NAME, TITLE, joined};
 use super::session::BoardSession;
 use super::times::LocalTime;
-use super::workers::dispatcher;
+use super::workers::{dispatcher, warn_without_chat};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -48,11 +47,12 @@ impl LimitArgs {
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open_checked(context, board, CheckDepth::Quick)?;
+    let mut session = BoardSession::open(context, board)?;
     let mut dispatcher = dispatcher(&session, &args.limits.flags());
     let pass = if args.dry_run {
         Pass::DryRun
     } else {
+        warn_without_chat(context)?;
         Pass::Real
     };
     let report = dispatcher.dispatch_once(&mut session.store, pass)?;

@@ -7,6 +7,8 @@ use hermes_board::dispatch::{
 };
 use hermes_board::model::TaskId;
 use hermes_board::store::{Completion, FailurePolicy};
+use hermes_config::vars;
+use hermes_secret::Sink;
 
 use super::session::{BoardSession, settings};
 use crate::context::Context;
@@ -29,6 +31,24 @@ pub(super) fn worker_setup(
 ) -> WorkerSetup {
     let policy = context.environment().policy().clone();
     WorkerSetup::new(&context.env, home, &context.location, policy, settings.log)
+}
+
+/// Says that workers will end at once where the program they would be has no `chat`.
+pub(super) fn warn_without_chat(context: &Context) -> Result<()> {
+    let is_named = context.env.text(&vars::HERMES_BIN).is_some();
+    if is_named
+        || crate::cli::command_names()
+            .iter()
+            .any(|name| name == "chat")
+    {
+        return Ok(());
+    }
+    Ok(context.printer.warn(
+        "workers are started with `chat`, which this program does not have yet",
+        Some(
+            "HERMES_BIN names another program to start, such as the `hermes` of the Python runtime",
+        ),
+    )?)
 }
 
 /// A dispatcher for the board of a command.
@@ -57,13 +77,14 @@ pub(super) fn complete_checked(
     let settings = dispatch_settings(context, &DispatchFlags::default());
     let workers = worker_setup(context, &session.home, &settings);
     let board = session.store.board().clone();
+    let redactor = context.redactor().for_sink(Sink::Output);
     let setup = CheckSetup {
         board: &board,
         home: &session.home,
         workers: &workers,
         limit: settings.check_timeout,
         policy: FailurePolicy::with_limit(settings.limits.failure_limit),
-        redact: &|text| context.redactor().redact(text).into_owned(),
+        redact: &|text| redactor.redact(text).into_owned(),
     };
     Ok(complete(&mut session.store, id, completion, &setup)?)
 }

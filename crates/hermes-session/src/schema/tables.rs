@@ -1,0 +1,265 @@
+//! The tables: those of the reference, in its order.
+//!
+//! Columns, their order and the names of indexes are shared with other programs. Nothing here is
+//! ever changed or removed; a column that a file lacks is added, and has to be one that may be
+//! missing.
+
+/// A table: its columns with their definitions, and what stands behind them.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [(&'static str, &'static str)],
+    pub(crate) constraints: &'static [&'static str],
+}
+
+impl Table {
+    /// The statement that makes it.
+    pub(crate) fn create(&self) -> String {
+        let parts: Vec<String> = self
+            .columns
+            .iter()
+            .map(|(name, definition)| format!("    {name} {definition}"))
+            .chain(self.constraints.iter().map(|part| format!("    {part}")))
+            .collect();
+        format!(
+            "CREATE TABLE IF NOT EXISTS {} (\n{}\n)",
+            self.name,
+            parts.join(",\n")
+        )
+    }
+}
+
+/// An index and the statement that makes it.
+pub(crate) struct Index {
+    pub(crate) name: &'static str,
+    pub(crate) create: &'static str,
+}
+
+pub(crate) const TABLES: &[Table] = &[
+    Table {
+        name: "schema_version",
+        columns: &[("version", "INTEGER NOT NULL")],
+        constraints: &[],
+    },
+    Table {
+        name: "sessions",
+        columns: &[
+            ("id", "TEXT PRIMARY KEY"),
+            ("source", "TEXT NOT NULL"),
+            ("user_id", "TEXT"),
+            ("session_key", "TEXT"),
+            ("chat_id", "TEXT"),
+            ("chat_type", "TEXT"),
+            ("thread_id", "TEXT"),
+            ("display_name", "TEXT"),
+            ("origin_json", "TEXT"),
+            ("expiry_finalized", "INTEGER DEFAULT 0"),
+            ("model", "TEXT"),
+            ("model_config", "TEXT"),
+            ("system_prompt", "TEXT"),
+            ("parent_session_id", "TEXT"),
+            ("started_at", "REAL NOT NULL"),
+            ("ended_at", "REAL"),
+            ("end_reason", "TEXT"),
+            ("message_count", "INTEGER DEFAULT 0"),
+            ("tool_call_count", "INTEGER DEFAULT 0"),
+            ("input_tokens", "INTEGER DEFAULT 0"),
+            ("output_tokens", "INTEGER DEFAULT 0"),
+            ("cache_read_tokens", "INTEGER DEFAULT 0"),
+            ("cache_write_tokens", "INTEGER DEFAULT 0"),
+            ("reasoning_tokens", "INTEGER DEFAULT 0"),
+            ("cwd", "TEXT"),
+            ("git_branch", "TEXT"),
+            ("git_repo_root", "TEXT"),
+            ("billing_provider", "TEXT"),
+            ("billing_base_url", "TEXT"),
+            ("billing_mode", "TEXT"),
+            ("estimated_cost_usd", "REAL"),
+            ("actual_cost_usd", "REAL"),
+            ("cost_status", "TEXT"),
+            ("cost_source", "TEXT"),
+            ("pricing_version", "TEXT"),
+            ("title", "TEXT"),
+            ("api_call_count", "INTEGER DEFAULT 0"),
+            ("handoff_state", "TEXT"),
+            ("handoff_platform", "TEXT"),
+            ("handoff_error", "TEXT"),
+            ("compression_failure_cooldown_until", "REAL"),
+            ("compression_failure_error", "TEXT"),
+            ("compression_fallback_streak", "INTEGER NOT NULL DEFAULT 0"),
+            ("profile_name", "TEXT"),
+            ("rewind_count", "INTEGER NOT NULL DEFAULT 0"),
+            ("archived", "INTEGER NOT NULL DEFAULT 0"),
+        ],
+        constraints: &["FOREIGN KEY (parent_session_id) REFERENCES sessions(id)"],
+    },
+    Table {
+        name: "messages",
+        columns: &[
+            ("id", "INTEGER PRIMARY KEY AUTOINCREMENT"),
+            ("session_id", "TEXT NOT NULL REFERENCES sessions(id)"),
+            ("role", "TEXT NOT NULL"),
+            ("content", "TEXT"),
+            ("tool_call_id", "TEXT"),
+            ("tool_calls", "TEXT"),
+            ("tool_name", "TEXT"),
+            ("effect_disposition", "TEXT"),
+            ("timestamp", "REAL NOT NULL"),
+            ("token_count", "INTEGER"),
+            ("finish_reason", "TEXT"),
+            ("reasoning", "TEXT"),
+            ("reasoning_content", "TEXT"),
+            ("reasoning_details", "TEXT"),
+            ("codex_reasoning_items", "TEXT"),
+            ("codex_message_items", "TEXT"),
+            ("platform_message_id", "TEXT"),
+            ("observed", "INTEGER DEFAULT 0"),
+            ("active", "INTEGER NOT NULL DEFAULT 1"),
+            ("compacted", "INTEGER NOT NULL DEFAULT 0"),
+            ("api_content", "TEXT"),
+        ],
+        constraints: &[],
+    },
+    Table {
+        name: "session_model_usage",
+        columns: &[
+            (
+                "session_id",
+                "TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE",
+            ),
+            ("model", "TEXT NOT NULL"),
+            ("billing_provider", "TEXT NOT NULL DEFAULT ''"),
+            ("billing_base_url", "TEXT NOT NULL DEFAULT ''"),
+            ("billing_mode", "TEXT NOT NULL DEFAULT ''"),
+            ("task", "TEXT NOT NULL DEFAULT ''"),
+            ("api_call_count", "INTEGER NOT NULL DEFAULT 0"),
+            ("input_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("output_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("cache_read_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("cache_write_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("reasoning_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("estimated_cost_usd", "REAL NOT NULL DEFAULT 0"),
+            ("actual_cost_usd", "REAL NOT NULL DEFAULT 0"),
+            ("cost_status", "TEXT"),
+            ("cost_source", "TEXT"),
+            ("first_seen", "REAL"),
+            ("last_seen", "REAL"),
+        ],
+        constraints: &[
+            "PRIMARY KEY (session_id, model, billing_provider, billing_base_url, billing_mode, \
+             task)",
+        ],
+    },
+    Table {
+        name: "state_meta",
+        columns: &[("key", "TEXT PRIMARY KEY"), ("value", "TEXT")],
+        constraints: &[],
+    },
+    Table {
+        name: "gateway_routing",
+        columns: &[
+            ("scope", "TEXT NOT NULL DEFAULT ''"),
+            ("session_key", "TEXT NOT NULL"),
+            ("entry_json", "TEXT NOT NULL"),
+            ("updated_at", "REAL NOT NULL"),
+        ],
+        constraints: &["PRIMARY KEY (scope, session_key)"],
+    },
+    Table {
+        name: "compression_locks",
+        columns: &[
+            ("session_id", "TEXT PRIMARY KEY"),
+            ("holder", "TEXT NOT NULL"),
+            ("acquired_at", "REAL NOT NULL"),
+            ("expires_at", "REAL NOT NULL"),
+        ],
+        constraints: &[],
+    },
+    Table {
+        name: "async_delegations",
+        columns: &[
+            ("delegation_id", "TEXT PRIMARY KEY"),
+            ("origin_session", "TEXT NOT NULL"),
+            ("origin_ui_session_id", "TEXT NOT NULL DEFAULT ''"),
+            ("parent_session_id", "TEXT"),
+            ("state", "TEXT NOT NULL"),
+            ("dispatched_at", "REAL NOT NULL"),
+            ("completed_at", "REAL"),
+            ("updated_at", "REAL NOT NULL"),
+            ("event_json", "TEXT"),
+            ("result_json", "TEXT"),
+            ("delivery_state", "TEXT NOT NULL DEFAULT 'pending'"),
+            ("delivery_attempts", "INTEGER NOT NULL DEFAULT 0"),
+            ("delivered_at", "REAL"),
+            ("owner_pid", "INTEGER"),
+            ("owner_started_at", "INTEGER"),
+            ("task_json", "TEXT"),
+            ("delivery_claim", "TEXT"),
+            ("delivery_claimed_at", "REAL"),
+        ],
+        constraints: &[],
+    },
+];
+
+macro_rules! index {
+    ($name:literal, $on:literal) => {
+        Index {
+            name: $name,
+            create: concat!("CREATE INDEX IF NOT EXISTS ", $name, " ON ", $on),
+        }
+    };
+}
+
+/// Titles are unique; made apart from the others because old files may break it.
+pub(crate) const TITLE_INDEX: Index = Index {
+    name: "idx_sessions_title_unique",
+    create: "CREATE UNIQUE INDEX IF NOT EXISTS idx_sessions_title_unique \
+             ON sessions(title) WHERE title IS NOT NULL",
+};
+
+pub(crate) const INDEXES: &[Index] = &[
+    index!("idx_sessions_source", "sessions(source)"),
+    index!("idx_sessions_source_id", "sessions(source, id)"),
+    index!("idx_sessions_parent", "sessions(parent_session_id)"),
+    index!("idx_sessions_started", "sessions(started_at DESC)"),
+    index!("idx_messages_session", "messages(session_id, timestamp)"),
+    index!(
+        "idx_compression_locks_expires",
+        "compression_locks(expires_at)"
+    ),
+    index!(
+        "idx_session_model_usage_session",
+        "session_model_usage(session_id)"
+    ),
+    index!(
+        "idx_session_model_usage_model",
+        "session_model_usage(model)"
+    ),
+    index!(
+        "idx_async_delegations_delivery",
+        "async_delegations(delivery_state, completed_at)"
+    ),
+    index!(
+        "idx_messages_platform_msg_id",
+        "messages(session_id, platform_message_id) WHERE platform_message_id IS NOT NULL"
+    ),
+    index!(
+        "idx_messages_session_active",
+        "messages(session_id, active, timestamp)"
+    ),
+    index!(
+        "idx_messages_active_null",
+        "messages(active) WHERE active IS NULL"
+    ),
+    index!(
+        "idx_sessions_session_key",
+        "sessions(session_key, started_at DESC)"
+    ),
+    index!(
+        "idx_sessions_gateway_peer",
+        "sessions(source, user_id, chat_id, chat_type, thread_id, started_at DESC)"
+    ),
+    index!(
+        "idx_sessions_handoff_state",
+        "sessions(handoff_state, started_at)"
+    ),
+];

@@ -1,0 +1,156 @@
+//! Adding messages: the person's at once, the model's together with all results of its calls.
+
+use hermes_store::rusqlite::params;
+use serde_json::Value;
+
+use super::{Scope, SessionStore, count_of};
+use crate::error::unknown;
+use crate::message::{Message, Role};
+use crate::session::Usage;
+use crate::{Error, MessageId, Result, SessionId};
+
+/// Seconds between the messages of one transaction, so that their times keep their order.
+const TICK: f64 = 1e-6;
+
+const INSERT: &str = "INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls,
+     tool_name, effect_disposition, timestamp, token_count, finish_reason, reasoning,
+     reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items,
+     platform_message_id, observed, active, compacted, api_content)
+ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 1, 0, ?18)";
+
+/// What one answer of the model led to.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// The answer, with or without calls.
+    pub assistant: Message,
+    /// One result per call, in the order of the calls.
+    pub results: Vec<Message>,
+    /// What the answer cost, unless it was recorded before.
+    pub usage: Option<Usage>,
+}
+
+impl SessionStore {
+    /// Stores messages as they are, in one transaction. Gives their numbers.
+    pub fn append(&mut self, session: &SessionId, messages: &[Message]) -> Result<Vec<MessageId>> {
+        self.write(|scope| {
+            let ids = scope.insert_messages(session, messages)?;
+            scope.count_messages(session, messages)?;
+            Ok(ids)
+        })
+    }
+
+    /// Stores what a person said, before anything is done about it.
+    pub fn append_user(&mut self, session: &SessionId, message: &Message) -> Result<MessageId> {
+        let ids = self.append(session, std::slice::from_ref(message))?;
+        ids.first().copied().ok_or_else(|| unknown(session))
+    }
+
+    /// Stores an answer of the model, all results of its calls and its cost, in one transaction:
+    /// after a crash either all of it is there or nothing.
+    pub fn append_step(&mut self, session: &SessionId, step: &Step) -> Result<Vec<MessageId>> {
+        refuse_incomplete(step)?;
+        let messages: Vec<Message> = std::iter::once(&step.assistant)
+            .chain(&step.results)
+            .cloned()
+            .collect();
+        self.write(|scope| {
+            let ids = scope.insert_messages(session, &messages)?;
+            scope.count_messages(session, &messages)?;
+            if let Some(usage) = &step.usage {
+                scope.add_usage(session, usage)?;
+            }
+            Ok(ids)
+        })
+    }
+}
+
+impl Scope<'_> {
+    /// Inserts rows, without touching the counters of the session.
+    pub(super) fn insert_messages(
+        &self,
+        session: &SessionId,
+        messages: &[Message],
+    ) -> Result<Vec<MessageId>> {
+        self.must_exist(session)?;
+        let mut next = self.now;
+        let mut ids = Vec::with_capacity(messages.len());
+        for message in messages {
+            let timestamp = message
+                .timestamp
+                .filter(|time| time.is_finite())
+                .unwrap_or(next);
+            next = next.max(timestamp) + TICK;
+            let is_assistant = message.role == Role::Assistant;
+            let replay = |value: &Option<Value>| {
+                value
+                    .as_ref()
+                    .filter(|value| is_assistant && !value.is_null())
+                    .map(Value::to_string)
+            };
+            self.execute(
+                INSERT,
+                params![
+                    session.as_str(),
+                    message.role.as_str(),
+                    message.content.as_ref().map(crate::Content::encode),
+                    message.tool_call_id,
+                    message
+                        .tool_calls
+                        .as_ref()
+                        .filter(|_| message.call_count() > 0)
+                        .map(Value::to_string),
+                    message.tool_name,
+                    message.effect_disposition,
+                    timestamp,
+                    message.token_count,
+                    message.finish_reason,
+                    message.reasoning.as_ref().filter(|_| is_assistant),
+                    message.reasoning_content.as_ref().filter(|_| is_assistant),
+                    replay(&message.reasoning_details),
+                    replay(&message.codex_reasoning_items),
+                    replay(&message.codex_message_items),
+                    message.platform_message_id,
+                    message.observed,
+                    message.api_content,
+                ],
+            )?;
+            ids.push(MessageId(self.connection.last_insert_rowid()));
+        }
+        Ok(ids)
+    }
+
+    fn count_messages(&self, session: &SessionId, messages: &[Message]) -> Result<()> {
+        let calls: usize = messages.iter().map(Message::call_count).sum();
+        self.execute(
+            "UPDATE sessions SET message_count = COALESCE(message_count, 0) + ?2,
+                 tool_call_count = COALESCE(tool_call_count, 0) + ?3
+             WHERE id = ?1",
+            params![session.as_str(), count_of(messages.len()), count_of(calls)],
+        )?;
+        Ok(())
+    }
+}
+
+fn refuse_incomplete(step: &Step) -> Result<()> {
+    let incomplete = |detail: String| Err(Error::IncompleteStep { detail });
+    if step.assistant.role != Role::Assistant {
+        return incomplete("its first message is not the model's".to_owned());
+    }
+    let mut open = step.assistant.call_ids();
+    for result in &step.results {
+        let id = result.tool_call_id.as_deref().unwrap_or_default();
+        match open.iter().position(|call| *call == id) {
+            Some(at) if result.role == Role::Tool => drop(open.remove(at)),
+            Some(_) | None => {
+                return incomplete(format!(
+                    "no call waits for the result '{}'",
+                    crate::shown(id)
+                ));
+            }
+        }
+    }
+    match open.first() {
+        Some(id) => incomplete(format!("the call '{}' has no result", crate::shown(id))),
+        None => Ok(()),
+    }
+}

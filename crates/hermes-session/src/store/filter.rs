@@ -1,0 +1,140 @@
+//! Choosing many sessions at once, for pruning, archiving and exporting.
+
+use hermes_store::rusqlite::named_params;
+
+use super::fragments::{like_prefix, like_within};
+use super::{Scope, SessionStore, cells};
+use crate::Result;
+use crate::session::Session;
+
+/// What sessions must have in common; an empty filter means all of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionFilter {
+    /// Only sessions that are over.
+    pub ended: bool,
+    /// Over since before this moment.
+    pub ended_before: Option<f64>,
+    /// Begun before this moment.
+    pub started_before: Option<f64>,
+    /// Begun at this moment or later.
+    pub started_after: Option<f64>,
+    /// From this source.
+    pub source: Option<String>,
+    /// With this in the title.
+    pub title: Option<String>,
+    /// Ended for this reason.
+    pub end_reason: Option<String>,
+    /// Working in this directory or below.
+    pub cwd: Option<String>,
+    /// At least so many messages.
+    pub min_messages: Option<i64>,
+    /// At most so many.
+    pub max_messages: Option<i64>,
+    /// With this in the name of the model.
+    pub model: Option<String>,
+    /// Billed by this provider.
+    pub provider: Option<String>,
+    /// Of this person.
+    pub user: Option<String>,
+    /// From this chat.
+    pub chat_id: Option<String>,
+    /// From this kind of chat.
+    pub chat_type: Option<String>,
+    /// With this in the name of the branch.
+    pub branch: Option<String>,
+    /// At least so many tokens sent and received.
+    pub min_tokens: Option<i64>,
+    /// At most so many.
+    pub max_tokens: Option<i64>,
+    /// At least this cost, in dollars.
+    pub min_cost: Option<f64>,
+    /// At most this.
+    pub max_cost: Option<f64>,
+    /// At least so many calls.
+    pub min_tool_calls: Option<i64>,
+    /// At most so many.
+    pub max_tool_calls: Option<i64>,
+    /// Only those put away, or only those not; both if none.
+    pub archived: Option<bool>,
+}
+
+const CHOSEN: &str = "SELECT * FROM sessions s
+ WHERE (NOT :ended OR s.ended_at IS NOT NULL)
+     AND (:ended_before IS NULL OR s.ended_at < :ended_before)
+     AND (:started_before IS NULL OR s.started_at < :started_before)
+     AND (:started_after IS NULL OR s.started_at >= :started_after)
+     AND (:source IS NULL OR s.source = :source)
+     AND (:title IS NULL OR s.title LIKE :title ESCAPE '\\')
+     AND (:end_reason IS NULL OR s.end_reason = :end_reason)
+     AND (:cwd IS NULL OR s.cwd = :cwd OR s.cwd LIKE :below ESCAPE '\\')
+     AND (:min_messages IS NULL OR COALESCE(s.message_count, 0) >= :min_messages)
+     AND (:max_messages IS NULL OR COALESCE(s.message_count, 0) <= :max_messages)
+     AND (:model IS NULL OR s.model LIKE :model ESCAPE '\\')
+     AND (:provider IS NULL OR s.billing_provider = :provider COLLATE NOCASE)
+     AND (:user IS NULL OR s.user_id = :user)
+     AND (:chat_id IS NULL OR s.chat_id = :chat_id)
+     AND (:chat_type IS NULL OR s.chat_type = :chat_type)
+     AND (:branch IS NULL OR s.git_branch LIKE :branch ESCAPE '\\')
+     AND (:min_tokens IS NULL
+         OR COALESCE(s.input_tokens, 0) + COALESCE(s.output_tokens, 0) >= :min_tokens)
+     AND (:max_tokens IS NULL
+         OR COALESCE(s.input_tokens, 0) + COALESCE(s.output_tokens, 0) <= :max_tokens)
+     AND (:min_cost IS NULL
+         OR COALESCE(s.actual_cost_usd, s.estimated_cost_usd, 0) >= :min_cost)
+     AND (:max_cost IS NULL
+         OR COALESCE(s.actual_cost_usd, s.estimated_cost_usd, 0) <= :max_cost)
+     AND (:min_calls IS NULL OR COALESCE(s.tool_call_count, 0) >= :min_calls)
+     AND (:max_calls IS NULL OR COALESCE(s.tool_call_count, 0) <= :max_calls)
+     AND (:archived IS NULL OR (COALESCE(s.archived, 0) <> 0) = :archived)
+ ORDER BY s.started_at, s.id";
+
+impl SessionStore {
+    /// The sessions that a filter means, the oldest first.
+    pub fn chosen(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
+        self.read(|scope| scope.chosen(filter))
+    }
+}
+
+impl Scope<'_> {
+    pub(super) fn chosen(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
+        let within = |text: &Option<String>| text.as_deref().map(like_within);
+        let cwd = filter
+            .cwd
+            .as_deref()
+            .map(|path| match path.trim_end_matches('/') {
+                "" => "/",
+                path => path,
+            });
+        let below = cwd.map(|path| like_prefix(&format!("{}/", path.trim_end_matches('/'))));
+        self.rows(
+            CHOSEN,
+            named_params! {
+                ":ended": filter.ended,
+                ":ended_before": filter.ended_before,
+                ":started_before": filter.started_before,
+                ":started_after": filter.started_after,
+                ":source": filter.source,
+                ":title": within(&filter.title),
+                ":end_reason": filter.end_reason,
+                ":cwd": cwd,
+                ":below": below,
+                ":min_messages": filter.min_messages,
+                ":max_messages": filter.max_messages,
+                ":model": within(&filter.model),
+                ":provider": filter.provider,
+                ":user": filter.user,
+                ":chat_id": filter.chat_id,
+                ":chat_type": filter.chat_type,
+                ":branch": within(&filter.branch),
+                ":min_tokens": filter.min_tokens,
+                ":max_tokens": filter.max_tokens,
+                ":min_cost": filter.min_cost,
+                ":max_cost": filter.max_cost,
+                ":min_calls": filter.min_tool_calls,
+                ":max_calls": filter.max_tool_calls,
+                ":archived": filter.archived,
+            },
+            cells::session,
+        )
+    }
+}

@@ -1,0 +1,234 @@
+//! Lists of conversations, and the numbers about them.
+
+use std::collections::BTreeMap;
+
+use hermes_store::rusqlite::params;
+
+use super::cells::Cells;
+use super::fragments::{continues, marked};
+use super::{Scope, SessionStore};
+use crate::error::unknown;
+use crate::message::Content;
+use crate::session::Session;
+use crate::{Result, SessionId};
+
+/// Characters of a preview.
+const PREVIEW: usize = 60;
+
+/// Heads of conversations with the time something was last said in any of their parts.
+/// Parameters: 1 source, 2 sources left out (JSON array), 3 whether those put away count.
+const CONVERSATIONS: &str = concat!(
+    "WITH RECURSIVE
+             heads(id) AS (
+                 SELECT s.id FROM sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id
+                 WHERE (p.id IS NULL OR (",
+    marked!("s", "_branched_from"),
+    ") IS NOT NULL
+                         OR (p.end_reason = 'branched' AND s.started_at >= p.ended_at))
+                     AND (",
+    marked!("s", "_delegate_from"),
+    ") IS NULL
+                     AND (?1 IS NULL OR s.source = ?1)
+                     AND s.source NOT IN (SELECT value FROM json_each(?2))
+                     AND (?3 OR COALESCE(s.archived, 0) = 0)
+             ),
+             parts(head, id) AS (
+                 SELECT id, id FROM heads
+                 UNION
+                 SELECT parts.head, c.id FROM parts
+                 JOIN sessions p ON p.id = parts.id JOIN sessions c ON c.parent_session_id = p.id
+                 WHERE ",
+    continues!("c", "p"),
+    "
+             ),
+             activity(head, last) AS (
+                 SELECT head, max(COALESCE(
+                     (SELECT max(m.timestamp) FROM messages m WHERE m.session_id = parts.id),
+                     (SELECT started_at FROM sessions own WHERE own.id = parts.id)))
+                 FROM parts GROUP BY head
+             )
+             SELECT s.id, a.last FROM activity a JOIN sessions s ON s.id = a.head
+             ORDER BY a.last DESC, s.started_at DESC, s.id DESC"
+);
+
+/// Which conversations to list.
+#[derive(Debug, Clone, Default)]
+pub struct ListRequest {
+    /// Only those of this source.
+    pub source: Option<String>,
+    /// None of these sources.
+    pub excluded_sources: Vec<String>,
+    /// Only those that work here: part of the path of the repository or directory.
+    pub workspace: Option<String>,
+    /// Whether those that were put away are listed, too.
+    pub archived: bool,
+    /// Most entries; all if none.
+    pub limit: Option<usize>,
+}
+
+/// A conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The session to resume: in older files the last of those it went through.
+    pub session: Session,
+    /// The first of them.
+    pub root: SessionId,
+    /// The beginning of what was first said.
+    pub preview: String,
+    /// When something was last said, in seconds since 1970.
+    pub last_active: f64,
+}
+
+impl Listed {
+    /// Where the conversation works: the root of the repository, or else the directory.
+    pub fn workspace(&self) -> Option<&str> {
+        workspace_of(&self.session)
+    }
+}
+
+/// Numbers about all sessions.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Stats {
+    /// Sessions.
+    pub total_sessions: i64,
+    /// Messages, also those that are not active.
+    pub total_messages: i64,
+    /// Sessions that have not ended.
+    pub open_sessions: i64,
+    /// Sessions that were put away.
+    pub archived_sessions: i64,
+    /// Sessions per source, the most frequent first in lists.
+    pub by_source: BTreeMap<String, i64>,
+    /// Bytes of the database and its log.
+    pub database_bytes: u64,
+}
+
+impl SessionStore {
+    /// Conversations, the one that was active last first. Runs of sub-agents and the later parts of
+    /// compacted conversations are no entries of their own.
+    pub fn list(&self, request: &ListRequest) -> Result<Vec<Listed>> {
+        self.read(|scope| {
+            let mut listed = Vec::new();
+            for (root, last_active) in scope.conversations(request)? {
+                listed.push(scope.listed(root, last_active)?);
+                // The workspace is that of the last part, so it can only be asked here.
+                let wanted = request.workspace.as_deref();
+                if wanted.is_some_and(|wanted| !listed.last().is_some_and(|l| works_in(l, wanted)))
+                {
+                    listed.pop();
+                }
+                if request.limit.is_some_and(|limit| listed.len() >= limit) {
+                    listed.truncate(request.limit.unwrap_or_default());
+                    break;
+                }
+            }
+            Ok(listed)
+        })
+    }
+
+    /// Counts everything.
+    pub fn stats(&self) -> Result<Stats> {
+        let path = self.path.clone();
+        self.read(|scope| {
+            let count = |sql| {
+                scope
+                    .row(sql, [], |row| row.get(0))
+                    .map(Option::unwrap_or_default)
+            };
+            let by_source = scope.rows(
+                "SELECT source, count(*) AS count FROM sessions GROUP BY source",
+                [],
+                |row| {
+                    let cells = Cells(row);
+                    Ok((
+                        cells.text("source").unwrap_or_default(),
+                        cells.int("count").unwrap_or_default(),
+                    ))
+                },
+            )?;
+            Ok(Stats {
+                total_sessions: count("SELECT count(*) FROM sessions")?,
+                total_messages: count("SELECT count(*) FROM messages")?,
+                open_sessions: count("SELECT count(*) FROM sessions WHERE ended_at IS NULL")?,
+                archived_sessions: count("SELECT count(*) FROM sessions WHERE archived <> 0")?,
+                by_source: by_source.into_iter().collect(),
+                database_bytes: hermes_fs::metadata(&path)?.len() + hermes_store::wal_size(&path)?,
+            })
+        })
+    }
+}
+
+impl Scope<'_> {
+    /// Ids only: whole rows with their prompts would have to be sorted, too.
+    fn conversations(&self, request: &ListRequest) -> Result<Vec<(SessionId, f64)>> {
+        let excluded = serde_json::Value::from(request.excluded_sources.clone()).to_string();
+        self.rows(
+            CONVERSATIONS,
+            params![request.source, excluded, request.archived],
+            |row| {
+                let cells = Cells(row);
+                let id = cells.text("id").unwrap_or_default();
+                let last = cells.real("last").unwrap_or_default();
+                Ok((SessionId::of_row(id), last))
+            },
+        )
+    }
+
+    fn listed(&self, root: SessionId, last_active: f64) -> Result<Listed> {
+        let mut current = self.session(&root)?.ok_or_else(|| unknown(&root))?;
+        if current.end_reason.as_deref() == Some("compression") {
+            let tip = self.tip(root.clone())?;
+            if tip != root
+                && let Some(found) = self.session(&tip)?
+            {
+                current = found;
+            }
+        }
+        // What a person began with says more than what a summary begins with.
+        let preview = match self.preview(&root)? {
+            preview if preview.is_empty() => self.preview(&current.id)?,
+            preview => preview,
+        };
+        Ok(Listed {
+            session: current,
+            root,
+            preview,
+            last_active,
+        })
+    }
+
+    pub(super) fn preview(&self, id: &SessionId) -> Result<String> {
+        let first = self.row(
+            "SELECT content FROM messages
+             WHERE session_id = ?1 AND role = 'user' AND content IS NOT NULL
+             ORDER BY id LIMIT 1",
+            params![id.as_str()],
+            |row| Ok(Cells(row).text("content").unwrap_or_default()),
+        )?;
+        let text = first
+            .map(|stored| Content::decode(stored).text())
+            .unwrap_or_default();
+        let words: Vec<&str> = text.split_whitespace().take(PREVIEW).collect();
+        let line = words.join(" ");
+        let mut preview: String = line.chars().take(PREVIEW).collect();
+        if line.chars().nth(PREVIEW).is_some() {
+            preview.push('…');
+        }
+        Ok(preview)
+    }
+}
+
+fn workspace_of(session: &Session) -> Option<&str> {
+    [&session.git_repo_root, &session.cwd]
+        .into_iter()
+        .flatten()
+        .map(|path| path.trim())
+        .find(|path| !path.is_empty())
+}
+
+fn works_in(listed: &Listed, wanted: &str) -> bool {
+    let wanted = wanted.trim().to_lowercase();
+    listed
+        .workspace()
+        .is_some_and(|path| path.to_lowercase().contains(&wanted))
+}

@@ -1,0 +1,150 @@
+//! What requests cost: totals on the session, and one row per model and purpose.
+
+use hermes_store::rusqlite::params;
+
+use super::{Scope, SessionStore};
+use crate::session::Usage;
+use crate::{Result, SessionId};
+
+impl SessionStore {
+    /// Adds what one response cost.
+    pub fn record_usage(&mut self, session: &SessionId, usage: &Usage) -> Result<()> {
+        self.write(|scope| scope.add_usage(session, usage))
+    }
+}
+
+impl Scope<'_> {
+    pub(super) fn add_usage(&self, session: &SessionId, usage: &Usage) -> Result<()> {
+        self.must_exist(session)?;
+        let usage = sane(usage);
+        if usage.task.is_empty() {
+            self.add_to_session(session, &usage)?;
+        }
+        self.add_to_model(session, &usage)
+    }
+
+    /// The route of the first request that was answered is the route of the session; later ones
+    /// have rows of their own.
+    fn add_to_session(&self, session: &SessionId, usage: &Usage) -> Result<()> {
+        self.execute(
+            "UPDATE sessions SET model = ?2, billing_provider = ?3, billing_base_url = ?4,
+                 billing_mode = ?5
+             WHERE id = ?1 AND COALESCE(api_call_count, 0) = 0
+                 AND ?2 IS NOT NULL AND ?3 IS NOT NULL",
+            params![
+                session.as_str(),
+                usage.model,
+                usage.provider,
+                usage.base_url,
+                usage.billing_mode
+            ],
+        )?;
+        self.execute(
+            "UPDATE sessions SET
+                 api_call_count = COALESCE(api_call_count, 0) + ?2,
+                 input_tokens = COALESCE(input_tokens, 0) + ?3,
+                 output_tokens = COALESCE(output_tokens, 0) + ?4,
+                 cache_read_tokens = COALESCE(cache_read_tokens, 0) + ?5,
+                 cache_write_tokens = COALESCE(cache_write_tokens, 0) + ?6,
+                 reasoning_tokens = COALESCE(reasoning_tokens, 0) + ?7,
+                 estimated_cost_usd = COALESCE(estimated_cost_usd, 0) + COALESCE(?8, 0),
+                 actual_cost_usd = CASE WHEN ?9 IS NULL THEN actual_cost_usd
+                     ELSE COALESCE(actual_cost_usd, 0) + ?9 END,
+                 cost_status = COALESCE(?10, cost_status),
+                 cost_source = COALESCE(?11, cost_source),
+                 pricing_version = COALESCE(?12, pricing_version),
+                 model = COALESCE(model, ?13),
+                 billing_provider = COALESCE(billing_provider, ?14),
+                 billing_base_url = COALESCE(billing_base_url, ?15),
+                 billing_mode = COALESCE(billing_mode, ?16)
+             WHERE id = ?1",
+            params![
+                session.as_str(),
+                usage.api_calls,
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                usage.cache_write_tokens,
+                usage.reasoning_tokens,
+                usage.estimated_cost_usd,
+                usage.actual_cost_usd,
+                usage.cost_status,
+                usage.cost_source,
+                usage.pricing_version,
+                usage.model,
+                usage.provider,
+                usage.base_url,
+                usage.billing_mode,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The conversation's own requests fall back to the route of the session; others, which may go
+    /// to quite another model, do not.
+    fn add_to_model(&self, session: &SessionId, usage: &Usage) -> Result<()> {
+        self.execute(
+            "INSERT INTO session_model_usage (session_id, model, billing_provider,
+                 billing_base_url, billing_mode, task, api_call_count, input_tokens, output_tokens,
+                 cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_cost_usd,
+                 actual_cost_usd, cost_status, cost_source, first_seen, last_seen)
+             SELECT id,
+                 COALESCE(?2, CASE WHEN ?6 = '' THEN model END, 'unknown'),
+                 COALESCE(?3, CASE WHEN ?6 = '' THEN billing_provider END, ''),
+                 COALESCE(?4, CASE WHEN ?6 = '' THEN billing_base_url END, ''),
+                 COALESCE(?5, CASE WHEN ?6 = '' THEN billing_mode END, ''),
+                 ?6, ?7, ?8, ?9, ?10, ?11, ?12, COALESCE(?13, 0), COALESCE(?14, 0), ?15, ?16,
+                 ?17, ?17
+             FROM sessions WHERE id = ?1
+             ON CONFLICT (session_id, model, billing_provider, billing_base_url, billing_mode, task)
+             DO UPDATE SET
+                 api_call_count = api_call_count + excluded.api_call_count,
+                 input_tokens = input_tokens + excluded.input_tokens,
+                 output_tokens = output_tokens + excluded.output_tokens,
+                 cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
+                 cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
+                 reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
+                 estimated_cost_usd = estimated_cost_usd + excluded.estimated_cost_usd,
+                 actual_cost_usd = actual_cost_usd + excluded.actual_cost_usd,
+                 cost_status = COALESCE(excluded.cost_status, cost_status),
+                 cost_source = COALESCE(excluded.cost_source, cost_source),
+                 last_seen = excluded.last_seen",
+            params![
+                session.as_str(),
+                usage.model,
+                usage.provider,
+                usage.base_url,
+                usage.billing_mode,
+                usage.task,
+                usage.api_calls,
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                usage.cache_write_tokens,
+                usage.reasoning_tokens,
+                usage.estimated_cost_usd,
+                usage.actual_cost_usd,
+                usage.cost_status,
+                usage.cost_source,
+                self.now,
+            ],
+        )?;
+        Ok(())
+    }
+}
+
+/// Counters never run backwards, and a cost is a number.
+fn sane(usage: &Usage) -> Usage {
+    let cost = |cost: Option<f64>| cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
+    Usage {
+        api_calls: usage.api_calls.max(0),
+        input_tokens: usage.input_tokens.max(0),
+        output_tokens: usage.output_tokens.max(0),
+        cache_read_tokens: usage.cache_read_tokens.max(0),
+        cache_write_tokens: usage.cache_write_tokens.max(0),
+        reasoning_tokens: usage.reasoning_tokens.max(0),
+        estimated_cost_usd: cost(usage.estimated_cost_usd),
+        actual_cost_usd: cost(usage.actual_cost_usd),
+        ..usage.clone()
+    }
+}

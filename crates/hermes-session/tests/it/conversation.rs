@@ -1,0 +1,229 @@
+//! One conversation from its beginning to its end.
+
+use std::os::unix::fs::PermissionsExt;
+
+use hermes_session::{
+    Content, EndReason, Error, Message, NewSession, Role, SessionId, SessionStore, Step, Usage,
+    latest_todos,
+};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use crate::world::{call, new_session};
+
+#[test]
+fn what_is_stored_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = SessionStore::open(home.path()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
+    store
+        .append_user(&id, &Message::user("list files"))
+        .unwrap();
+    let assistant = Message {
+        reasoning: Some("hm".to_owned()),
+        reasoning_details: Some(json!([{"signature": "s"}])),
+        finish_reason: Some("tool_calls".to_owned()),
+        ..Message::calls(
+            Some(Content::from("looking")),
+            json!([call("a", "terminal"), call("b", "todo")]),
+        )
+    };
+    let step = Step {
+        assistant: assistant.clone(),
+        results: vec![
+            Message::tool_result("b", "todo", r#"{"todos": [{"id": "1"}]}"#),
+            Message::tool_result(
+                "a",
+                "terminal",
+                Content::Parts(json!([{"type": "text", "text": "x"}])),
+            ),
+        ],
+        usage: Some(Usage {
+            api_calls: 1,
+            input_tokens: 10,
+            output_tokens: 5,
+            provider: Some("custom".to_owned()),
+            model: Some("other".to_owned()),
+            ..Usage::default()
+        }),
+    };
+    store.append_step(&id, &step).unwrap();
+    store.set_system_prompt(&id, "exact\n prompt ").unwrap();
+
+    let history = store.load_history(&id).unwrap();
+    assert_eq!(history.left_out, []);
+    let roles: Vec<&Role> = history.messages.iter().map(|m| &m.message.role).collect();
+    assert_eq!(
+        roles,
+        [&Role::User, &Role::Assistant, &Role::Tool, &Role::Tool]
+    );
+    let stored = &history.messages[1];
+    assert_eq!(
+        stored.message,
+        Message {
+            timestamp: Some(stored.timestamp),
+            ..assistant
+        }
+    );
+    assert!(history.messages.is_sorted_by_key(|m| m.timestamp));
+    assert_eq!(
+        latest_todos(&history.messages),
+        Some(vec![json!({"id": "1"})])
+    );
+
+    let session = store.session(&id).unwrap().unwrap();
+    assert_eq!(session.system_prompt.as_deref(), Some("exact\n prompt "));
+    assert_eq!(session.counters.message_count, 4);
+    assert_eq!(session.counters.tool_call_count, 2);
+    assert_eq!(session.counters.api_call_count, 1);
+    assert_eq!(session.counters.input_tokens, 10);
+    // The first answer says which model the session really has.
+    assert_eq!(session.model.as_deref(), Some("other"));
+
+    store.end_session(&id, &EndReason::AgentClose).unwrap();
+    store.end_session(&id, &EndReason::NewSession).unwrap();
+    let ended = store.session(&id).unwrap().unwrap();
+    assert_eq!(ended.end_reason.as_deref(), Some("agent_close"));
+    assert_eq!(store.reopen_session(&id).unwrap().ended_at, None);
+}
+
+#[test]
+fn the_file_is_for_its_owner_only() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = SessionStore::open(home.path()).unwrap();
+    store.create_session(&new_session("cli")).unwrap();
+    for entry in std::fs::read_dir(home.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", entry.path());
+    }
+    drop(store);
+    let path = home.path().join("state.db");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    drop(SessionStore::open(home.path()).unwrap());
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+}
+
+#[test]
+fn a_step_without_all_results_is_refused_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = SessionStore::open(home.path()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
+    let assistant = Message::calls(None, json!([call("a", "terminal"), call("b", "terminal")]));
+    for results in [
+        vec![],
+        vec![Message::tool_result("a", "terminal", "x")],
+        vec![
+            Message::tool_result("a", "terminal", "x"),
+            Message::tool_result("c", "terminal", "x"),
+        ],
+        vec![
+            Message::tool_result("a", "terminal", "x"),
+            Message::tool_result("b", "terminal", "x"),
+            Message::tool_result("b", "terminal", "x"),
+        ],
+    ] {
+        let step = Step {
+            assistant: assistant.clone(),
+            results,
+            usage: None,
+        };
+        let refused = store.append_step(&id, &step);
+        assert!(
+            matches!(refused, Err(Error::IncompleteStep { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(store.all_messages(&id).unwrap(), []);
+}
+
+#[test]
+fn unanswered_calls_of_other_programs_are_healed() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = SessionStore::open(home.path()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
+    store
+        .append(
+            &id,
+            &[
+                Message::user("one"),
+                Message::tool_result("stray", "terminal", "whose?"),
+                Message::calls(None, json!([call("a", "terminal"), call("b", "read_file")])),
+                Message::tool_result("a", "terminal", "done"),
+                Message::user("two"),
+                Message::calls(None, json!([call("c", "terminal"), call("d", "terminal")])),
+                Message::tool_result("c", "terminal", "half"),
+            ],
+        )
+        .unwrap();
+    let history = store.load_history(&id).unwrap();
+    let told: Vec<(String, Option<String>)> = history
+        .messages
+        .iter()
+        .map(|m| {
+            (
+                m.message.role.as_str().to_owned(),
+                m.message.tool_call_id.clone(),
+            )
+        })
+        .collect();
+    let tool = |id: &str| ("tool".to_owned(), Some(id.to_owned()));
+    assert_eq!(
+        told,
+        [
+            ("user".to_owned(), None),
+            ("assistant".to_owned(), None),
+            tool("a"),
+            tool("b"),
+            ("user".to_owned(), None),
+        ]
+    );
+    assert_eq!(
+        history.messages[3].message.tool_name.as_deref(),
+        Some("read_file")
+    );
+    assert_eq!(history.left_out.len(), 3);
+
+    // Going on must not bring the open call back into the middle.
+    assert_eq!(store.reopen_session(&id).unwrap().counters.message_count, 5);
+    store.append_user(&id, &Message::user("three")).unwrap();
+    let history = store.load_history(&id).unwrap();
+    assert_eq!(history.messages.len(), 6);
+    assert_eq!(history.messages[5].message.text(), "three");
+    assert_eq!(store.all_messages(&id).unwrap().len(), 8);
+}
+
+#[test]
+fn nothing_is_written_to_a_session_that_does_not_exist() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = SessionStore::open(home.path()).unwrap();
+    let id = SessionId::parse("nobody").unwrap();
+    assert!(matches!(
+        store.append_user(&id, &Message::user("x")),
+        Err(Error::Unknown { .. })
+    ));
+    assert!(matches!(
+        store.record_usage(&id, &Usage::default()),
+        Err(Error::Unknown { .. })
+    ));
+    assert!(matches!(
+        store.load_history(&id),
+        Err(Error::Unknown { .. })
+    ));
+    assert!(matches!(
+        store.reopen_session(&id),
+        Err(Error::Unknown { .. })
+    ));
+    let taken = store.create_session(&new_session("cli")).unwrap();
+    let again = NewSession {
+        id: Some(taken),
+        ..new_session("cli")
+    };
+    assert!(matches!(
+        store.create_session(&again),
+        Err(Error::Exists { .. })
+    ));
+}

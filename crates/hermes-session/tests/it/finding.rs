@@ -1,0 +1,216 @@
+//! Which session is meant, what it is called, and what lists show.
+
+use hermes_session::{Error, ListRequest, NewSession, SessionId};
+use pretty_assertions::assert_eq;
+
+use crate::world::{World, id, new_session};
+
+#[test]
+fn a_session_is_found_by_id_title_and_beginning() {
+    let mut world = World::new();
+    let first = world.talk(&["one"]);
+    let second = world.talk(&["two"]);
+    world.store.set_title(&first, "my work").unwrap();
+    assert_eq!(world.store.resolve(first.as_str()).unwrap(), first);
+    assert_eq!(world.store.resolve(" my work ").unwrap(), first);
+    let beginning: String = second.as_str().chars().take(20).collect();
+    assert_eq!(world.store.resolve(&beginning).unwrap(), second);
+
+    // The year is the beginning of both.
+    let Err(Error::Ambiguous {
+        count: 2, examples, ..
+    }) = world.store.resolve("20")
+    else {
+        panic!("two sessions begin with 20");
+    };
+    assert_eq!(examples.len(), 2);
+    for text in ["nothing", "my", "%", "____", ""] {
+        let refused = world.store.resolve(text);
+        assert!(
+            matches!(
+                refused,
+                Err(Error::Unknown { .. } | Error::InvalidId { .. })
+            ),
+            "{text}: {refused:?}"
+        );
+    }
+}
+
+#[test]
+fn a_title_belongs_to_one_session_and_its_latest_variant_is_meant() {
+    let mut world = World::new();
+    let first = world.talk(&["one"]);
+    let second = world.talk(&["two"]);
+    assert_eq!(
+        world.store.set_title(&first, " a\n title ").unwrap(),
+        "a title"
+    );
+    assert!(matches!(
+        world.store.set_title(&second, "a title"),
+        Err(Error::TitleTaken { holder, .. }) if holder == first
+    ));
+    // Again for the same session is no conflict.
+    world.store.set_title(&first, "a title").unwrap();
+    assert_eq!(world.store.next_title("a title").unwrap(), "a title #2");
+    world.store.set_title(&second, "a title #2").unwrap();
+    assert_eq!(world.store.next_title("a title #2").unwrap(), "a title #3");
+    assert_eq!(world.store.next_title("fresh").unwrap(), "fresh");
+    assert_eq!(world.store.resolve("a title").unwrap(), second);
+    assert!(!world.store.set_title_if_none(&first, "other").unwrap());
+    let third = world.talk(&["three"]);
+    assert!(world.store.set_title_if_none(&third, "other").unwrap());
+    // `%` and `_` in a title are no wildcards.
+    let fourth = world.talk(&["four"]);
+    world.store.set_title(&fourth, "100% _x").unwrap();
+    assert_eq!(world.store.resolve("100% _x").unwrap(), fourth);
+}
+
+/// An older file: `a` was compacted into `b`, that into `c`; a sub-agent and a tool run hang on `a`.
+fn old_chain(world: &World) {
+    world.sql(
+        "INSERT INTO sessions (id, source, started_at, ended_at, end_reason, title) VALUES
+             ('a', 'cli', 100, 200, 'compression', 'work');
+         INSERT INTO sessions (id, source, started_at, ended_at, end_reason, parent_session_id, title)
+             VALUES ('b', 'cli', 200, 300, 'compression', 'a', 'work #2');
+         INSERT INTO sessions (id, source, started_at, parent_session_id) VALUES
+             ('c', 'cli', 299.5, 'b'),
+             ('sub', 'cli', 150, 'a'),
+             ('run', 'tool', 250, 'a');
+         INSERT INTO messages (session_id, role, content, timestamp) VALUES
+             ('a', 'user', 'the beginning', 101), ('b', 'user', 'summary', 201),
+             ('c', 'user', 'the end', 400), ('sub', 'user', 'help', 151), ('run', 'user', 'x', 500);",
+    );
+}
+
+#[test]
+fn a_compacted_conversation_is_resumed_at_its_end_and_listed_once() {
+    let mut world = World::new();
+    old_chain(&world);
+    for text in ["a", "work", "b", "c"] {
+        assert_eq!(world.store.resolve(text).unwrap(), id("c"), "{text}");
+    }
+    assert_eq!(world.store.find("a").unwrap(), id("a"));
+    assert_eq!(world.store.root_of(&id("c")).unwrap(), id("a"));
+    let listed = world.store.list(&ListRequest::default()).unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].session.id, id("c"));
+    assert_eq!(listed[0].root, id("a"));
+    assert_eq!(listed[0].preview, "the beginning");
+    assert!((listed[0].last_active - 400.0).abs() < f64::EPSILON);
+    assert_eq!(world.store.most_recent("cli").unwrap(), Some(id("c")));
+    // The title may move along the chain, not to strangers.
+    assert_eq!(world.store.set_title(&id("c"), "work").unwrap(), "work");
+    assert_eq!(world.store.session(&id("a")).unwrap().unwrap().title, None);
+    assert!(matches!(
+        world.store.set_title(&id("sub"), "work"),
+        Err(Error::TitleTaken { .. })
+    ));
+}
+
+#[test]
+fn a_session_without_messages_leads_to_its_child() {
+    let mut world = World::new();
+    let empty = world.store.create_session(&new_session("cli")).unwrap();
+    let child = world
+        .store
+        .create_session(&NewSession {
+            parent: Some(empty.clone()),
+            ..new_session("cli")
+        })
+        .unwrap();
+    assert_eq!(world.store.resolve(empty.as_str()).unwrap(), empty);
+    world
+        .store
+        .append_user(&child, &hermes_session::Message::user("x"))
+        .unwrap();
+    assert_eq!(world.store.resolve(empty.as_str()).unwrap(), child);
+}
+
+#[test]
+fn a_circle_of_parents_is_survived() {
+    let world = World::new();
+    world.sql(
+        "PRAGMA foreign_keys = OFF;
+         INSERT INTO sessions (id, source, started_at, ended_at, end_reason, parent_session_id, model_config)
+         VALUES ('a', 'cli', 1, 1, 'compression', 'b', 'no json'),
+                ('b', 'cli', 1, 1, 'compression', 'a', NULL),
+                ('lost', 'cli', 5, NULL, NULL, 'gone', '[]');",
+    );
+    world.store.resolve("a").unwrap();
+    world.store.root_of(&id("a")).unwrap();
+    let listed = world.store.list(&ListRequest::default()).unwrap();
+    let ids: Vec<&SessionId> = listed.iter().map(|l| &l.session.id).collect();
+    assert_eq!(ids, [&id("lost")]);
+}
+
+#[test]
+fn lists_know_sources_workspaces_and_limits() {
+    let mut world = World::new();
+    let cli = world.talk(&["in the   shell\nwith lines"]);
+    let tool = world.talk_from("tool", &["hidden"]);
+    let chat = world.talk_from("telegram", &["from a phone"]);
+    world.store.set_cwd(&cli, "/srv/projects/Lab").unwrap();
+    let ids = |request: ListRequest| -> Vec<SessionId> {
+        let listed = world.store.list(&request).unwrap();
+        listed.into_iter().map(|l| l.session.id).collect()
+    };
+    let all = ListRequest::default();
+    assert_eq!(ids(all.clone()), [chat.clone(), tool.clone(), cli.clone()]);
+    let excluded_sources = vec!["tool".to_owned()];
+    assert_eq!(
+        ids(ListRequest {
+            excluded_sources,
+            ..all.clone()
+        }),
+        [chat.clone(), cli.clone()]
+    );
+    assert_eq!(
+        ids(ListRequest {
+            source: Some("tool".to_owned()),
+            ..all.clone()
+        }),
+        [tool]
+    );
+    assert_eq!(
+        ids(ListRequest {
+            workspace: Some("lab".to_owned()),
+            ..all.clone()
+        }),
+        [cli]
+    );
+    assert_eq!(
+        ids(ListRequest {
+            workspace: Some("nowhere".to_owned()),
+            ..all.clone()
+        }),
+        []
+    );
+    assert_eq!(
+        ids(ListRequest {
+            limit: Some(1),
+            ..all.clone()
+        }),
+        [chat]
+    );
+    assert_eq!(
+        ids(ListRequest {
+            limit: Some(0),
+            ..all.clone()
+        }),
+        []
+    );
+    let listed = world.store.list(&all).unwrap();
+    assert_eq!(listed[2].preview, "in the shell with lines");
+    assert_eq!(listed[2].workspace(), Some("/srv/projects/Lab"));
+    let stats = world.store.stats().unwrap();
+    assert_eq!(
+        (
+            stats.total_sessions,
+            stats.total_messages,
+            stats.open_sessions
+        ),
+        (3, 6, 3)
+    );
+    assert_eq!(stats.by_source["telegram"], 1);
+    assert!(stats.database_bytes > 0);
+}

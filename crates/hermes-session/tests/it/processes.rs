@@ -1,0 +1,295 @@
+//! Several processes on one file, and processes that die.
+//!
+//! The test program starts itself again: an ignored test plays the other process.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hermes_session::{
+    Health, Message, NewSession, Role, SearchRequest, SessionId, SessionStore, Step, Usage, check,
+};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use crate::world::{call, new_session, sql_in};
+
+/// How long the writers write.
+const SPAN: Duration = Duration::from_secs(6);
+/// Writers at once.
+const WRITERS: usize = 4;
+
+/// This program as another process, playing the ignored test `role` on this home.
+fn play(role: &str, home: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            &format!("processes::{role}"),
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("SESSION_TEST_HOME", home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The home this process was given.
+fn given_home() -> std::path::PathBuf {
+    std::env::var_os("SESSION_TEST_HOME").unwrap().into()
+}
+
+/// A step with two calls, as large as an ordinary one.
+fn step(number: usize) -> Step {
+    let (a, b) = (format!("a{number}"), format!("b{number}"));
+    Step {
+        assistant: Message::calls(None, json!([call(&a, "terminal"), call(&b, "read_file")])),
+        results: vec![
+            Message::tool_result(
+                a,
+                "terminal",
+                format!("output {number} {}", "line ".repeat(100)),
+            ),
+            Message::tool_result(b, "read_file", "content ".repeat(200)),
+        ],
+        usage: Some(Usage {
+            api_calls: 1,
+            input_tokens: 10,
+            ..Usage::default()
+        }),
+    }
+}
+
+/// Writes until its time is over, then says how much and how long it waited at most.
+#[test]
+#[ignore = "played by another test"]
+fn writer() {
+    let mut store = SessionStore::open(&given_home()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
+    let start = Instant::now();
+    let mut longest = Duration::ZERO;
+    let mut steps = 0;
+    while start.elapsed() < SPAN {
+        let before = Instant::now();
+        store
+            .append_user(&id, &Message::user(format!("question {steps}")))
+            .unwrap();
+        store.append_step(&id, &step(steps)).unwrap();
+        longest = longest.max(before.elapsed());
+        steps += 1;
+    }
+    println!("WROTE {id} {steps} {}", longest.as_millis());
+}
+
+// check 31
+#[test]
+fn four_processes_write_at_once_and_nothing_is_lost() {
+    let home = tempfile::tempdir().unwrap();
+    let children: Vec<Child> = (0..WRITERS).map(|_| play("writer", home.path())).collect();
+    let mut wrote = Vec::new();
+    for mut child in children {
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // To the end, or the other process cannot say its last words.
+        let lines: Vec<String> = lines.map(Result::unwrap).collect();
+        let line = lines.into_iter().find(|line| line.contains("WROTE "));
+        assert!(child.wait().unwrap().success());
+        wrote.push(line.unwrap());
+    }
+    let store = SessionStore::open_read_only(home.path()).unwrap().unwrap();
+    for line in &wrote {
+        let words: Vec<&str> = line
+            .split_whitespace()
+            .skip_while(|word| *word != "WROTE")
+            .collect();
+        let id = SessionId::parse(words[1]).unwrap();
+        let steps: usize = words[2].parse().unwrap();
+        let history = store.load_history(&id).unwrap();
+        assert_eq!(
+            (history.messages.len(), history.left_out.len()),
+            (steps * 4, 0)
+        );
+        let session = store.session(&id).unwrap().unwrap();
+        assert_eq!(
+            session.counters.input_tokens,
+            i64::try_from(steps * 10).unwrap()
+        );
+        // Two seconds are the aim; a machine that does other things at the same time gets more.
+        let longest: u64 = words[3].parse().unwrap();
+        assert!(
+            longest < 5_000,
+            "a write waited for {longest} ms: {wrote:?}"
+        );
+    }
+    println!("{wrote:#?}");
+    assert_eq!(check(home.path()).unwrap(), Health::Sound);
+}
+
+/// Writes turns until it is killed, saying when the person's first message is stored.
+#[test]
+#[ignore = "played by another test"]
+fn endless_writer() {
+    let mut store = SessionStore::open(&given_home()).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
+    for turn in 0.. {
+        store
+            .append_user(&id, &Message::user(format!("question {turn}")))
+            .unwrap();
+        if turn == 0 {
+            println!("STARTED {id}");
+        }
+        for number in 0..8 {
+            store.append_step(&id, &step(turn * 8 + number)).unwrap();
+        }
+    }
+}
+
+/// Starts a writer and waits for its first words.
+fn started(home: &Path) -> (Child, SessionId) {
+    let mut child = play("endless_writer", home);
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let line = lines.find(|line| line.contains("STARTED ")).unwrap();
+    let (_, id) = line.split_once("STARTED ").unwrap();
+    (child, SessionId::parse(id.trim()).unwrap())
+}
+
+// checks 13 and 14
+#[test]
+fn a_killed_writer_leaves_a_history_that_can_be_gone_on_with() {
+    let home = tempfile::tempdir().unwrap();
+    for round in 0..20_u64 {
+        let (mut child, id) = started(home.path());
+        // A different moment each time, from before the first answer to some turns later.
+        std::thread::sleep(Duration::from_millis(round * 7));
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let mut store = SessionStore::open(home.path()).unwrap();
+        let history = store.load_history(&id).unwrap();
+        assert_eq!(history.left_out, [], "round {round}");
+        assert_eq!(history.messages[0].message.text(), "question 0");
+        // Whole steps behind whole steps: one of the person, then groups of three.
+        let mut waiting = 0;
+        for stored in &history.messages {
+            match stored.message.role {
+                Role::Assistant => {
+                    assert_eq!(waiting, 0, "round {round}");
+                    waiting = stored.message.call_count();
+                }
+                Role::Tool => waiting -= 1,
+                _ => assert_eq!(waiting, 0, "round {round}"),
+            }
+        }
+        assert_eq!(waiting, 0, "round {round}");
+        let session = store.reopen_session(&id).unwrap();
+        let count = i64::try_from(history.messages.len()).unwrap();
+        assert_eq!(session.counters.message_count, count);
+        let steps = history
+            .messages
+            .iter()
+            .filter(|m| m.message.role == Role::Assistant)
+            .count();
+        assert_eq!(
+            session.counters.api_call_count,
+            i64::try_from(steps).unwrap()
+        );
+        store
+            .append_user(&id, &Message::user("it goes on"))
+            .unwrap();
+        assert_eq!(
+            store.load_history(&id).unwrap().messages.len(),
+            history.messages.len() + 1
+        );
+    }
+    assert_eq!(check(home.path()).unwrap(), Health::Sound);
+}
+
+/// Fills the disk, and finds everything that was confirmed.
+#[test]
+#[ignore = "played by another test"]
+fn filler() {
+    let home = given_home();
+    let mut store = SessionStore::open(&home).unwrap();
+    let id = store.create_session(&new_session("cli")).unwrap();
+    let text = "words that fill the disk ".repeat(400);
+    let mut stored = 0;
+    let refused = loop {
+        match store.append_user(&id, &Message::user(text.as_str())) {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 1_000, "the disk never fills");
+    };
+    assert!(refused.is_storage_full(), "{refused}");
+    assert!(refused.hint().is_some());
+    assert_eq!(store.load_history(&id).unwrap().messages.len(), stored);
+    drop(store);
+    // With room again it goes on.
+    std::fs::remove_file(home.join("ballast")).unwrap();
+    let mut store = SessionStore::open(&home).unwrap();
+    store
+        .append_user(&id, &Message::user("room again"))
+        .unwrap();
+    assert_eq!(store.load_history(&id).unwrap().messages.len(), stored + 1);
+    drop(store);
+    assert_eq!(check(&home).unwrap(), Health::Sound);
+    println!("FILLED {stored}");
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=4m tmpfs \"$SESSION_TEST_HOME\" &&
+                  head -c 1m /dev/zero > \"$SESSION_TEST_HOME/ballast\" &&
+                  exec \"$0\" --exact processes::filler --ignored --nocapture";
+    let uid = std::fs::metadata("/proc/self").unwrap().uid();
+    // Root needs no namespace of users, and may not be allowed one in a container.
+    let become_root = (uid != 0).then_some("--map-root-user");
+    let output = Command::new("unshare")
+        .arg("--mount")
+        .args(become_root)
+        .args(["sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .env("SESSION_TEST_HOME", home.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let cried = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("FILLED "),
+        "{said}\n{cried}"
+    );
+}
+
+#[test]
+fn many_processes_may_make_the_file_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    let stores: Vec<_> = std::thread::scope(|scope| {
+        let open = || SessionStore::open(home.path());
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    for store in stores {
+        let new = NewSession {
+            source: "cli".to_owned(),
+            ..NewSession::default()
+        };
+        store.unwrap().create_session(&new).unwrap();
+    }
+    let store = SessionStore::open(home.path()).unwrap();
+    assert_eq!(store.stats().unwrap().total_sessions, 8);
+    let request = SearchRequest {
+        query: "x".to_owned(),
+        ..SearchRequest::default()
+    };
+    assert_eq!(store.search(&request).unwrap(), []);
+    sql_in(home.path(), "SELECT 1 FROM schema_version");
+}

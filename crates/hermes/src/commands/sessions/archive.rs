@@ -1,0 +1,104 @@
+//! `hermes sessions archive`: put away, not deleted.
+
+use std::process::ExitCode;
+
+use hermes_session::{SessionFilter, SessionStore};
+
+use super::filters::Filters;
+use super::prune::shown;
+use super::{counted, must_confirm, named, to_change};
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The sessions: ids, beginnings of ids, or titles
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    filters: Filters,
+    /// Take sessions out again instead
+    #[arg(long, requires = "ids")]
+    restore: bool,
+    /// Put nothing away, say what would be
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let store = to_change(context)?;
+    let now = store.as_ref().map_or(0.0, SessionStore::now);
+    let filter = args.filters.resolve(context, now);
+    let has_filter = filter != SessionFilter::default();
+    match (args.ids.as_slice(), has_filter) {
+        ([], false) => Err(CommandError::usage("name sessions, or say which with an option")
+            .hint("`hermes sessions archive --older-than 30` puts away what has been over for a month")),
+        ([_, ..], true) => Err(CommandError::usage("name sessions or use options, not both")),
+        ([_, ..], false) => archive_named(args, context, store),
+        ([], true) => archive_chosen(args, context, store, &filter),
+    }
+}
+
+fn archive_named(args: &Args, context: &Context, store: Option<SessionStore>) -> Result<ExitCode> {
+    let mut ids = Vec::new();
+    let mut opened = store;
+    // All names are looked up before anything happens to any of them.
+    for name in &args.ids {
+        let (store, id) = named(opened, name)?;
+        opened = Some(store);
+        ids.push(id);
+    }
+    let Some(mut store) = opened else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let (done, would) = if args.restore {
+        ("Restored", "Would restore")
+    } else {
+        ("Archived", "Would archive")
+    };
+    for id in ids {
+        if args.dry_run {
+            context.printer.line(format!("{would} {id}"))?;
+            continue;
+        }
+        store.set_archived(&id, !args.restore)?;
+        context.printer.line(format!("{done} {id}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn archive_chosen(
+    args: &Args,
+    context: &Context,
+    store: Option<SessionStore>,
+    filter: &SessionFilter,
+) -> Result<ExitCode> {
+    let filter = SessionFilter {
+        ended: true,
+        archived: Some(false),
+        ..filter.clone()
+    };
+    let (Some(mut store), false) = (store, args.restore) else {
+        context.printer.line("No sessions to archive")?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let chosen = store.chosen(&filter)?;
+    let what = counted(chosen.len(), "session");
+    if args.dry_run {
+        context.printer.line(format!("Would archive {what}"))?;
+        context.printer.out(&shown(context, &chosen))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if chosen.is_empty() {
+        context.printer.line("No sessions to archive")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    must_confirm(context, args.yes, &format!("Put {what} away?"))?;
+    let archived = store.archive_chosen(&filter)?;
+    let what = counted(archived.len(), "session");
+    context.printer.line(format!("Archived {what}"))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,38 @@
+//! `hermes sessions delete`.
+
+use std::process::ExitCode;
+
+use super::{SHOWN_TITLE, must_confirm, named, to_change};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::one_line;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The session: its id, the beginning of it, or its title
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let (mut store, id) = named(to_change(context)?, &args.id)?;
+    let title = store.session(&id)?.and_then(|session| session.title);
+    let shown = match title {
+        Some(title) => format!("{id} ({})", one_line(&title, SHOWN_TITLE)),
+        None => id.to_string(),
+    };
+    let question = format!("Delete session {shown} and all its messages for good?");
+    must_confirm(context, args.yes, &question)?;
+    let removed = store.delete_session(&id)?;
+    context.printer.line(format!("Deleted session {shown}"))?;
+    if removed.len() > 1 {
+        let runs = super::counted(removed.len() - 1, "run");
+        context
+            .printer
+            .line(format!("  with {runs} of its sub-agents"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,146 @@
+//! `hermes sessions export`: one session a line, with all its messages.
+//!
+//! Secrets are masked unless somebody says otherwise. A file appears whole or not at all, and is
+//! for its owner only.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use hermes_secret::{Redactor, Sink};
+use hermes_session::{SessionId, SessionStore};
+use serde_json::Value;
+
+use super::filters::Filters;
+use super::{counted, named, to_read};
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+/// Names that say which session is which; a mask would make them useless.
+const KEPT: [&str; 4] = ["id", "session_id", "parent_session_id", "tool_call_id"];
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The file to write; - for standard output
+    #[arg(value_name = "OUTPUT")]
+    output: PathBuf,
+    /// Only this session: its id, the beginning of it, or its title
+    #[arg(long, value_name = "ID")]
+    session_id: Option<String>,
+    #[command(flatten)]
+    filters: Filters,
+    /// Leave secrets in what people and tools said as they are
+    #[arg(long)]
+    no_redact: bool,
+    /// Write nothing, say how many sessions would be
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let store = to_read(context)?;
+    let (store, ids) = match (&args.session_id, store) {
+        (Some(name), store) => {
+            let (store, id) = named(store, name)?;
+            (Some(store), vec![id])
+        }
+        (None, Some(store)) => {
+            let filter = args.filters.resolve(context, store.now());
+            let chosen = store.chosen(&filter)?;
+            let ids = chosen.into_iter().map(|session| session.id).collect();
+            (Some(store), ids)
+        }
+        (None, None) => (None, Vec::new()),
+    };
+    let what = counted(ids.len(), "session");
+    if args.dry_run {
+        context.printer.line(format!("Would export {what}"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let redactor = if args.no_redact {
+        Redactor::disabled()
+    } else {
+        context.redactor().for_sink(Sink::Output)
+    };
+    if args.output == Path::new("-") {
+        let mut out = context.printer.stream();
+        write_all(&mut out, store.as_ref(), &ids, &redactor)?;
+        out.flush()?;
+    } else {
+        let write = |file: &mut dyn Write| write_all(file, store.as_ref(), &ids, &redactor);
+        write_file(&args.output, write)?;
+        let path = args.output.display();
+        context.printer.note(format!("Exported {what} to {path}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_all(
+    mut out: impl Write,
+    store: Option<&SessionStore>,
+    ids: &[SessionId],
+    redactor: &Redactor,
+) -> Result<()> {
+    let Some(store) = store else { return Ok(()) };
+    for id in ids {
+        let session = redacted(store.export(id)?, redactor);
+        out.write_all(serde_json::to_string(&session)?.as_bytes())?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Writes beside the target first, so that a full disk leaves the old file.
+fn write_file(target: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    match hermes_fs::symlink_metadata(target) {
+        Ok(meta) if !meta.is_file() => {
+            return Err(
+                CommandError::user(format!("{} is not a regular file", target.display()))
+                    .hint("name another file, or - for standard output"),
+            );
+        }
+        Ok(_) => {}
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut unfinished = target.as_os_str().to_owned();
+    unfinished.push(format!(".tmp-{}", std::process::id()));
+    let unfinished = PathBuf::from(unfinished);
+    let file = hermes_fs::create_new(&unfinished, 0o600)?;
+    let mut file = std::io::BufWriter::new(file);
+    let written = write(&mut file).and_then(|()| {
+        let file = file
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        Ok(hermes_fs::rename(&unfinished, target)?)
+    });
+    if written.is_err() {
+        hermes_fs::remove_file_if_present(&unfinished)?;
+    }
+    written
+}
+
+/// The value with secrets in its texts masked.
+pub(super) fn redacted(value: Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.redact(&text).into_owned()),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| redacted(item, redactor))
+            .collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| {
+                let kept = KEPT.contains(&name.as_str()) && value.is_string();
+                let value = if kept {
+                    value
+                } else {
+                    redacted(value, redactor)
+                };
+                (name, value)
+            })
+            .collect(),
+        other => other,
+    }
+}

@@ -1,0 +1,110 @@
+//! `hermes sessions list`.
+
+use std::process::ExitCode;
+
+use hermes_session::{ListRequest, Listed};
+use serde_json::{Value, json};
+
+use super::times::ago;
+use super::to_read;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::{Table, cut, visible};
+
+/// Sessions of other programs, which nobody wants to see unless they ask.
+const HIDDEN: &str = "tool";
+/// Columns of a title and of a preview.
+const TITLE: usize = 30;
+const PREVIEW: usize = 40;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only sessions from this source: cli, telegram, cron, …
+    #[arg(long, value_name = "SOURCE")]
+    source: Option<String>,
+    /// Most sessions shown
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Only sessions that work here: part of the path of a repository or directory
+    #[arg(long, value_name = "TEXT")]
+    workspace: Option<String>,
+    /// Also sessions that were put away
+    #[arg(long)]
+    archived: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let request = ListRequest {
+        source: args.source.clone(),
+        excluded_sources: match args.source {
+            Some(_) => Vec::new(),
+            None => vec![HIDDEN.to_owned()],
+        },
+        workspace: args.workspace.clone(),
+        archived: args.archived,
+        limit: Some(args.limit),
+    };
+    let store = to_read(context)?;
+    let (listed, now) = match &store {
+        Some(store) => (store.list(&request)?, store.now()),
+        None => (Vec::new(), 0.0),
+    };
+    if args.json {
+        let entries: Vec<Value> = listed.iter().map(entry).collect();
+        context.printer.json(&Value::Array(entries))?;
+    } else if listed.is_empty() {
+        context.printer.line("No sessions found.")?;
+    } else {
+        context.printer.out(&table(&listed, now))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(listed: &[Listed], now: f64) -> String {
+    let has_titles = listed.iter().any(|entry| entry.session.title.is_some());
+    let mut header = vec!["Preview", "Last Active", "Src", "ID"];
+    if has_titles {
+        header.insert(0, "Title");
+    }
+    let mut table = Table::new(&header);
+    for entry in listed {
+        let mut row = vec![
+            cut(&visible(&entry.preview), PREVIEW),
+            ago(now, entry.last_active),
+            visible(&entry.session.source),
+            visible(entry.session.id.as_str()),
+        ];
+        if has_titles {
+            let title = entry.session.title.as_deref().unwrap_or("—");
+            row.insert(0, cut(&visible(title), TITLE));
+        }
+        table.row(row);
+    }
+    table.render()
+}
+
+fn entry(listed: &Listed) -> Value {
+    let session = &listed.session;
+    json!({
+        "id": session.id,
+        "root_id": listed.root,
+        "parent_session_id": session.parent,
+        "title": session.title,
+        "preview": listed.preview,
+        "source": session.source,
+        "model": session.model,
+        "started_at": session.started_at,
+        "last_active": listed.last_active,
+        "ended_at": session.ended_at,
+        "end_reason": session.end_reason,
+        "message_count": session.counters.message_count,
+        "tool_call_count": session.counters.tool_call_count,
+        "input_tokens": session.counters.input_tokens,
+        "output_tokens": session.counters.output_tokens,
+        "workspace": listed.workspace(),
+        "archived": session.archived,
+    })
+}

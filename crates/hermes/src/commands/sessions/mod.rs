@@ -1,0 +1,120 @@
+//! `hermes sessions`: stored conversations, a file per verb.
+//!
+//! Looking never makes or changes the database; what may happen to a session is decided in
+//! `hermes-session`.
+
+mod archive;
+mod delete;
+mod export;
+mod filters;
+mod list;
+mod optimize;
+mod prune;
+mod rename;
+mod repair;
+mod search;
+mod stats;
+mod times;
+
+use std::process::ExitCode;
+
+use hermes_session::{SessionId, SessionStore};
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::ui::{confirm, one_line};
+
+/// Titles that a message shows.
+const SHOWN_TITLE: usize = 60;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// List conversations, the one that was active last first
+    #[command(visible_alias = "ls")]
+    List(list::Args),
+    /// Search what was said and done
+    Search(search::Args),
+    /// Write sessions with all their messages as JSON lines
+    Export(Box<export::Args>),
+    /// Delete a session
+    Delete(delete::Args),
+    /// Delete sessions that have been over for long
+    Prune(Box<prune::Args>),
+    /// Give a session a title
+    Rename(rename::Args),
+    /// Count sessions and messages
+    Stats(stats::Args),
+    /// Put conversations away, so that lists leave them out
+    Archive(Box<archive::Args>),
+    /// Merge the search index and give unused space back
+    Optimize(optimize::Args),
+    /// Check the database and mend it
+    Repair(repair::Args),
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let _logging = context.start_logging();
+    match &args.verb {
+        Verb::List(args) => list::run(args, context),
+        Verb::Search(args) => search::run(args, context),
+        Verb::Export(args) => export::run(args, context),
+        Verb::Delete(args) => delete::run(args, context),
+        Verb::Prune(args) => prune::run(args, context),
+        Verb::Rename(args) => rename::run(args, context),
+        Verb::Stats(args) => stats::run(args, context),
+        Verb::Archive(args) => archive::run(args, context),
+        Verb::Optimize(args) => optimize::run(args, context),
+        Verb::Repair(args) => repair::run(args, context),
+    }
+}
+
+/// The sessions of the profile, to look at; `None` if there are none yet.
+fn to_read(context: &Context) -> Result<Option<SessionStore>> {
+    Ok(SessionStore::open_read_only(&context.location.home)?)
+}
+
+/// The sessions of the profile, to change; `None` if there are none yet.
+fn to_change(context: &Context) -> Result<Option<SessionStore>> {
+    let home = &context.location.home;
+    if !hermes_fs::exists_no_follow(&home.join("state.db")) {
+        return Ok(None);
+    }
+    Ok(Some(SessionStore::open(home)?))
+}
+
+/// A session that somebody named, in a home that may have none.
+fn named(store: Option<SessionStore>, name: &str) -> Result<(SessionStore, SessionId)> {
+    let Some(store) = store else {
+        let shown = one_line(name, SHOWN_TITLE);
+        return Err(hermes_session::Error::Unknown { shown }.into());
+    };
+    let id = store.find(name)?;
+    Ok((store, id))
+}
+
+/// Asks before something is lost. Without a terminal nobody can be asked, and `--yes` must say it.
+fn must_confirm(context: &Context, yes: bool, question: &str) -> Result<()> {
+    if yes {
+        return Ok(());
+    }
+    match confirm(&context.printer, question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::cancelled()),
+        None => Err(
+            CommandError::user("nothing was done: there is no terminal to ask on")
+                .hint("add --yes to go on without a question"),
+        ),
+    }
+}
+
+/// `1 session`, `2 sessions`.
+fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}

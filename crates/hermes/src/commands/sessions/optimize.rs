@@ -1,0 +1,37 @@
+//! `hermes sessions optimize`.
+
+use std::process::ExitCode;
+
+use hermes_session::Optimized;
+
+use super::to_change;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::human_size;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let optimized = match to_change(context)? {
+        Some(mut store) => store.optimize()?,
+        None => Optimized {
+            before: 0,
+            after: 0,
+        },
+    };
+    if args.json {
+        context.printer.json(&serde_json::to_value(optimized)?)?;
+    } else {
+        context.printer.line(format!(
+            "Optimized: {} before, {} now",
+            human_size(optimized.before),
+            human_size(optimized.after)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

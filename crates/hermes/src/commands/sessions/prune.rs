@@ -1,0 +1,127 @@
+//! `hermes sessions prune`.
+
+use std::process::ExitCode;
+
+use hermes_session::{Session, SessionFilter, SessionId};
+use serde_json::json;
+
+use super::filters::Filters;
+use super::times::minute;
+use super::{SHOWN_TITLE, counted, must_confirm, to_change, to_read};
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::{Table, one_line};
+
+/// Days after which sessions go if nothing else is said.
+const DEFAULT_DAYS: f64 = 90.0;
+/// Sessions that are shown of many.
+const SHOWN: usize = 100;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Only sessions that are over go. Without any option, those that have been \
+                        over for 90 days."
+)]
+#[expect(clippy::struct_excessive_bools, reason = "one flag each")]
+pub(super) struct Args {
+    #[command(flatten)]
+    filters: Filters,
+    /// Also sessions that were put away
+    #[arg(long)]
+    include_archived: bool,
+    /// Delete nothing, say what would be deleted
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let Some(reader) = to_read(context)? else {
+        return report(args, context, &[]);
+    };
+    let now = reader.now();
+    let mut filter = SessionFilter {
+        ended: true,
+        archived: (!args.include_archived).then_some(false),
+        ..args.filters.resolve(context, now)
+    };
+    let default = SessionFilter {
+        ended: true,
+        archived: filter.archived,
+        ..SessionFilter::default()
+    };
+    if filter == default {
+        filter.ended_before = Some(now - DEFAULT_DAYS * 86_400.0);
+    }
+    let chosen = reader.chosen(&filter)?;
+    drop(reader);
+    if args.dry_run {
+        return report_plan(args, context, &chosen);
+    }
+    if chosen.is_empty() {
+        return report(args, context, &[]);
+    }
+    let question = format!(
+        "Delete {} with all messages for good?",
+        counted(chosen.len(), "session")
+    );
+    must_confirm(context, args.yes, &question)?;
+    let removed = match to_change(context)? {
+        Some(mut store) => store.prune(&filter)?,
+        None => Vec::new(),
+    };
+    report(args, context, &removed)
+}
+
+fn report(args: &Args, context: &Context, removed: &[SessionId]) -> Result<ExitCode> {
+    if args.json {
+        let value = json!({"dry_run": false, "count": removed.len(), "removed": removed});
+        context.printer.json(&value)?;
+    } else if removed.is_empty() {
+        context.printer.line("No sessions to prune")?;
+    } else {
+        let what = counted(removed.len(), "session");
+        context.printer.line(format!("Pruned {what}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report_plan(args: &Args, context: &Context, chosen: &[Session]) -> Result<ExitCode> {
+    if args.json {
+        let ids: Vec<&SessionId> = chosen.iter().map(|session| &session.id).collect();
+        let value = json!({"dry_run": true, "count": ids.len(), "removed": ids});
+        context.printer.json(&value)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let what = counted(chosen.len(), "session");
+    context.printer.line(format!("Would prune {what}"))?;
+    context.printer.out(&shown(context, chosen))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A table of chosen sessions, cut where it would be too long to read.
+pub(super) fn shown(context: &Context, chosen: &[Session]) -> String {
+    if chosen.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&["ID", "Src", "Begun", "Messages", "Title"]);
+    for session in chosen.iter().take(SHOWN) {
+        table.row(vec![
+            one_line(session.id.as_str(), SHOWN_TITLE),
+            one_line(&session.source, SHOWN_TITLE),
+            minute(context, session.started_at),
+            session.counters.message_count.to_string(),
+            one_line(session.title.as_deref().unwrap_or("—"), SHOWN_TITLE),
+        ]);
+    }
+    let mut text = table.render();
+    if let Some(more) = chosen.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text.push_str(&format!("… and {more} more\n"));
+    }
+    text
+}

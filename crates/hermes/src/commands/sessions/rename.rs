@@ -1,0 +1,26 @@
+//! `hermes sessions rename`.
+
+use std::process::ExitCode;
+
+use super::{named, to_change};
+use crate::context::Context;
+use crate::error::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The session: its id, the beginning of it, or its title
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The new title
+    #[arg(required = true, value_name = "TITLE")]
+    title: Vec<String>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let (mut store, id) = named(to_change(context)?, &args.id)?;
+    let title = store.set_title(&id, &args.title.join(" "))?;
+    context
+        .printer
+        .line(format!("Session {id} is called '{title}' now"))?;
+    Ok(ExitCode::SUCCESS)
+}

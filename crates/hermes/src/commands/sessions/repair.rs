@@ -1,0 +1,101 @@
+//! `hermes sessions repair`.
+
+use std::process::ExitCode;
+
+use hermes_session::{Health, Mended, Repaired, check, repair};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::visible;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Change nothing; exit with 1 if there is something to mend
+    #[arg(long)]
+    check_only: bool,
+    /// Keep no copy of the file as it is
+    #[arg(long)]
+    no_backup: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let home = &context.location.home;
+    let health = check(home)?;
+    let findings = match &health {
+        Health::Ill(findings) => findings.as_slice(),
+        Health::Missing | Health::Sound => &[],
+    };
+    if !args.json {
+        say_health(context, &health)?;
+    }
+    if args.check_only || findings.is_empty() {
+        if args.json {
+            let state = match health {
+                Health::Missing => "missing",
+                Health::Sound => "sound",
+                Health::Ill(_) => "damaged",
+            };
+            context
+                .printer
+                .json(&json!({"state": state, "findings": findings}))?;
+        }
+        return Ok(ExitCode::from(u8::from(!findings.is_empty())));
+    }
+    let repaired = repair(home, !args.no_backup)?;
+    if args.json {
+        context.printer.json(&as_json(&repaired))?;
+    } else {
+        say_repaired(context, &repaired)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say_health(context: &Context, health: &Health) -> Result<()> {
+    match health {
+        Health::Missing => context.printer.line("There are no sessions yet")?,
+        Health::Sound => context.printer.line("✓ The session database is sound")?,
+        Health::Ill(findings) => {
+            context.printer.line("✗ The session database is damaged:")?;
+            for finding in findings {
+                context.printer.line(format!("  {}", visible(finding)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn say_repaired(context: &Context, repaired: &Repaired) -> Result<()> {
+    if let Some(copy) = &repaired.copy {
+        let line = format!("  A copy of the file as it was: {}", context.display(copy));
+        context.printer.line(line)?;
+    }
+    let done = match repaired.mended {
+        // Somebody else was faster.
+        None => "✓ Nothing is left to mend".to_owned(),
+        Some(Mended::InPlace) => "✓ Mended: all sessions and messages are there".to_owned(),
+        Some(Mended::Salvaged(saved)) => format!(
+            "✓ Saved into a new file: {} sessions, {} messages",
+            saved.sessions, saved.messages
+        ),
+    };
+    Ok(context.printer.line(done)?)
+}
+
+fn as_json(repaired: &Repaired) -> serde_json::Value {
+    let (how, saved) = match repaired.mended {
+        None => ("nothing", None),
+        Some(Mended::InPlace) => ("in_place", None),
+        Some(Mended::Salvaged(saved)) => ("salvaged", Some(saved)),
+    };
+    json!({
+        "state": "mended",
+        "findings": repaired.findings,
+        "how": how,
+        "salvaged": saved,
+        "copy": repaired.copy,
+    })
+}

@@ -1,0 +1,157 @@
+//! Ages and moments, as people write and read them.
+
+use hermes_telemetry::Zone;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::context::Context;
+use crate::ui::human_age;
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
+
+/// An age (`5h`, `2d`, `1w`, days if it is a bare number) or a moment (`2026-07-05 14:30`).
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum When {
+    /// So many seconds ago.
+    Ago(f64),
+    /// Then, in the zone of the profile.
+    Local(DateTime),
+    /// Then.
+    Moment(Timestamp),
+}
+
+impl When {
+    /// As an argument gives it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Some(seconds) = age(text) {
+            return Ok(Self::Ago(seconds));
+        }
+        if let Ok(moment) = text.parse() {
+            return Ok(Self::Moment(moment));
+        }
+        if let Ok(local) = text.parse() {
+            return Ok(Self::Local(local));
+        }
+        Err("write an age like 90, 5h, 2d or 1w, or a moment like 2026-07-05 14:30".to_owned())
+    }
+
+    /// In seconds since 1970.
+    pub(super) fn seconds(&self, context: &Context, now: f64) -> f64 {
+        match self {
+            Self::Ago(seconds) => now - seconds,
+            Self::Moment(moment) => moment.as_duration().as_secs_f64(),
+            Self::Local(local) => local
+                .to_zoned(zone(context))
+                .map_or(now, |moment| moment.timestamp().as_duration().as_secs_f64()),
+        }
+    }
+}
+
+fn age(text: &str) -> Option<f64> {
+    let (at, last) = text.char_indices().next_back()?;
+    let unit = match last.to_ascii_lowercase() {
+        's' => 1.0,
+        'm' => 60.0,
+        'h' => 3_600.0,
+        'd' => DAY,
+        'w' => 7.0 * DAY,
+        _ if last.is_ascii_digit() => {
+            return number(text).map(|days| days * DAY);
+        }
+        _ => return None,
+    };
+    number(text.get(..at)?).map(|count| count * unit)
+}
+
+fn number(digits: &str) -> Option<f64> {
+    let is_plain = digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    // Longer than any clock has run.
+    let number: f64 = digits.parse().ok().filter(|_| is_plain)?;
+    (number < 1e9).then_some(number)
+}
+
+/// How long ago something was; `in the future` if a clock was wrong.
+pub(super) fn ago(now: f64, then: f64) -> String {
+    let seconds = now - then;
+    if !seconds.is_finite() || seconds < -60.0 {
+        return "in the future".to_owned();
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and cut to whole seconds on purpose"
+    )]
+    let seconds = seconds.max(0.0) as u64;
+    human_age(seconds)
+}
+
+/// `2026-11-05 13:45` in the zone of the profile.
+pub(super) fn minute(context: &Context, seconds: f64) -> String {
+    SignedDuration::try_from_secs_f64(seconds)
+        .and_then(|since| Timestamp::UNIX_EPOCH.checked_add(since))
+        .map(|moment| moment.to_zoned(zone(context)))
+        .map_or_else(
+            |_| "at no known time".to_owned(),
+            |moment| moment.strftime("%Y-%m-%d %H:%M").to_string(),
+        )
+}
+
+fn zone(context: &Context) -> TimeZone {
+    match context.zone() {
+        Zone::Explicit(zone) => zone,
+        Zone::System => TimeZone::system(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_units_and_bare_numbers_are_days() {
+        for (text, seconds) in [
+            ("90", 90.0 * DAY),
+            ("5h", 18_000.0),
+            ("2D", 2.0 * DAY),
+            ("1w", 7.0 * DAY),
+            ("30m", 1800.0),
+            ("1.5h", 5400.0),
+            ("0", 0.0),
+        ] {
+            assert_eq!(When::parse(text), Ok(When::Ago(seconds)), "{text}");
+        }
+        for text in ["2026-07-05 14:30", "2026-07-05T14:30:00", "2026-07-05"] {
+            assert!(matches!(When::parse(text), Ok(When::Local(_))), "{text}");
+        }
+        assert!(matches!(
+            When::parse("2026-07-05T14:30:00Z"),
+            Ok(When::Moment(_))
+        ));
+        for bad in [
+            "",
+            "h",
+            "-5",
+            "5x",
+            "1e3",
+            "nan",
+            "9999999999",
+            "yesterday",
+            "2026-13-01",
+        ] {
+            assert!(When::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn clocks_may_be_wrong() {
+        assert_eq!(ago(100.0, 40.0), "1m ago");
+        assert_eq!(ago(100.0, 130.0), "just now");
+        assert_eq!(ago(100.0, 5000.0), "in the future");
+        assert_eq!(ago(100.0, f64::INFINITY), "in the future");
+    }
+}

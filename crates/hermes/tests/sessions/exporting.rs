@@ -1,0 +1,98 @@
+//! Exports: whole, masked, and never half a file.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::Desk;
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn one_session_a_line_with_all_its_messages() {
+    let desk = Desk::new();
+    desk.talk("a1", "cli", &["first", "second"]);
+    desk.talk("b1", "telegram", &["third"]);
+    let all = lines(&desk.sessions(&["export", "-"]).succeeds().stdout);
+    let ids: Vec<&Value> = all.iter().map(|session| &session["id"]).collect();
+    assert_eq!(ids, [&json!("a1"), &json!("b1")]);
+    let messages = all[0]["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 6);
+    assert_eq!(messages[1]["tool_calls"][0]["function"]["name"], "terminal");
+    assert_eq!(messages[2]["content"], "did first");
+    let one = lines(
+        &desk
+            .sessions(&["export", "-", "--session-id", "b"])
+            .succeeds()
+            .stdout,
+    );
+    assert_eq!((one.len(), &one[0]["id"]), (1, &json!("b1")));
+    let some = lines(
+        &desk
+            .sessions(&["export", "-", "--source", "cli"])
+            .succeeds()
+            .stdout,
+    );
+    assert_eq!(some.len(), 1);
+    desk.sessions(&["export", "-", "--min-messages", "99"])
+        .succeeds()
+        .prints("");
+    desk.sessions(&["export", "-", "--session-id", "zzz"])
+        .exits(1)
+        .prints("");
+    desk.sessions(&["export"]).exits(2);
+    desk.sessions(&["export", "-", "--older-than", "soon"])
+        .exits(2);
+}
+
+#[test]
+fn a_file_is_private_and_replaced_as_a_whole() {
+    let desk = Desk::new();
+    desk.talk("a", "cli", &["hello"]);
+    let out = desk.home.put_outside("out.jsonl", "old", 0o644);
+    let path = out.to_str().unwrap();
+    desk.sessions(&["export", path, "--dry-run"])
+        .succeeds()
+        .prints("Would export 1 session\n");
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "old");
+    desk.sessions(&["export", path])
+        .succeeds()
+        .prints("")
+        .says_part("Exported 1 session to ");
+    assert_eq!(lines(&std::fs::read_to_string(&out).unwrap()).len(), 1);
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&out).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    desk.sessions(&["export", "/dev/stdout"])
+        .exits(1)
+        .says_part("not a regular file");
+    desk.sessions(&["export", "/nowhere/at/all"]).exits(1);
+    let folder = out.parent().unwrap();
+    let left = std::fs::read_dir(folder).unwrap().filter(|entry| {
+        entry
+            .as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .contains(".tmp-")
+    });
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn secrets_are_masked_unless_somebody_says_otherwise() {
+    let desk = Desk::new();
+    let secret = format!("sk-{}", "q".repeat(40));
+    desk.talk("a", "cli", &[&format!("use {secret}"), "https://x/y"]);
+    let outcome = desk.sessions(&["export", "-"]);
+    outcome
+        .succeeds()
+        .never_shows(&secret)
+        .prints_part("https://x/y");
+    desk.sessions(&["export", "-", "--no-redact"])
+        .succeeds()
+        .prints_part(&secret);
+}
