@@ -6,11 +6,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Dependencies within one layer that are wanted, each with its reason.
-pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[Sideways {
-    from: "hermes-board",
-    to: "hermes-home",
-    reason: "boards lie in the root that profiles share, and cards are given to profiles",
-}];
+pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[Sideways] = &[
+    Sideways {
+        from: "hermes-board",
+        to: "hermes-home",
+        reason: "boards lie in the root that profiles share, and cards are given to profiles",
+    },
+    Sideways {
+        from: "hermes-agent",
+        to: "hermes-providers",
+        reason: "a turn asks a model",
+    },
+    Sideways {
+        from: "hermes-agent",
+        to: "hermes-tools",
+        reason: "a turn calls tools",
+    },
+];
 
 /// A wanted dependency within one layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

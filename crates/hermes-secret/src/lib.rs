@@ -9,8 +9,10 @@ mod name;
 mod redactor;
 mod secret_string;
 mod shape;
+mod sink;
 
 pub use mask::{display_mask, log_mask};
 pub use name::is_secret_name;
 pub use redactor::Redactor;
 pub use secret_string::SecretString;
+pub use sink::Sink;

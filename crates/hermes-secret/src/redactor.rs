@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 
 use crate::mask::{FULL, log_mask};
-use crate::shape::{self, Span};
-use crate::{SecretString, shape::Mask};
+use crate::shape::{self, Mask, Rules, Span};
+use crate::{SecretString, Sink};
 
 /// Shorter values would mask half of every text.
 const SHORTEST_KNOWN_VALUE: usize = 8;
@@ -27,11 +27,11 @@ pub struct Redactor {
     /// Compiled at the first text: most commands never log a line.
     automaton: OnceLock<Option<AhoCorasick>>,
     enabled: bool,
-    spares_web_queries: bool,
+    rules: Rules,
 }
 
 impl Redactor {
-    /// A redactor for these values and all known token shapes.
+    /// A redactor for these values and all known token shapes, for [`Sink::Log`].
     ///
     /// Values under eight characters are left to the shapes. Each value is also recognised as it
     /// looks inside JSON and inside a URL. A known value becomes `***` whatever its length: nothing
@@ -45,7 +45,18 @@ impl Redactor {
             known,
             automaton: OnceLock::new(),
             enabled: true,
-            spares_web_queries: false,
+            rules: Rules::of(Sink::Log),
+        }
+    }
+
+    /// The same values, with the shapes that count where the text goes.
+    #[must_use]
+    pub fn for_sink(&self, sink: Sink) -> Self {
+        Self {
+            known: self.known.clone(),
+            automaton: OnceLock::new(),
+            enabled: self.enabled,
+            rules: Rules::of(sink),
         }
     }
 
@@ -59,16 +70,8 @@ impl Redactor {
             known,
             automaton: OnceLock::new(),
             enabled: self.enabled,
-            spares_web_queries: self.spares_web_queries,
+            rules: self.rules,
         }
-    }
-
-    /// The same, leaving parameters of web addresses alone unless their values are known: for text
-    /// that somebody goes on working with, where a mangled address is a broken one.
-    #[must_use]
-    pub fn sparing_web_queries(mut self) -> Self {
-        self.spares_web_queries = true;
-        self
     }
 
     /// A redactor that lets everything through, for `security.redact_secrets: false`.
@@ -77,7 +80,7 @@ impl Redactor {
             known: Vec::new(),
             automaton: OnceLock::new(),
             enabled: false,
-            spares_web_queries: false,
+            rules: Rules::of(Sink::Log),
         }
     }
 
@@ -113,16 +116,7 @@ impl Redactor {
                 mask: Mask::Full,
             }));
         }
-        let known = spans.len();
-        shape::find(text, &mut spans);
-        if self.spares_web_queries {
-            let shapes = spans.split_off(known);
-            spans.extend(
-                shapes
-                    .into_iter()
-                    .filter(|span| !is_in_web_query(text, span.start)),
-            );
-        }
+        shape::find(text, self.rules, &mut spans);
         if spans.is_empty() {
             return None;
         }
@@ -157,32 +151,6 @@ impl fmt::Debug for Redactor {
             .field("known", &self.known.len())
             .finish_non_exhaustive()
     }
-}
-
-/// Longest part of an address that is looked at.
-const LONGEST_ADDRESS: usize = 4096;
-
-/// Whether a place lies behind the `?` of an `http` or `https` address.
-fn is_in_web_query(text: &str, at: usize) -> bool {
-    let before = text.as_bytes().get(at.saturating_sub(LONGEST_ADDRESS)..at);
-    let before = before.unwrap_or_default();
-    let ends_address = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\".contains(byte);
-    let start = before
-        .iter()
-        .rposition(ends_address)
-        .map_or(0, |end| end + 1);
-    let address = before.get(start..).unwrap_or_default();
-    let scheme = [&b"https://"[..], b"http://"]
-        .into_iter()
-        .find_map(|scheme| {
-            let found = address
-                .windows(scheme.len())
-                .rposition(|part| part == scheme)?;
-            Some(found + scheme.len())
-        });
-    scheme
-        .and_then(|begin| address.get(begin..))
-        .is_some_and(|rest| rest.contains(&b'?'))
 }
 
 /// Adds a value as it looks in plain text, in JSON and in a URL.

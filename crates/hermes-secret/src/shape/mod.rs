@@ -19,6 +19,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
 
 use lanes::Hit;
 
+use crate::Sink;
 use vendor::VENDORS;
 
 /// How a place is masked.
@@ -53,6 +54,24 @@ impl Span {
             start,
             end,
             mask: Mask::Log,
+        }
+    }
+}
+
+/// Which shapes count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// Values behind any name that means a secret, not only behind that of a header.
+    pub(crate) names: bool,
+    /// Passwords and parameters of web addresses.
+    pub(crate) web_addresses: bool,
+}
+
+impl Rules {
+    pub(crate) fn of(sink: Sink) -> Self {
+        Self {
+            names: sink != Sink::Output,
+            web_addresses: sink == Sink::Log,
         }
     }
 }
@@ -144,9 +163,10 @@ impl Triggers {
 }
 
 /// Adds the places of all secret shapes in `text`, in no particular order.
-pub(crate) fn find(text: &str, spans: &mut Vec<Span>) {
+pub(crate) fn find(text: &str, rules: Rules, spans: &mut Vec<Span>) {
     let mut examiner = Examiner {
         text,
+        rules,
         spans,
         names_seen_until: [0; Hit::LANES],
     };
@@ -169,6 +189,7 @@ pub(crate) fn find(text: &str, spans: &mut Vec<Span>) {
 /// Looks closer where a trigger stands.
 struct Examiner<'a> {
     text: &'a str,
+    rules: Rules,
     spans: &'a mut Vec<Span>,
     /// Names are examined whole; further triggers inside one already seen are skipped.
     names_seen_until: [usize; Hit::LANES],
@@ -176,7 +197,9 @@ struct Examiner<'a> {
 
 impl Examiner<'_> {
     fn look_at(&mut self, hit: Hit) {
-        let Self { text, spans, .. } = self;
+        let Self {
+            text, spans, rules, ..
+        } = self;
         let bytes = text.as_bytes();
         let Hit {
             start,
@@ -192,17 +215,21 @@ impl Examiner<'_> {
                     .get_mut(lane)
                     .filter(|seen| start >= **seen)
                 {
-                    *seen = named::value_of_name(text, start, end, spans).max(end);
+                    *seen = named::value_of_name(text, start, end, *rules, spans).max(end);
                 }
             }
-            Some(Scanner::Parameter) => spans.extend(named::parameter(text, start, end)),
+            Some(Scanner::Parameter) if rules.web_addresses => {
+                spans.extend(named::parameter(text, start, end));
+            }
             Some(Scanner::Bearer) => spans.extend(token::bearer(bytes, start, end)),
-            Some(Scanner::Url) => spans.extend(url::userinfo(text, start, end)),
+            Some(Scanner::Url) if rules.web_addresses || !url::is_web(text, start) => {
+                spans.extend(url::userinfo(text, start, end));
+            }
             Some(Scanner::Jwt) => spans.extend(token::jwt(bytes, start)),
             Some(Scanner::PrivateKey) => spans.extend(token::private_key(text, start, end)),
             Some(Scanner::Phone) => spans.extend(token::phone(bytes, start)),
             Some(Scanner::BotToken) => spans.extend(token::bot(bytes, start)),
-            None => {}
+            Some(Scanner::Parameter | Scanner::Url) | None => {}
         }
     }
 }
@@ -223,12 +250,12 @@ mod tests {
         let short = "curl https://user:hunter2@host -H 'Authorization: Bearer abc.def-0123456789'\n\
                      GH=ghp_Ab3dEfGh1jKlMnOpQrSt +15551234567 password=hunter2\n";
         let mut expected = Vec::new();
-        find(short, &mut expected);
+        find(short, Rules::of(Sink::Log), &mut expected);
         assert!(expected.len() > 3, "{expected:?}");
         let long = "plain words\n".repeat(LONG / 8) + short;
         let offset = long.len() - short.len();
         let mut found = Vec::new();
-        find(&long, &mut found);
+        find(&long, Rules::of(Sink::Log), &mut found);
         let moved = found.iter().map(|span| Span {
             start: span.start - offset,
             end: span.end - offset,
@@ -238,7 +265,7 @@ mod tests {
         // The same everywhere: also across the places where the reading is divided.
         let many = short.repeat(LONG / short.len() + 3);
         let mut found = Vec::new();
-        find(&many, &mut found);
+        find(&many, Rules::of(Sink::Log), &mut found);
         let places = |spans: &[Span]| spans.iter().map(|span| span.start).collect::<BTreeSet<_>>();
         let copies = many.len() / short.len();
         assert_eq!(places(&found).len(), places(&expected).len() * copies);

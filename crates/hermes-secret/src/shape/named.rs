@@ -5,7 +5,7 @@
 //! must look like a secret too, because prose is full of `token: expired`.
 
 use super::bytes::{at, before, is_blank, run, run_back};
-use super::{Mask, Span};
+use super::{Mask, Rules, Span};
 use crate::mask::is_masked;
 use crate::name::is_secret_name;
 
@@ -30,7 +30,13 @@ fn is_name(byte: u8) -> bool {
 
 /// Looks at the name around the trigger at `start..end` and adds the place of its value. Gives back
 /// where the name ends.
-pub(super) fn value_of_name(text: &str, start: usize, end: usize, spans: &mut Vec<Span>) -> usize {
+pub(super) fn value_of_name(
+    text: &str,
+    start: usize,
+    end: usize,
+    rules: Rules,
+    spans: &mut Vec<Span>,
+) -> usize {
     let bytes = text.as_bytes();
     let name_start = run_back(bytes, start, LONGEST_NAME_HALF, is_name);
     let name_end = run(bytes, end, is_name).min(end + LONGEST_NAME_HALF);
@@ -45,17 +51,36 @@ pub(super) fn value_of_name(text: &str, start: usize, end: usize, spans: &mut Ve
         return name_end;
     }
     let header = HeaderName::of(name);
-    if header.is_some() || is_secret_name(name) {
+    let counts = if is_parameter(bytes, name_start) && !rules.web_addresses {
+        false
+    } else if rules.names {
+        is_secret_name(name)
+    } else {
+        is_key_header(name) && at(bytes, next) == Some(b':')
+    };
+    if header.is_some() || counts {
         spans.extend(value(text, name_start, name_end, header, flag));
     }
     name_end
+}
+
+/// Whether a name stands where a web address or a form has its parameters.
+fn is_parameter(bytes: &[u8], name_start: usize) -> bool {
+    matches!(before(bytes, name_start), Some(b'?' | b'&'))
+}
+
+/// Whether a header of this name holds a key and nothing else.
+fn is_key_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_prefix("x-").unwrap_or(&name);
+    ["api-key", "auth-token", "access-token", "goog-api-key"].contains(&name)
 }
 
 /// A query or form parameter, with the trigger at `start..end` ending at its `=`.
 pub(super) fn parameter(text: &str, start: usize, end: usize) -> Option<Span> {
     let bytes = text.as_bytes();
     let name_start = run_back(bytes, start, LONGEST_NAME_HALF, is_name);
-    if !matches!(before(bytes, name_start), Some(b'?' | b'&')) {
+    if !is_parameter(bytes, name_start) {
         return None;
     }
     let name = text.get(name_start..end - 1)?;

@@ -20,6 +20,17 @@ const DATABASES: &[&str] = &[
     "cockroachdb",
 ];
 
+/// Whether the `://` at `start` is that of a web address.
+pub(super) fn is_web(text: &str, start: usize) -> bool {
+    let scheme_start = run_back(text.as_bytes(), start, 24, |byte| {
+        byte.is_ascii_alphanumeric()
+    });
+    let scheme = text.get(scheme_start..start).unwrap_or_default();
+    ["http", "https", "ws", "wss"]
+        .iter()
+        .any(|web| scheme.eq_ignore_ascii_case(web))
+}
+
 /// The secret part of what stands before the `@`, around the `://` at `start..end`.
 pub(super) fn userinfo(text: &str, start: usize, end: usize) -> Option<Span> {
     let bytes = text.as_bytes();

@@ -49,6 +49,17 @@ pub(crate) fn last_program(command: &str) -> Option<&str> {
     syntax::last_program(command)
 }
 
+/// Whether a command prints variables with their values.
+pub(crate) fn lists_variables(command: &str) -> bool {
+    const LISTERS: [&str; 5] = ["env", "printenv", "set", "export", "declare"];
+    // Most commands need not be taken apart to know.
+    LISTERS.iter().any(|lister| command.contains(lister))
+        && Analysis::of(command)
+            .script
+            .certain()
+            .any(|(_, command)| LISTERS.contains(&command.name()))
+}
+
 /// Why a command should run in the background instead, if so.
 pub fn foreground_refusal(command: &str) -> Option<String> {
     foreground::foreground_refusal(&Analysis::of(command))

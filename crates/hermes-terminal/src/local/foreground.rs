@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_secret::Redactor;
+use hermes_secret::{Redactor, Sink};
 
 use super::Terminal;
 use super::context::{SpawnRequest, ToolContext};
@@ -17,6 +17,7 @@ use super::random_id::random_hex;
 use super::report::{Report, report_nonce};
 use super::script::Script;
 use super::terminal::MARK;
+use crate::guard::lists_variables;
 use crate::output::{Collector, CollectorOptions};
 use crate::session::{Session, ShellState, StateDelta, changed_definitions, difference};
 
@@ -111,7 +112,7 @@ impl Terminal {
         let mut collector = Collector::new(CollectorOptions {
             most: self.settings.shown_output,
             full_output: Some(self.output_directory().join(format!("{mark}.log"))),
-            redactor: foreground.redactor.unwrap_or(&self.redactor).clone(),
+            redactor: self.redactor_for(&foreground),
         });
         let outcome = match self.attempt(&attempt, prepared, context, &mut collector) {
             Ok(outcome) => outcome,
@@ -136,6 +137,15 @@ impl Terminal {
             remark: "",
         };
         ending.result(collected, place.note)
+    }
+
+    /// What masks the output of a command: the names of variables count where it lists them.
+    pub(crate) fn redactor_for(&self, foreground: &Foreground<'_>) -> Arc<Redactor> {
+        let redactor = foreground.redactor.unwrap_or(&self.redactor);
+        if lists_variables(foreground.command) {
+            return Arc::new(redactor.for_sink(Sink::Variables));
+        }
+        Arc::clone(redactor)
     }
 
     /// Has a shell wait for the session's next command, which starts with the same variables unless

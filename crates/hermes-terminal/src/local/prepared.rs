@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::shell::{Shell, ShellKind};
@@ -19,6 +19,8 @@ use crate::session::SessionKey;
 
 /// How long a shell waits.
 const PATIENCE: Duration = Duration::from_mins(2);
+/// How long a command waits for a shell that is being started for it.
+const LONGEST_START: Duration = Duration::from_secs(1);
 /// How many wait at a time.
 const MOST: usize = 4;
 
@@ -105,54 +107,75 @@ impl Prepared {
 /// What is known of a session.
 struct Slot {
     last_command: Instant,
+    /// Whether a shell is being started.
+    is_starting: bool,
     waiting: Option<Prepared>,
+}
+
+/// What is known of all sessions.
+#[derive(Default)]
+struct Slots {
+    known: Mutex<HashMap<SessionKey, Slot>>,
+    /// A shell has been started, or could not be.
+    settled: Condvar,
 }
 
 /// The shells of all sessions that wait.
 #[derive(Default)]
 pub(crate) struct PreparedShells {
-    slots: Arc<Mutex<HashMap<SessionKey, Slot>>>,
+    slots: Arc<Slots>,
     starter: OnceLock<Option<SyncSender<(SessionKey, Birth)>>>,
 }
 
 impl PreparedShells {
-    /// Takes the shell that waits for this session.
+    /// Takes the shell that waits for this session. One that is just being started is waited for:
+    /// another would not be there any sooner.
     pub(crate) fn take(&self, session: &SessionKey) -> Option<Prepared> {
-        lock(&self.slots).get_mut(session)?.waiting.take()
+        let known = lock(&self.slots.known);
+        let (mut known, _) = self
+            .slots
+            .settled
+            .wait_timeout_while(known, LONGEST_START, |known| {
+                known.get(session).is_some_and(|slot| slot.is_starting)
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        known.get_mut(session)?.waiting.take()
     }
 
     /// A command of this session has ended, and the next may start like this: has a shell made
     /// ready for it, unless this was the first.
     pub(crate) fn prepare(&self, session: &SessionKey, birth: impl FnOnce() -> Birth) {
         let now = Instant::now();
-        let is_first = {
-            let mut slots = lock(&self.slots);
-            let is_first = !slots.contains_key(session);
-            let slot = slots.entry(session.clone()).or_insert(Slot {
+        {
+            let mut known = lock(&self.slots.known);
+            let is_first = !known.contains_key(session);
+            let slot = known.entry(session.clone()).or_insert(Slot {
                 last_command: now,
+                is_starting: false,
                 waiting: None,
             });
             slot.last_command = now;
-            is_first || slot.waiting.is_some()
-        };
-        if is_first {
-            return;
+            if is_first || slot.is_starting || slot.waiting.is_some() {
+                return;
+            }
+            slot.is_starting = true;
         }
         let birth = birth();
-        if birth.shell.kind != ShellKind::Bash {
-            return;
-        }
+        let is_bash = birth.shell.kind == ShellKind::Bash;
         let starter = self.starter.get_or_init(|| start_thread(&self.slots));
-        if let Some(starter) = starter {
+        let is_sent = starter.as_ref().is_some_and(|starter| {
             // When it is busy with others, the next command just starts its shell itself.
-            drop(starter.try_send((session.clone(), birth)));
+            is_bash && starter.try_send((session.clone(), birth)).is_ok()
+        });
+        if !is_sent {
+            self.slots.put(session, None);
         }
     }
 
     /// Ends all that wait.
     pub(crate) fn end_all(&self) {
-        let slots = std::mem::take(&mut *lock(&self.slots));
-        for prepared in slots.into_values().filter_map(|slot| slot.waiting) {
+        let known = std::mem::take(&mut *lock(&self.slots.known));
+        for prepared in known.into_values().filter_map(|slot| slot.waiting) {
             prepared.shell.discard();
         }
     }
@@ -166,9 +189,7 @@ impl Drop for PreparedShells {
 
 /// Shells are started on a thread of their own that lives as long as the terminal does: the kernel
 /// ends them with the thread that started them, and no command has to wait for the start.
-fn start_thread(
-    slots: &Arc<Mutex<HashMap<SessionKey, Slot>>>,
-) -> Option<SyncSender<(SessionKey, Birth)>> {
+fn start_thread(slots: &Arc<Slots>) -> Option<SyncSender<(SessionKey, Birth)>> {
     let (sender, receiver) = mpsc::sync_channel(MOST);
     let slots = Arc::clone(slots);
     let thread = std::thread::Builder::new().name("shell-starter".into());
@@ -181,61 +202,64 @@ fn start_thread(
     }
 }
 
-fn start_on_request(
-    slots: &Mutex<HashMap<SessionKey, Slot>>,
-    requests: &Receiver<(SessionKey, Birth)>,
-) {
+fn start_on_request(slots: &Slots, requests: &Receiver<(SessionKey, Birth)>) {
     loop {
         match requests.recv_timeout(PATIENCE / 2) {
-            Ok((session, birth)) => match Prepared::new(birth) {
-                Ok(Some(prepared)) => put(slots, &session, prepared),
-                Ok(None) => {}
-                Err(error) => tracing::debug!(%error, "no shell was started ahead"),
-            },
-            Err(RecvTimeoutError::Timeout) => drop_unused(slots),
+            Ok((session, birth)) => {
+                let prepared = Prepared::new(birth).unwrap_or_else(|error| {
+                    tracing::debug!(%error, "no shell was started ahead");
+                    None
+                });
+                slots.put(&session, prepared);
+            }
+            Err(RecvTimeoutError::Timeout) => slots.drop_unused(),
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
 
-fn put(slots: &Mutex<HashMap<SessionKey, Slot>>, session: &SessionKey, prepared: Prepared) {
-    let mut ended = Vec::new();
-    {
-        let mut slots = lock(slots);
-        match slots.get_mut(session) {
-            Some(slot) => ended.extend(slot.waiting.replace(prepared)),
-            // All were ended meanwhile.
-            None => ended.push(prepared),
+impl Slots {
+    /// The start of a shell for this session is over.
+    fn put(&self, session: &SessionKey, prepared: Option<Prepared>) {
+        let mut ended = Vec::new();
+        {
+            let mut known = lock(&self.known);
+            match known.get_mut(session) {
+                Some(slot) => {
+                    slot.is_starting = false;
+                    ended.extend(std::mem::replace(&mut slot.waiting, prepared));
+                }
+                // All were ended meanwhile.
+                None => ended.extend(prepared),
+            }
+            let mut waiting: Vec<&mut Slot> = known
+                .values_mut()
+                .filter(|slot| slot.waiting.is_some())
+                .collect();
+            waiting.sort_by_key(|slot| std::cmp::Reverse(slot.last_command));
+            let surplus = waiting.into_iter().skip(MOST);
+            ended.extend(surplus.filter_map(|slot| slot.waiting.take()));
         }
-        let mut waiting: Vec<&mut Slot> = slots
-            .values_mut()
-            .filter(|slot| slot.waiting.is_some())
-            .collect();
-        waiting.sort_by_key(|slot| std::cmp::Reverse(slot.last_command));
-        ended.extend(
-            waiting
-                .into_iter()
-                .skip(MOST)
-                .filter_map(|slot| slot.waiting.take()),
-        );
+        self.settled.notify_all();
+        for prepared in ended {
+            prepared.shell.discard();
+        }
     }
-    for prepared in ended {
-        prepared.shell.discard();
-    }
-}
 
-fn drop_unused(slots: &Mutex<HashMap<SessionKey, Slot>>) {
-    let now = Instant::now();
-    let mut ended = Vec::new();
-    lock(slots).retain(|_, slot| {
-        let is_wanted = now.duration_since(slot.last_command) < PATIENCE;
-        if !is_wanted {
-            ended.extend(slot.waiting.take());
+    /// Ends shells that nobody has used for a while.
+    fn drop_unused(&self) {
+        let now = Instant::now();
+        let mut ended = Vec::new();
+        lock(&self.known).retain(|_, slot| {
+            let is_wanted = slot.is_starting || now.duration_since(slot.last_command) < PATIENCE;
+            if !is_wanted {
+                ended.extend(slot.waiting.take());
+            }
+            is_wanted
+        });
+        for prepared in ended {
+            prepared.shell.discard();
         }
-        is_wanted
-    });
-    for prepared in ended {
-        prepared.shell.discard();
     }
 }
 

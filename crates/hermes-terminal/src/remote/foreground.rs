@@ -45,7 +45,7 @@ impl RemoteTerminal {
                     .output_directory()
                     .join(format!("{}.log", random_hex(16))),
             ),
-            redactor: foreground.redactor.unwrap_or(&terminal.redactor).clone(),
+            redactor: terminal.redactor_for(&foreground),
         });
         let state = session.snapshot();
         let wanted = wanted_directory(foreground.workdir, &state.cwd);

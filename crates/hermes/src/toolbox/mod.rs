@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use hermes_config::{Config, vars};
 use hermes_proc::Wake;
-use hermes_secret::Redactor;
+use hermes_secret::{Redactor, Sink};
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings};
 use hermes_terminal::session::SessionKey;
@@ -79,7 +79,7 @@ impl Toolbox {
     ) -> Result<Self> {
         let config = context.config();
         let environment = live_environment(context);
-        let redactor = Arc::new(context.redactor().sparing_web_queries());
+        let redactor = Arc::new(context.redactor().for_sink(Sink::Output));
         let elsewhere = Elsewhere::prepare(context, &environment, place)?.map(Arc::new);
         let terminal = Arc::new(terminal(context, &redactor, elsewhere.as_deref())?);
         let interrupt = Arc::new(Wake::new().map_err(|error| no_descriptor(&error))?);

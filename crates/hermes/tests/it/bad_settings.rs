@@ -6,8 +6,9 @@ use hermes_testkit::TestHome;
 
 use crate::configured;
 
-/// More address space than this is never asked for; what is in memory is less.
-const MEGABYTES: u64 = 64;
+/// More address space than this is never asked for; the program itself has the greater part of it,
+/// and what is in memory is less.
+const MEGABYTES: u64 = 96;
 
 /// `get` goes on with the default and warns; everything that writes refuses with `message`.
 #[track_caller]

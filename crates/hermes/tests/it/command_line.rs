@@ -157,7 +157,8 @@ fn exit_codes_tell_mistakes_from_refusals() {
         (&["profile", "delete", "nobody", "--yes"], 1),
         (&["import", "/no/such/file"], 1),
         (&["profile", "import", "/no/such/file"], 1),
-        (&[], 2),
+        // A conversation, and nobody to have it with.
+        (&[], 1),
         (&["no-such-command"], 2),
         (&["config", "get"], 2),
         (&["config", "set", "a"], 2),

@@ -231,7 +231,9 @@ fn two_hundred_commands_are_two_hundred_processes() {
     let place = Place::new();
     let run = place.hermes(&["tools", "call", "--stdin"]);
     let mut talk = Talk::new(run.in_own_process_table().start());
-    // Numbers are given out in order, to processes and threads alike.
+    // Numbers are given out in order, to processes and threads alike. The second command starts the
+    // thread that starts shells.
+    talk.output("true");
     talk.output("true");
     let number = |talk: &mut Talk| talk.output("echo $$").parse::<u32>().unwrap();
     let before = number(&mut talk);

@@ -23,9 +23,7 @@ const PATIENCE: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum KeyType {
-    /// A key that does not change
     ApiKey,
-    /// A login with the provider; not available yet
     Oauth,
 }
 
@@ -33,7 +31,7 @@ enum KeyType {
 pub(super) struct Args {
     /// Provider: its name, or that of an entry of `providers`
     provider: String,
-    /// What is added
+    /// What is added: a key, or a login (not available yet)
     #[arg(long = "type", value_enum, default_value = "api-key")]
     kind: KeyType,
     /// The key; without it, it is asked for or read from standard input

@@ -7,6 +7,7 @@ use hermes_board::dispatch::{
 };
 use hermes_board::model::TaskId;
 use hermes_board::store::{Completion, FailurePolicy};
+use hermes_secret::Sink;
 
 use super::session::BoardSession;
 pub(super) use crate::board_settings::{dispatch_settings, worker_setup};
@@ -39,13 +40,14 @@ pub(super) fn complete_checked(
     let settings = dispatch_settings(context, &DispatchFlags::default());
     let workers = worker_setup(context, &session.home, &settings);
     let board = session.store.board().clone();
+    let redactor = context.redactor().for_sink(Sink::Output);
     let setup = CheckSetup {
         board: &board,
         home: &session.home,
         workers: &workers,
         limit: settings.check_timeout,
         policy: FailurePolicy::with_limit(settings.limits.failure_limit),
-        redact: &|text| context.redactor().redact(text).into_owned(),
+        redact: &|text| redactor.redact(text).into_owned(),
     };
     Ok(complete(&mut session.store, id, completion, &setup)?)
 }

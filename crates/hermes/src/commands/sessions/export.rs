@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hermes_secret::Redactor;
+use hermes_secret::{Redactor, Sink};
 use hermes_session::{SessionId, SessionStore};
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let redactor = if args.no_redact {
         Redactor::disabled()
     } else {
-        context.redactor()
+        context.redactor().for_sink(Sink::Output)
     };
     if args.output == Path::new("-") {
         let mut out = context.printer.stream();

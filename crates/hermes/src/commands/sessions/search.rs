@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use hermes_secret::Sink;
 use hermes_session::{SearchOrder, SearchRequest};
 
 use super::times::minute;
@@ -64,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Some(store) => store.search(&request)?,
         None => Vec::new(),
     };
-    let redactor = context.redactor();
+    let redactor = context.redactor().for_sink(Sink::Output);
     if args.json {
         let value = super::export::redacted(serde_json::to_value(&hits)?, &redactor);
         context.printer.json(&value)?;
