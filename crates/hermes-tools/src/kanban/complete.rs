@@ -96,7 +96,7 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
 
 /// Facts for programs, masked, with the deliverables and the conversation they come from.
 fn metadata(call: &Call<'_>) -> Option<Object> {
-    let given = redacted(call.args["metadata"].clone(), &call.context.redactor);
+    let given = redacted(call.args["metadata"].clone(), &call.redactor());
     let mut metadata = match given {
         Value::Object(fields) => fields,
         _ => Map::new(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hermes_board::Error;
+use hermes_secret::{Redactor, Sink};
 use serde_json::{Map, Value};
 
 use super::desk::KanbanDesk;
@@ -42,7 +43,13 @@ impl Call<'_> {
         let text = self.args[name]
             .as_str()
             .filter(|text| !text.trim().is_empty())?;
-        Some(self.context.redactor.redact(text).into_owned())
+        Some(self.redactor().redact(text).into_owned())
+    }
+
+    /// Masks what goes onto the board, where others read it for a long time: a name before a value
+    /// is reason enough.
+    pub(super) fn redactor(&self) -> Redactor {
+        self.context.redactor.for_sink(Sink::Variables)
     }
 }
 

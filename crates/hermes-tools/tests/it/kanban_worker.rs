@@ -120,13 +120,17 @@ fn a_completion_hands_over_words_and_facts_without_secrets() {
     let own = filed(&board);
     let run = board.claimed(&own);
     let args = json!({
-        "summary": format!("Used {SECRET}."),
+        "summary": format!("Used {SECRET}, with DB_PASSWORD=hunter2 at https://x/?token=abc."),
         "metadata": {"key": [SECRET], "files": 3},
     });
     assert_eq!(board.worker(&own, run, "kanban_complete", args)["ok"], true);
     let card = board.store().show(&own, None).unwrap();
     let stored = serde_json::to_string(&card).unwrap();
-    assert!(!stored.contains(SECRET), "{stored}");
+    assert!(
+        !stored.contains(SECRET) && !stored.contains("hunter2"),
+        "{stored}"
+    );
+    assert!(stored.contains("https://x/?token=abc"), "{stored}");
     let metadata = card.runs[0].metadata.clone().unwrap();
     assert_eq!(metadata["files"], json!(3));
     assert_eq!(board.task(&own).status_word(), "done");
