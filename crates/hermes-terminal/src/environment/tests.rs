@@ -181,7 +181,7 @@ tools: {env_passthrough: [CONDA_PREFIX, '*']}
 #[test]
 fn what_is_wrong_is_told_and_the_default_holds() {
     let place = Place::new(
-        "terminal: {env_passthrough: VIRTUAL_ENV, home_mode: nowhere, sudo_password: pw}\n",
+        "terminal: {env_passthrough: VIRTUAL_ENV, home_mode: nowhere, sudo_password: swordfish}\n",
         "",
     )
     .env("TERMINAL_TIMEOUT", "5m")
@@ -201,7 +201,7 @@ fn what_is_wrong_is_told_and_the_default_holds() {
     }
     assert!(!told.contains("DOCKER"), "no backend reads it: {told}");
     assert!(
-        told.contains("terminal.sudo_password") && !told.contains("pw"),
+        told.contains("terminal.sudo_password") && !told.contains("swordfish"),
         "{told}"
     );
     let plan = place.plan(SpawnClass::ToolShell);
