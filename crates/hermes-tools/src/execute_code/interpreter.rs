@@ -73,31 +73,6 @@ impl Interpreters {
         Err(NoInterpreter { rejected })
     }
 
-    /// Whether there is a program that may be an interpreter. Asks none of them: that costs the start
-    /// of a process, and a call finds out anyway.
-    pub fn may_exist(
-        &self,
-        settings: &CodeSettings,
-        context: &CallContext,
-    ) -> Result<(), NoInterpreter> {
-        let known = self.lock();
-        let mut rejected = Vec::new();
-        for candidate in candidates(settings, context) {
-            if lies_in(&candidate, &settings.own_install_roots) {
-                continue;
-            }
-            let Some(modified) = executable_since(&candidate) else {
-                continue;
-            };
-            let key = (candidate, modified);
-            if known.get(&key) != Some(&false) {
-                return Ok(());
-            }
-            rejected.push(key.0);
-        }
-        Err(NoInterpreter { rejected })
-    }
-
     fn is_usable(&self, path: &Path, modified: SystemTime, context: &CallContext) -> bool {
         let key = (path.to_owned(), modified);
         if let Some(&answer) = self.lock().get(&key) {

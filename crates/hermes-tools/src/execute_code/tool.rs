@@ -92,7 +92,7 @@ impl Tool for ExecuteCodeTool {
             // Only the place knows, and asking it is for a call to do.
             return None;
         }
-        let found = self.interpreters.may_exist(&self.settings, context);
+        let found = self.interpreters.find(&self.settings, context);
         found.err().map(|error| error.to_string())
     }
 
