@@ -136,7 +136,7 @@ impl Endpoint {
                 Ok(Reading::Complete) => return complete(decoder),
                 Ok(Reading::Broken { reason, had_begun }) => (reason, had_begun),
                 // An error in the midst of an answer is a broken answer.
-                Err(error) if decoder.has_anything() && error.class.is_retryable() => {
+                Err(error) if decoder.collected().has_anything() && error.class.is_retryable() => {
                     (error.message.clone(), true)
                 }
                 Err(error) => {
@@ -146,8 +146,8 @@ impl Endpoint {
                     return Err(error);
                 }
             };
-            let calls = decoder.calls_begun();
-            if decoder.has_text() && calls.is_empty() {
+            let calls = decoder.collected().calls_begun();
+            if decoder.collected().has_text() && calls.is_empty() {
                 return Ok(cut(decoder));
             }
             let refused = !had_begun && reason.starts_with("no connection");
@@ -292,21 +292,20 @@ impl Endpoint {
 }
 
 fn complete(decoder: Box<dyn Decoder>) -> Result<Response, ProviderError> {
-    match decoder.finish() {
-        Some(decoded) => Ok(decoded.response),
-        None => Err(ProviderError::new(
+    decoder.finish().ok_or_else(|| {
+        ProviderError::new(
             ErrorClass::Malformed,
             "the answer holds nothing a model says",
-        )),
-    }
+        )
+    })
 }
 
 /// What came before the connection broke for good.
 fn cut(decoder: Box<dyn Decoder>) -> Response {
-    let lost_calls = decoder.calls_begun();
+    let lost_calls = decoder.collected().calls_begun();
     let response = decoder
         .finish()
-        .map_or_else(|| Response::new(Finish::Cut), |decoded| decoded.response);
+        .unwrap_or_else(|| Response::new(Finish::Cut));
     Response {
         tool_calls: Vec::new(),
         finish: Finish::Cut,

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::arguments::repair_arguments;
 use crate::error::ProviderError;
-use crate::message::ToolCall;
-use crate::response::{Finish, Response, StreamEvent};
+use crate::message::{Reasoning, ToolCall};
+use crate::response::{Finish, Response, StreamEvent, Usage};
 
 /// Most bytes of arguments of one call that are kept. What is longer counts as cut off.
 const MAX_ARGUMENTS: usize = 4 << 20;
@@ -34,23 +34,86 @@ pub(crate) trait Decoder {
     /// Whether nothing more will come.
     fn is_ended(&self) -> bool;
 
-    /// Whether text of the answer came.
-    fn has_text(&self) -> bool;
-
-    /// Whether anything at all came.
-    fn has_anything(&self) -> bool;
-
-    /// Names of the calls that have begun.
-    fn calls_begun(&self) -> Vec<String>;
+    /// What has come.
+    fn collected(&self) -> &Collected;
 
     /// The response, complete or as far as it came; `None` if there was nothing that could be one.
-    fn finish(self: Box<Self>) -> Option<Decoded>;
+    fn finish(self: Box<Self>) -> Option<Response>;
 }
 
-/// A response and what its calls look like.
-pub(crate) struct Decoded {
-    /// The response.
-    pub(crate) response: Response,
+/// What an answer consists of, whatever its format.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(super) text: String,
+    pub(super) thought: String,
+    pub(super) slots: Slots,
+    pub(super) finish: Option<Finish>,
+    /// Whether an answer has begun, even if nothing is in it yet.
+    pub(super) begun: bool,
+    pub(super) usage: Option<Usage>,
+    pub(super) model: Option<String>,
+}
+
+impl Collected {
+    /// Adds to the answer. What follows a call is kept, but it is no longer the answer that is being
+    /// told.
+    pub(super) fn add_text(&mut self, text: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        if text.is_empty() {
+            return;
+        }
+        append_capped(&mut self.text, text);
+        if self.slots.is_empty() {
+            sink(StreamEvent::Text(text.to_owned()));
+        }
+    }
+
+    /// Adds to the thoughts.
+    pub(super) fn add_thought(&mut self, thought: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        if !thought.is_empty() {
+            append_capped(&mut self.thought, thought);
+            sink(StreamEvent::Reasoning(thought.to_owned()));
+        }
+    }
+
+    /// Whether text of the answer came.
+    pub(crate) fn has_text(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    /// Whether anything at all came.
+    pub(crate) fn has_anything(&self) -> bool {
+        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
+    }
+
+    /// Names of the calls that have begun.
+    pub(crate) fn calls_begun(&self) -> Vec<String> {
+        self.slots
+            .slots
+            .iter()
+            .map(|slot| slot.name.clone())
+            .collect()
+    }
+
+    /// The response, with what the format makes of the thoughts; `None` if nothing came that could
+    /// be one.
+    pub(super) fn into_response(
+        self,
+        reasoning: impl FnOnce(Option<String>) -> Reasoning,
+    ) -> Option<Response> {
+        if !self.begun && !self.has_anything() {
+            return None;
+        }
+        let (tool_calls, whole) = self.slots.finish();
+        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
+        Some(Response {
+            text: self.text,
+            reasoning: reasoning(Some(self.thought).filter(|thought| !thought.is_empty())),
+            tool_calls,
+            usage: self.usage,
+            model: self.model,
+            ..Response::new(finish)
+        })
+    }
 }
 
 /// The calls of an answer while they arrive.
@@ -167,11 +230,6 @@ impl Slots {
         self.slots.is_empty()
     }
 
-    /// Names of the calls so far.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.slots.iter().map(|slot| slot.name.clone()).collect()
-    }
-
     /// The calls, and whether the arguments of all of them are whole.
     pub(crate) fn finish(self) -> (Vec<ToolCall>, bool) {
         let mut whole = true;
@@ -205,7 +263,7 @@ fn made_up_id(at: usize) -> String {
 }
 
 /// The finish of an answer, given what the provider said and what came.
-pub(crate) fn settled_finish(said: Finish, calls: &[ToolCall], whole: bool) -> Finish {
+fn settled_finish(said: Finish, calls: &[ToolCall], whole: bool) -> Finish {
     match said {
         _ if !whole => Finish::Length,
         Finish::Stop if !calls.is_empty() => Finish::ToolCalls,

@@ -13,7 +13,7 @@ mod sse;
 
 pub use arguments::canonical_arguments;
 pub(crate) use cache_markers::CacheMarkers;
-pub(crate) use decoder::{Decoded, Decoder, Slots};
+pub(crate) use decoder::Decoder;
 pub(crate) use lenient::parse_lenient;
 pub(crate) use number::tokens_at;
 pub(crate) use sse::{Event, EventParser};

@@ -5,35 +5,31 @@ use serde_json::{Value, json};
 use crate::classify::classify_body;
 use crate::error::ProviderError;
 use crate::message::Reasoning;
-use crate::response::{Finish, Response, StreamEvent, Usage};
-use crate::wire::decoder::{CallPiece, append_capped, settled_finish};
-use crate::wire::{Decoded, Decoder, Slots, tokens_at};
+use crate::response::{Finish, Response, StreamEvent};
+use crate::wire::decoder::{CallPiece, Collected, append_capped};
+use crate::wire::{Decoder, tokens_at};
 
 /// Collects one answer.
 #[derive(Debug, Default)]
 pub(crate) struct AnthropicDecoder {
-    text: String,
-    thought: String,
+    answer: Collected,
     details: Vec<Value>,
     /// The thought that is being written: its index and its place in `details`.
     open_thought: Option<(u64, usize)>,
-    slots: Slots,
-    finish: Option<Finish>,
     stopped: bool,
-    begun: bool,
-    usage: Option<Usage>,
-    model: Option<String>,
 }
 
 impl AnthropicDecoder {
     fn begin_block(&mut self, index: u64, block: &Value, sink: &mut dyn FnMut(StreamEvent)) {
         match block["type"].as_str().unwrap_or_default() {
-            "text" => self.add_text(block["text"].as_str().unwrap_or_default(), sink),
+            "text" => self
+                .answer
+                .add_text(block["text"].as_str().unwrap_or_default(), sink),
             "thinking" => {
                 self.details.push(block.clone());
                 self.open_thought = Some((index, self.details.len() - 1));
                 let thought = block["thinking"].as_str().unwrap_or_default();
-                self.add_thought(thought, sink);
+                self.answer.add_thought(thought, sink);
             }
             "redacted_thinking" => self.details.push(block.clone()),
             "tool_use" => {
@@ -51,7 +47,7 @@ impl AnthropicDecoder {
                     arguments: &arguments,
                     ..CallPiece::default()
                 };
-                self.slots.add(&piece, sink);
+                self.answer.slots.add(&piece, sink);
             }
             _ => {}
         }
@@ -60,10 +56,10 @@ impl AnthropicDecoder {
     fn add_delta(&mut self, index: u64, delta: &Value, sink: &mut dyn FnMut(StreamEvent)) {
         let text = |key: &str| delta[key].as_str().unwrap_or_default();
         match delta["type"].as_str().unwrap_or_default() {
-            "text_delta" => self.add_text(text("text"), sink),
+            "text_delta" => self.answer.add_text(text("text"), sink),
             "thinking_delta" => {
                 self.extend_thought(index, "thinking", text("thinking"));
-                self.add_thought(text("thinking"), sink);
+                self.answer.add_thought(text("thinking"), sink);
             }
             "signature_delta" => self.extend_thought(index, "signature", text("signature")),
             "input_json_delta" => {
@@ -72,26 +68,9 @@ impl AnthropicDecoder {
                     arguments: text("partial_json"),
                     ..CallPiece::default()
                 };
-                self.slots.add(&piece, sink);
+                self.answer.slots.add(&piece, sink);
             }
             _ => {}
-        }
-    }
-
-    fn add_text(&mut self, text: &str, sink: &mut dyn FnMut(StreamEvent)) {
-        if text.is_empty() {
-            return;
-        }
-        append_capped(&mut self.text, text);
-        if self.slots.is_empty() {
-            sink(StreamEvent::Text(text.to_owned()));
-        }
-    }
-
-    fn add_thought(&mut self, thought: &str, sink: &mut dyn FnMut(StreamEvent)) {
-        if !thought.is_empty() {
-            append_capped(&mut self.thought, thought);
-            sink(StreamEvent::Reasoning(thought.to_owned()));
         }
     }
 
@@ -116,7 +95,7 @@ impl AnthropicDecoder {
         if found.iter().all(Option::is_none) {
             return;
         }
-        let known = self.usage.get_or_insert_default();
+        let known = self.answer.usage.get_or_insert_default();
         let [input, output, cache_read, cache_write] = found;
         known.input = input.unwrap_or(known.input);
         known.output = output.unwrap_or(known.output);
@@ -128,7 +107,7 @@ impl AnthropicDecoder {
         let Some(reason) = reason.as_str() else {
             return;
         };
-        self.finish = Some(match reason {
+        self.answer.finish = Some(match reason {
             "tool_use" => Finish::ToolCalls,
             "max_tokens" | "model_context_window_exceeded" => Finish::Length,
             "refusal" => Finish::ContentFilter,
@@ -147,13 +126,15 @@ impl Decoder for AnthropicDecoder {
         let index = data["index"].as_u64().unwrap_or(0);
         match data["type"].as_str().unwrap_or(name) {
             "message_start" => {
-                self.begun = true;
+                self.answer.begun = true;
                 self.take_usage(&data["message"]["usage"]);
                 let model = data["message"]["model"].as_str();
-                self.model = model.map(str::to_owned).or_else(|| self.model.take());
+                self.answer.model = model
+                    .map(str::to_owned)
+                    .or_else(|| self.answer.model.take());
             }
             "content_block_start" => {
-                self.begun = true;
+                self.answer.begun = true;
                 self.begin_block(index, &data["content_block"], sink);
             }
             "content_block_delta" => self.add_delta(index, &data["delta"], sink),
@@ -173,56 +154,35 @@ impl Decoder for AnthropicDecoder {
             return Err(classify_body(&body["error"]));
         }
         let blocks = body["content"].as_array();
-        self.begun = blocks.is_some();
+        self.answer.begun = blocks.is_some();
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
             self.begin_block(index, block, &mut |_| {});
         }
         self.take_usage(&body["usage"]);
         self.take_stop(&body["stop_reason"]);
-        self.model = body["model"].as_str().map(str::to_owned);
+        self.answer.model = body["model"].as_str().map(str::to_owned);
         self.stopped = true;
         Ok(())
     }
 
     fn is_complete(&self) -> bool {
-        self.stopped || self.finish.is_some()
+        self.stopped || self.answer.finish.is_some()
     }
 
     fn is_ended(&self) -> bool {
         self.stopped
     }
 
-    fn has_text(&self) -> bool {
-        !self.text.is_empty()
+    fn collected(&self) -> &Collected {
+        &self.answer
     }
 
-    fn has_anything(&self) -> bool {
-        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
-    }
-
-    fn calls_begun(&self) -> Vec<String> {
-        self.slots.names()
-    }
-
-    fn finish(self: Box<Self>) -> Option<Decoded> {
-        if !self.begun && !self.has_anything() {
-            return None;
-        }
-        let (tool_calls, whole) = self.slots.finish();
-        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
-        Some(Decoded {
-            response: Response {
-                text: self.text,
-                reasoning: Reasoning {
-                    text: Some(self.thought).filter(|thought| !thought.is_empty()),
-                    details: self.details,
-                    ..Reasoning::default()
-                },
-                tool_calls,
-                usage: self.usage,
-                model: self.model,
-                ..Response::new(finish)
-            },
+    fn finish(self: Box<Self>) -> Option<Response> {
+        let details = self.details;
+        self.answer.into_response(|text| Reasoning {
+            text,
+            details,
+            ..Reasoning::default()
         })
     }
 }

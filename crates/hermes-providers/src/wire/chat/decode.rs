@@ -6,44 +6,31 @@ use super::usage::usage;
 use crate::classify::classify_body;
 use crate::error::ProviderError;
 use crate::message::Reasoning;
-use crate::response::{Finish, Response, StreamEvent, Usage};
-use crate::wire::decoder::{CallPiece, append_capped, settled_finish};
-use crate::wire::{Decoded, Decoder, Slots};
+use crate::response::{Finish, Response, StreamEvent};
+use crate::wire::Decoder;
+use crate::wire::decoder::{CallPiece, Collected};
 
 /// Collects one answer.
 #[derive(Debug, Default)]
 pub(crate) struct ChatDecoder {
-    text: String,
-    thought: String,
+    answer: Collected,
     /// Thoughts came under this name, and go back under it.
     thought_as_content: bool,
     details: Vec<Value>,
-    slots: Slots,
-    finish: Option<Finish>,
     done: bool,
-    saw_choice: bool,
-    usage: Option<Usage>,
-    model: Option<String>,
 }
 
 impl ChatDecoder {
     fn take_choice(&mut self, choice: &Value, part: &str, sink: &mut dyn FnMut(StreamEvent)) {
         let delta = &choice[part];
-        self.saw_choice |= delta.is_object();
+        self.answer.begun |= delta.is_object();
         self.take_thoughts(delta, sink);
-        let text = content_text(&delta["content"]);
-        if !text.is_empty() {
-            append_capped(&mut self.text, &text);
-            // What follows a call is kept, but it is no longer the answer that is being told.
-            if self.slots.is_empty() {
-                sink(StreamEvent::Text(text));
-            }
-        }
+        self.answer.add_text(&content_text(&delta["content"]), sink);
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             self.take_call(call, sink);
         }
         if let Some(reason) = choice["finish_reason"].as_str() {
-            self.finish = Some(match reason {
+            self.answer.finish = Some(match reason {
                 "tool_calls" | "function_call" => Finish::ToolCalls,
                 "length" | "max_tokens" => Finish::Length,
                 "content_filter" => Finish::ContentFilter,
@@ -57,8 +44,7 @@ impl ChatDecoder {
         let thought = content.or_else(|| delta["reasoning"].as_str());
         if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
             self.thought_as_content |= content.is_some();
-            append_capped(&mut self.thought, thought);
-            sink(StreamEvent::Reasoning(thought.to_owned()));
+            self.answer.add_thought(thought, sink);
         }
         for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
             self.take_detail(detail);
@@ -108,7 +94,7 @@ impl ChatDecoder {
             extra_content: call.get("extra_content").filter(|extra| !extra.is_null()),
             item_id: None,
         };
-        self.slots.add(&piece, sink);
+        self.answer.slots.add(&piece, sink);
     }
 
     fn take_frame(&mut self, data: &Value) -> Result<(), ProviderError> {
@@ -116,10 +102,10 @@ impl ChatDecoder {
             return Err(classify_body(error));
         }
         if let Some(found) = usage(&data["usage"]) {
-            self.usage = Some(found);
+            self.answer.usage = Some(found);
         }
         if let Some(model) = data["model"].as_str() {
-            self.model = Some(model.to_owned());
+            self.answer.model = Some(model.to_owned());
         }
         Ok(())
     }
@@ -164,46 +150,24 @@ impl Decoder for ChatDecoder {
     }
 
     fn is_complete(&self) -> bool {
-        self.done || self.finish.is_some()
+        self.done || self.answer.finish.is_some()
     }
 
     fn is_ended(&self) -> bool {
         self.done
     }
 
-    fn has_text(&self) -> bool {
-        !self.text.is_empty()
+    fn collected(&self) -> &Collected {
+        &self.answer
     }
 
-    fn has_anything(&self) -> bool {
-        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
-    }
-
-    fn calls_begun(&self) -> Vec<String> {
-        self.slots.names()
-    }
-
-    fn finish(self: Box<Self>) -> Option<Decoded> {
-        if !self.saw_choice && !self.has_anything() {
-            return None;
-        }
-        let (tool_calls, whole) = self.slots.finish();
-        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
-        let thought = Some(self.thought).filter(|thought| !thought.is_empty());
-        Some(Decoded {
-            response: Response {
-                text: self.text,
-                reasoning: Reasoning {
-                    content: thought.clone().filter(|_| self.thought_as_content),
-                    text: thought,
-                    details: self.details,
-                    ..Reasoning::default()
-                },
-                tool_calls,
-                usage: self.usage,
-                model: self.model,
-                ..Response::new(finish)
-            },
+    fn finish(self: Box<Self>) -> Option<Response> {
+        let (details, as_content) = (self.details, self.thought_as_content);
+        self.answer.into_response(|text| Reasoning {
+            content: text.clone().filter(|_| as_content),
+            text,
+            details,
+            ..Reasoning::default()
         })
     }
 }

@@ -12,7 +12,7 @@ fn decode(chunks: &[Value]) -> (Option<Response>, Vec<StreamEvent>) {
             .event("", chunk, &mut |event| events.push(event))
             .unwrap();
     }
-    (decoder.finish().map(|decoded| decoded.response), events)
+    (decoder.finish(), events)
 }
 
 fn delta(delta: Value) -> Value {
@@ -184,7 +184,7 @@ fn an_answer_in_one_piece_is_the_same() {
             }],
         }))
         .unwrap();
-    let response = decoder.finish().unwrap().response;
+    let response = decoder.finish().unwrap();
     assert_eq!(names_and_arguments(&response), [("a", "{}"), ("b", "{}")]);
     assert_ne!(response.tool_calls[0].id, response.tool_calls[1].id);
     assert_eq!(response.reasoning.text.as_deref(), Some("hm"));

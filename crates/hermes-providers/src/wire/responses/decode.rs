@@ -6,51 +6,45 @@ use crate::classify::classify_body;
 use crate::error::ProviderError;
 use crate::message::Reasoning;
 use crate::response::{Finish, Response, StreamEvent, Usage};
-use crate::wire::decoder::{CallPiece, append_capped, settled_finish};
-use crate::wire::{Decoded, Decoder, Slots, tokens_at};
+use crate::wire::decoder::{CallPiece, Collected};
+use crate::wire::{Decoder, tokens_at};
 
 /// Collects one answer.
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesDecoder {
-    text: String,
-    thought: String,
+    answer: Collected,
     response_items: Vec<Value>,
     message_items: Vec<Value>,
-    slots: Slots,
-    finish: Option<Finish>,
     ended: bool,
-    begun: bool,
-    usage: Option<Usage>,
-    model: Option<String>,
 }
 
 impl ResponsesDecoder {
     /// A complete item. What its pieces said already is not said again.
     fn take_item(&mut self, index: u64, item: &Value, sink: &mut dyn FnMut(StreamEvent)) {
-        self.begun = true;
+        self.answer.begun = true;
         match item["type"].as_str().unwrap_or_default() {
             "message" => {
                 self.message_items.push(item.clone());
-                if self.text.is_empty() {
+                if self.answer.text.is_empty() {
                     let parts = item["content"].as_array().into_iter().flatten();
                     let text: String = parts.filter_map(|part| part["text"].as_str()).collect();
-                    self.add_text(&text, sink);
+                    self.answer.add_text(&text, sink);
                 }
             }
             "reasoning" => {
                 if item["encrypted_content"].is_string() {
                     self.response_items.push(item.clone());
                 }
-                if self.thought.is_empty() {
+                if self.answer.thought.is_empty() {
                     let parts = item["summary"].as_array().into_iter().flatten();
                     let parts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
-                    self.add_thought(&parts.join("\n\n"), sink);
+                    self.answer.add_thought(&parts.join("\n\n"), sink);
                 }
             }
             "function_call" => {
                 self.begin_call(index, item, sink);
                 if let Some(arguments) = item["arguments"].as_str() {
-                    self.slots.set_arguments(index, arguments);
+                    self.answer.slots.set_arguments(index, arguments);
                 }
             }
             _ => {}
@@ -66,24 +60,7 @@ impl ResponsesDecoder {
             name: item["name"].as_str().unwrap_or_default(),
             ..CallPiece::default()
         };
-        self.slots.add(&piece, sink);
-    }
-
-    fn add_text(&mut self, text: &str, sink: &mut dyn FnMut(StreamEvent)) {
-        if text.is_empty() {
-            return;
-        }
-        append_capped(&mut self.text, text);
-        if self.slots.is_empty() {
-            sink(StreamEvent::Text(text.to_owned()));
-        }
-    }
-
-    fn add_thought(&mut self, thought: &str, sink: &mut dyn FnMut(StreamEvent)) {
-        if !thought.is_empty() {
-            append_capped(&mut self.thought, thought);
-            sink(StreamEvent::Reasoning(thought.to_owned()));
-        }
+        self.answer.slots.add(&piece, sink);
     }
 
     /// The response as a whole, at the end of a stream or instead of one.
@@ -97,17 +74,17 @@ impl ResponsesDecoder {
         }
         let output = response["output"].as_array();
         // Some servers send the items here and nowhere else.
-        if !self.has_anything() {
+        if !self.answer.has_anything() {
             for (index, item) in (0..).zip(output.into_iter().flatten()) {
                 self.take_item(index, item, sink);
             }
         }
-        self.begun |= output.is_some();
-        self.usage = usage(&response["usage"]).or(self.usage);
+        self.answer.begun |= output.is_some();
+        self.answer.usage = usage(&response["usage"]).or(self.answer.usage);
         if let Some(model) = response["model"].as_str() {
-            self.model = Some(model.to_owned());
+            self.answer.model = Some(model.to_owned());
         }
-        self.finish = Some(match response["incomplete_details"]["reason"].as_str() {
+        self.answer.finish = Some(match response["incomplete_details"]["reason"].as_str() {
             Some("content_filter") => Finish::ContentFilter,
             Some(_) => Finish::Length,
             None if response["status"] == "incomplete" => Finish::Length,
@@ -128,12 +105,14 @@ impl Decoder for ResponsesDecoder {
         let index = data["output_index"].as_u64().unwrap_or(0);
         let delta = data["delta"].as_str().unwrap_or_default();
         match data["type"].as_str().unwrap_or(name) {
-            "response.output_text.delta" | "response.refusal.delta" => self.add_text(delta, sink),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.answer.add_text(delta, sink)
+            }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.add_thought(delta, sink);
+                self.answer.add_thought(delta, sink);
             }
             "response.output_item.added" => {
-                self.begun = true;
+                self.answer.begun = true;
                 if data["item"]["type"] == "function_call" {
                     self.begin_call(index, &data["item"], sink);
                 }
@@ -144,11 +123,11 @@ impl Decoder for ResponsesDecoder {
                     arguments: delta,
                     ..CallPiece::default()
                 };
-                self.slots.add(&piece, sink);
+                self.answer.slots.add(&piece, sink);
             }
             "response.function_call_arguments.done" => {
                 if let Some(arguments) = data["arguments"].as_str() {
-                    self.slots.set_arguments(index, arguments);
+                    self.answer.slots.set_arguments(index, arguments);
                 }
             }
             "response.output_item.done" => self.take_item(index, &data["item"], sink),
@@ -180,38 +159,17 @@ impl Decoder for ResponsesDecoder {
         self.ended
     }
 
-    fn has_text(&self) -> bool {
-        !self.text.is_empty()
+    fn collected(&self) -> &Collected {
+        &self.answer
     }
 
-    fn has_anything(&self) -> bool {
-        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
-    }
-
-    fn calls_begun(&self) -> Vec<String> {
-        self.slots.names()
-    }
-
-    fn finish(self: Box<Self>) -> Option<Decoded> {
-        if !self.begun && !self.has_anything() {
-            return None;
-        }
-        let (tool_calls, whole) = self.slots.finish();
-        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
-        Some(Decoded {
-            response: Response {
-                text: self.text,
-                reasoning: Reasoning {
-                    text: Some(self.thought).filter(|thought| !thought.is_empty()),
-                    response_items: self.response_items,
-                    message_items: self.message_items,
-                    ..Reasoning::default()
-                },
-                tool_calls,
-                usage: self.usage,
-                model: self.model,
-                ..Response::new(finish)
-            },
+    fn finish(self: Box<Self>) -> Option<Response> {
+        let (response_items, message_items) = (self.response_items, self.message_items);
+        self.answer.into_response(|text| Reasoning {
+            text,
+            response_items,
+            message_items,
+            ..Reasoning::default()
         })
     }
 }
