@@ -1,10 +1,10 @@
 //! Several processes on one file, and processes that die.
 //!
-//! The test program starts itself again: an ignored test plays the other process.
+//! The test program starts itself again with the same test, which then plays the other process.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,25 +21,23 @@ const SPAN: Duration = Duration::from_secs(6);
 /// Writers at once.
 const WRITERS: usize = 4;
 
-/// This program as another process, playing the ignored test `role` on this home.
-fn play(role: &str, home: &Path) -> Child {
+/// Names the home to a process that plays a part in a test.
+const HOME: &str = "SESSION_TEST_HOME";
+
+/// This program as another process, playing its part in `test` on this home.
+fn play(test: &str, home: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            &format!("processes::{role}"),
-            "--ignored",
-            "--nocapture",
-        ])
-        .env("SESSION_TEST_HOME", home)
+        .args(["--exact", &format!("processes::{test}"), "--nocapture"])
+        .env(HOME, home)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
 }
 
-/// The home this process was given.
-fn given_home() -> std::path::PathBuf {
-    std::env::var_os("SESSION_TEST_HOME").unwrap().into()
+/// The home this process was given, if it plays a part.
+fn given_home() -> Option<PathBuf> {
+    std::env::var_os(HOME).map(PathBuf::from)
 }
 
 /// A step with two calls, as large as an ordinary one.
@@ -64,10 +62,8 @@ fn step(number: usize) -> Step {
 }
 
 /// Writes until its time is over, then says how much and how long it waited at most.
-#[test]
-#[ignore = "played by another test"]
-fn writer() {
-    let mut store = SessionStore::open(&given_home()).unwrap();
+fn write_for_a_while(home: &Path) {
+    let mut store = SessionStore::open(home).unwrap();
     let id = store.create_session(&new_session("cli")).unwrap();
     let start = Instant::now();
     let mut longest = Duration::ZERO;
@@ -87,8 +83,12 @@ fn writer() {
 // check 31
 #[test]
 fn four_processes_write_at_once_and_nothing_is_lost() {
+    if let Some(home) = given_home() {
+        return write_for_a_while(&home);
+    }
     let home = tempfile::tempdir().unwrap();
-    let children: Vec<Child> = (0..WRITERS).map(|_| play("writer", home.path())).collect();
+    let test = "four_processes_write_at_once_and_nothing_is_lost";
+    let children: Vec<Child> = (0..WRITERS).map(|_| play(test, home.path())).collect();
     let mut wrote = Vec::new();
     for mut child in children {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -128,10 +128,8 @@ fn four_processes_write_at_once_and_nothing_is_lost() {
 }
 
 /// Writes turns until it is killed, saying when the person's first message is stored.
-#[test]
-#[ignore = "played by another test"]
-fn endless_writer() {
-    let mut store = SessionStore::open(&given_home()).unwrap();
+fn write_until_killed(home: &Path) {
+    let mut store = SessionStore::open(home).unwrap();
     let id = store.create_session(&new_session("cli")).unwrap();
     for turn in 0.. {
         store
@@ -148,7 +146,10 @@ fn endless_writer() {
 
 /// Starts a writer and waits for its first words.
 fn started(home: &Path) -> (Child, SessionId) {
-    let mut child = play("endless_writer", home);
+    let mut child = play(
+        "a_killed_writer_leaves_a_history_that_can_be_gone_on_with",
+        home,
+    );
     let mut lines = BufReader::new(child.stdout.take().unwrap())
         .lines()
         .map(Result::unwrap);
@@ -160,6 +161,9 @@ fn started(home: &Path) -> (Child, SessionId) {
 // checks 13 and 14
 #[test]
 fn a_killed_writer_leaves_a_history_that_can_be_gone_on_with() {
+    if let Some(home) = given_home() {
+        return write_until_killed(&home);
+    }
     let home = tempfile::tempdir().unwrap();
     for round in 0..20_u64 {
         let (mut child, id) = started(home.path());
@@ -209,11 +213,8 @@ fn a_killed_writer_leaves_a_history_that_can_be_gone_on_with() {
 }
 
 /// Fills the disk, and finds everything that was confirmed.
-#[test]
-#[ignore = "played by another test"]
-fn filler() {
-    let home = given_home();
-    let mut store = SessionStore::open(&home).unwrap();
+fn fill_the_disk(home: &Path) {
+    let mut store = SessionStore::open(home).unwrap();
     let id = store.create_session(&new_session("cli")).unwrap();
     let text = "words that fill the disk ".repeat(400);
     let mut stored = 0;
@@ -230,22 +231,25 @@ fn filler() {
     drop(store);
     // With room again it goes on.
     std::fs::remove_file(home.join("ballast")).unwrap();
-    let mut store = SessionStore::open(&home).unwrap();
+    let mut store = SessionStore::open(home).unwrap();
     store
         .append_user(&id, &Message::user("room again"))
         .unwrap();
     assert_eq!(store.load_history(&id).unwrap().messages.len(), stored + 1);
     drop(store);
-    assert_eq!(check(&home).unwrap(), Health::Sound);
+    assert_eq!(check(home).unwrap(), Health::Sound);
     println!("FILLED {stored}");
 }
 
 #[test]
 fn a_full_disk_loses_nothing() {
+    if let Some(home) = given_home() {
+        return fill_the_disk(&home);
+    }
     let home = tempfile::tempdir().unwrap();
     let script = "mount -t tmpfs -o size=4m tmpfs \"$SESSION_TEST_HOME\" &&
                   head -c 1m /dev/zero > \"$SESSION_TEST_HOME/ballast\" &&
-                  exec \"$0\" --exact processes::filler --ignored --nocapture";
+                  exec \"$0\" --exact processes::a_full_disk_loses_nothing --nocapture";
     let uid = std::fs::metadata("/proc/self").unwrap().uid();
     // Root needs no namespace of users, and may not be allowed one in a container.
     let become_root = (uid != 0).then_some("--map-root-user");
@@ -254,7 +258,7 @@ fn a_full_disk_loses_nothing() {
         .args(become_root)
         .args(["sh", "-c", script])
         .arg(std::env::current_exe().unwrap())
-        .env("SESSION_TEST_HOME", home.path())
+        .env(HOME, home.path())
         .stdin(Stdio::null())
         .output()
         .unwrap();
