@@ -6,6 +6,7 @@
 mod assemble;
 mod context_files;
 mod injection;
+mod spoken;
 mod wording;
 
 pub use assemble::{Assembled, Place, PromptParts, assemble};
