@@ -1,9 +1,10 @@
-//! Which Python runs a script: the first of a list that answers as 3.8 or newer.
+//! Which Python runs a script: the first of a list that is 3.8 or newer.
 //!
 //! There is none of our own, and one that belongs to an install of Hermes is never taken.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -19,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const OLDEST: (u32, u32) = (3, 8);
 /// Answers kept; more interpreters than this in one process are asked again.
 const MOST_KNOWN: usize = 256;
+
+/// How programs begin that are no scripts: ELF, Mach-O of one and of several processors.
+const BINARIES: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"\xca\xfe\xba\xbe"];
 
 /// No interpreter that could run a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,7 +83,8 @@ impl Interpreters {
             return answer;
         }
         // Not under the lock: a slow one must not hold up sessions that need another.
-        let answer = version_of(path, context).is_some_and(|version| version >= OLDEST);
+        let version = named_version(path).or_else(|| version_of(path, context));
+        let answer = version.is_some_and(|version| version >= OLDEST);
         let mut known = self.lock();
         if known.len() >= MOST_KNOWN {
             known.clear();
@@ -137,6 +142,22 @@ fn on_path(name: &str, path: Option<&OsStr>, own: &[PathBuf]) -> Option<PathBuf>
 fn executable_since(path: &Path) -> Option<SystemTime> {
     find_on_path(path.as_os_str(), None)?;
     hermes_fs::metadata(path).ok()?.modified().ok()
+}
+
+/// The version in the name of the program that `path` leads to, `python3.11`. Only a script, as
+/// version managers put in its place, has to be started to know what it leads to; starting one takes
+/// longer than everything else before a first request.
+fn named_version(path: &Path) -> Option<(u32, u32)> {
+    let program = hermes_fs::canonicalize(path).ok()?;
+    let name = program.file_name()?.to_str()?;
+    let (major, minor) = name.strip_prefix("python")?.split_once('.')?;
+    let version = (major.parse().ok()?, minor.parse().ok()?);
+    let mut magic = [0; 4];
+    hermes_fs::open(&program)
+        .ok()?
+        .read_exact(&mut magic)
+        .ok()?;
+    BINARIES.contains(&magic).then_some(version)
 }
 
 fn version_of(path: &Path, context: &CallContext) -> Option<(u32, u32)> {

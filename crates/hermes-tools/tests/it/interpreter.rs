@@ -127,6 +127,29 @@ fn old_broken_and_own_interpreters_are_passed_over() {
 }
 
 #[test]
+fn a_program_whose_name_tells_the_version_is_not_started() {
+    let scene = Scene::new();
+    let link = scene.stage.root("bin1/python3");
+    std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+    // It could not answer if it were.
+    for (name, is_taken) in [
+        ("python3.12", true),
+        ("python3.7", false),
+        ("python3.x", false),
+    ] {
+        let program = scene.stage.root(name);
+        std::fs::copy("/bin/true", &program).unwrap();
+        std::os::unix::fs::symlink(&program, &link).unwrap();
+        assert_eq!(scene.found(), is_taken.then(|| link.clone()), "{name}");
+        std::fs::remove_file(&link).unwrap();
+    }
+    let script = scene.stage.root("python3.13");
+    fake_python(&script, "2 7");
+    std::os::unix::fs::symlink(&script, &link).unwrap();
+    assert_eq!(scene.found(), None, "a script may lead anywhere");
+}
+
+#[test]
 fn an_interpreter_is_asked_once_until_it_changes() {
     let scene = Scene::new();
     let python = scene.stage.root("bin1/python3");
