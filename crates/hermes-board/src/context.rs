@@ -33,7 +33,7 @@ pub struct ContextOptions {
 impl Default for ContextOptions {
     fn default() -> Self {
         Self {
-            zone: TimeZone::system(),
+            zone: hermes_time::local(),
             terminal_timeout: None,
         }
     }

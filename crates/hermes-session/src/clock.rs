@@ -23,7 +23,7 @@ impl Clock for SystemClock {
     }
 
     fn stamp(&self) -> String {
-        jiff::Zoned::now().strftime("%Y%m%d_%H%M%S").to_string()
+        hermes_time::now().strftime("%Y%m%d_%H%M%S").to_string()
     }
 
     fn chance(&self) -> u64 {

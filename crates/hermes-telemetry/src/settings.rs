@@ -30,9 +30,10 @@ pub enum Zone {
 }
 
 impl Zone {
-    pub(crate) fn resolve(&self) -> TimeZone {
+    /// The zone itself.
+    pub fn resolve(&self) -> TimeZone {
         match self {
-            Self::System => TimeZone::system(),
+            Self::System => hermes_time::local(),
             Self::Explicit(zone) => zone.clone(),
         }
     }

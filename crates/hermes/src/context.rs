@@ -192,11 +192,8 @@ impl Context {
     pub(crate) fn zone(&self) -> Zone {
         match self.config().text("timezone") {
             "" => Zone::System,
-            name => match jiff::tz::TimeZone::get(name) {
-                Ok(zone) => Zone::Explicit(zone),
-                // `doctor` tells about a zone that does not exist; logs go on in the machine's.
-                Err(_) => Zone::System,
-            },
+            // `doctor` tells about a zone that does not exist; logs go on in the machine's.
+            name => hermes_time::named(name).map_or(Zone::System, Zone::Explicit),
         }
     }
 

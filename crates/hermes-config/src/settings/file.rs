@@ -159,5 +159,5 @@ pub(super) fn keep_corrupt_copy(path: &Path) -> hermes_fs::Result<Option<PathBuf
 
 /// Local time as the reference stamps its copies.
 pub(super) fn timestamp() -> String {
-    jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
+    hermes_time::now().strftime("%Y%m%d-%H%M%S").to_string()
 }

@@ -323,7 +323,7 @@ fn options(item: &Item, size: u64) -> SimpleFileOptions {
 fn modified(seconds: i64) -> Option<zip::DateTime> {
     let local = jiff::Timestamp::from_second(seconds)
         .ok()?
-        .to_zoned(jiff::tz::TimeZone::system());
+        .to_zoned(hermes_time::local());
     let part = |number: i8| u8::try_from(number).ok();
     zip::DateTime::from_date_and_time(
         u16::try_from(local.year()).ok()?,

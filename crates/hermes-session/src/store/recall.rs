@@ -422,7 +422,7 @@ fn recalled(stored: StoredMessage, anchor: Option<MessageId>) -> Recalled {
 fn when(seconds: f64) -> String {
     let moment = jiff::Timestamp::from_second(0)
         .and_then(|start| start.checked_add(jiff::SignedDuration::try_from_secs_f64(seconds)?))
-        .map(|moment| moment.to_zoned(jiff::tz::TimeZone::system()));
+        .map(|moment| moment.to_zoned(hermes_time::local()));
     match moment {
         Ok(moment) => moment.strftime("%B %d, %Y at %I:%M %p").to_string(),
         // A moment that no clock can show.

@@ -38,7 +38,7 @@ pub(super) fn list(context: &ToolContext<'_>) -> Value {
 fn list_row(process: &Process, context: &ToolContext<'_>) -> Value {
     let started = jiff::Timestamp::try_from(process.started_at)
         .unwrap_or_default()
-        .to_zoned(jiff::tz::TimeZone::system())
+        .to_zoned(hermes_time::local())
         .strftime("%Y-%m-%dT%H:%M:%S")
         .to_string();
     let shown =

@@ -133,7 +133,7 @@ fn quick(args: &Args, context: &Context) -> Result<ExitCode> {
 }
 
 fn output_path(args: &Args, context: &Context) -> PathBuf {
-    let stamp = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S");
+    let stamp = hermes_time::now().strftime("%Y-%m-%d-%H%M%S");
     let name = format!("hermes-backup-{stamp}.zip");
     match &args.output {
         None => context.location.user_home.join(name),

@@ -11,7 +11,6 @@ use std::time::SystemTime;
 
 use hermes_providers::{AuthFile, Entry, EntryStatus, PoolName, keys_in_variables};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -132,6 +131,6 @@ fn rests_until(entry: &Entry) -> Option<Timestamp> {
 
 /// A time as the clock on the wall shows it.
 fn wall_time(at: Timestamp) -> String {
-    let zoned = at.to_zoned(TimeZone::system());
+    let zoned = at.to_zoned(hermes_time::local());
     zoned.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }

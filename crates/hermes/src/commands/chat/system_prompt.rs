@@ -86,10 +86,6 @@ fn system() -> String {
 }
 
 fn today(context: &Context) -> String {
-    let zone = match context.zone() {
-        hermes_telemetry::Zone::System => jiff::tz::TimeZone::system(),
-        hermes_telemetry::Zone::Explicit(zone) => zone,
-    };
-    let now = jiff::Timestamp::now().to_zoned(zone);
+    let now = jiff::Timestamp::now().to_zoned(context.zone().resolve());
     now.strftime("%A, %B %d, %Y").to_string()
 }

@@ -1,6 +1,5 @@
 //! Moments and durations, as people write and read them.
 
-use hermes_telemetry::Zone;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -12,10 +11,7 @@ pub(super) struct LocalTime(TimeZone);
 
 impl LocalTime {
     pub(super) fn of(context: &Context) -> Self {
-        Self(match context.zone() {
-            Zone::Explicit(zone) => zone,
-            Zone::System => TimeZone::system(),
-        })
+        Self(context.zone().resolve())
     }
 
     pub(super) fn zone(&self) -> &TimeZone {

@@ -1,8 +1,6 @@
 //! Ages and moments, as people write and read them.
 
-use hermes_telemetry::Zone;
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::context::Context;
@@ -44,7 +42,7 @@ impl When {
             Self::Ago(seconds) => now - seconds,
             Self::Moment(moment) => moment.as_duration().as_secs_f64(),
             Self::Local(local) => local
-                .to_zoned(zone(context))
+                .to_zoned(context.zone().resolve())
                 .map_or(now, |moment| moment.timestamp().as_duration().as_secs_f64()),
         }
     }
@@ -94,18 +92,11 @@ pub(super) fn ago(now: f64, then: f64) -> String {
 pub(super) fn minute(context: &Context, seconds: f64) -> String {
     SignedDuration::try_from_secs_f64(seconds)
         .and_then(|since| Timestamp::UNIX_EPOCH.checked_add(since))
-        .map(|moment| moment.to_zoned(zone(context)))
+        .map(|moment| moment.to_zoned(context.zone().resolve()))
         .map_or_else(
             |_| "at no known time".to_owned(),
             |moment| moment.strftime("%Y-%m-%d %H:%M").to_string(),
         )
-}
-
-fn zone(context: &Context) -> TimeZone {
-    match context.zone() {
-        Zone::Explicit(zone) => zone,
-        Zone::System => TimeZone::system(),
-    }
 }
 
 #[cfg(test)]
