@@ -56,7 +56,7 @@ impl SessionStore {
         holder: &str,
         lease: Duration,
     ) -> Result<Option<CompactionLock>> {
-        self.write(|scope| {
+        self.note(|scope| {
             scope.must_exist(session)?;
             let taken = scope.execute(
                 "INSERT INTO compression_locks (session_id, holder, acquired_at, expires_at)
@@ -84,7 +84,7 @@ impl SessionStore {
         lock: &CompactionLock,
         lease: Duration,
     ) -> Result<()> {
-        self.write(|scope| {
+        self.note(|scope| {
             scope.must_hold(lock)?;
             scope.execute(
                 "UPDATE compression_locks SET expires_at = ?3 WHERE session_id = ?1 AND holder = ?2",
@@ -96,7 +96,7 @@ impl SessionStore {
 
     /// Gives the right back, if it is still ours.
     pub fn unlock_compaction(&mut self, lock: CompactionLock) -> Result<()> {
-        self.write(|scope| {
+        self.note(|scope| {
             scope.execute(
                 "DELETE FROM compression_locks WHERE session_id = ?1 AND holder = ?2",
                 params![lock.session.as_str(), lock.holder],

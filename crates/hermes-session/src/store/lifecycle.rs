@@ -21,7 +21,7 @@ impl SessionStore {
     /// Begins a session. With an id that exists already this is an error.
     pub fn create_session(&mut self, new: &NewSession) -> Result<SessionId> {
         let clock = self.clock.clone();
-        self.write(|scope| {
+        self.note(|scope| {
             if let Some(parent) = &new.parent {
                 scope.must_exist(parent)?;
             }
@@ -51,7 +51,7 @@ impl SessionStore {
     /// Opens a session again: it has not ended any more. A call that was left without a result by a
     /// crash of another program is put aside, so that new messages follow a whole history.
     pub fn reopen_session(&mut self, id: &SessionId) -> Result<Session> {
-        self.write(|scope| {
+        self.note(|scope| {
             let found = scope.execute(
                 "UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?1",
                 params![id.as_str()],
@@ -66,7 +66,7 @@ impl SessionStore {
 
     /// Ends a session. The first reason stays; ending it again changes nothing.
     pub fn end_session(&mut self, id: &SessionId, reason: &EndReason) -> Result<()> {
-        self.write(|scope| {
+        self.note(|scope| {
             scope.must_exist(id)?;
             scope.execute(
                 "UPDATE sessions SET ended_at = ?2, end_reason = ?3
@@ -106,7 +106,7 @@ impl SessionStore {
     }
 
     fn change(&mut self, sql: &str, id: &SessionId, value: &str) -> Result<()> {
-        self.write(|scope| {
+        self.note(|scope| {
             if scope.execute(sql, params![id.as_str(), value])? == 0 {
                 return Err(unknown(id));
             }

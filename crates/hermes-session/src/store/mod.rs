@@ -34,8 +34,8 @@ pub use search::{Hit, Neighbour, SearchOrder, SearchRequest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hermes_store::Database;
 use hermes_store::rusqlite::{self, Connection};
+use hermes_store::{Commit, Database};
 
 use crate::{Clock, Result};
 
@@ -75,9 +75,23 @@ impl SessionStore {
 
     /// Runs `work` in one write transaction.
     fn write<T>(&mut self, work: impl FnOnce(&Scope<'_>) -> Result<T>) -> Result<T> {
+        self.write_as(Commit::Forced, work)
+    }
+
+    /// As [`Self::write`], for what says nothing until a message follows it, or what can be found
+    /// out again: a loss of power may undo it, the end of the process does not.
+    fn note<T>(&mut self, work: impl FnOnce(&Scope<'_>) -> Result<T>) -> Result<T> {
+        self.write_as(Commit::Logged, work)
+    }
+
+    fn write_as<T>(
+        &mut self,
+        commit: Commit,
+        work: impl FnOnce(&Scope<'_>) -> Result<T>,
+    ) -> Result<T> {
         let path = self.path.as_path();
         let now = self.clock.now();
-        self.database.write(|connection| {
+        self.database.write_as(commit, |connection| {
             work(&Scope {
                 connection,
                 path,

@@ -9,7 +9,7 @@ use crate::{Result, SessionId};
 impl SessionStore {
     /// Adds what one response cost.
     pub fn record_usage(&mut self, session: &SessionId, usage: &Usage) -> Result<()> {
-        self.write(|scope| scope.add_usage(session, usage))
+        self.note(|scope| scope.add_usage(session, usage))
     }
 }
 
