@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
-    let zone = jiff::tz::TimeZone::system();
+    let zone = hermes_time::local();
     println!("zone {:?}", start.elapsed());
     drop(zone);
     let dir = tempfile::tempdir()?;

@@ -90,6 +90,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests write files directly")]
 mod tests {
     use pretty_assertions::assert_eq;
 

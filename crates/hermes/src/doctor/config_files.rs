@@ -15,6 +15,7 @@ pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
     check_file(context, rows);
     check_dotenv(context, rows);
     check_problems(context, rows);
+    check_zone(context, rows);
     let conflicts = context.config().conflicting_names();
     if !conflicts.is_empty() {
         rows.push(
@@ -133,6 +134,18 @@ fn check_dotenv(context: &Context, rows: &mut Vec<Row>) {
             .hint(format!("chmod 600 {}", path.display()))
             .fix(Fix::SetMode(path, 0o600))
         },
+    );
+}
+
+fn check_zone(context: &Context, rows: &mut Vec<Row>) {
+    let name = context.config().text("timezone");
+    if name.is_empty() || hermes_time::named(name).is_some() {
+        return;
+    }
+    let text = format!("timezone is '{name}', which this machine does not know");
+    rows.push(
+        Row::warning(SECTION, "timezone", text)
+            .hint("times are shown in the machine's zone; write one such as Europe/Berlin"),
     );
 }
 

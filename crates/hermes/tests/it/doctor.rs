@@ -43,6 +43,16 @@ fn a_fresh_home_has_no_problem_and_nothing_is_made() {
 }
 
 #[test]
+fn a_zone_nobody_knows_is_told() {
+    let home = configured("timezone: Atlantis/Capital\n");
+    home.run(["doctor"])
+        .prints_part("timezone is 'Atlantis/Capital', which this machine does not know\n");
+    let home = configured("timezone: UTC\n");
+    let told = home.run(["doctor"]).stdout;
+    assert!(!told.contains("timezone"), "{told}");
+}
+
+#[test]
 fn it_mends_what_it_may() {
     let home = with_coder();
     home.put(
