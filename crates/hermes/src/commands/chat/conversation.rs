@@ -153,17 +153,21 @@ impl Conversation {
 
     /// Ends the session and what it started. Gives the exit code: that of a signal, if one has come.
     pub(super) fn close(mut self, result: Option<&TurnResult>, code: u8) -> Result<ExitCode> {
+        // Each step is taken, whatever became of the one before.
         let closed = self.agent.close();
-        self.toolbox.end_conversations(&self.context)?;
+        let told = self.toolbox.end_conversations(&self.context);
         self.toolbox.leave();
-        if let Some(worktree) = self.worktree.take() {
-            worktree.leave(&self.context)?;
-        }
+        let left = match self.worktree.take() {
+            Some(worktree) => worktree.leave(&self.context),
+            None => Ok(()),
+        };
         let code = self.ending.code(code);
         if let Some(worker) = &self.worker {
             worker.finish(result, code);
         }
         closed?;
+        told?;
+        left?;
         Ok(ExitCode::from(code))
     }
 }
