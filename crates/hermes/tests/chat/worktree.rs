@@ -70,6 +70,14 @@ fn a_clean_worktree_is_removed_and_a_dirty_one_kept() {
             .run()
     };
     run().succeeds().prints("done\n");
+    let session = world.home.run(["sessions", "export", "-"]).json();
+    let branch = session["git_branch"].as_str().unwrap();
+    assert!(branch.starts_with("hermes/hermes-"), "{branch}");
+    let tree = session["git_repo_root"].as_str().unwrap();
+    assert!(
+        Path::new(tree).starts_with(root.join(".worktrees")),
+        "{tree}"
+    );
     let seen = world.bodies()[1].to_string();
     assert!(
         seen.contains(".worktrees/hermes-") && seen.contains("here"),

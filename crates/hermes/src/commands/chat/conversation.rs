@@ -13,6 +13,7 @@ use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, 
 use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection};
 
 use super::asking::AskPerson;
+use super::repository::Repository;
 use super::system_prompt;
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
@@ -117,7 +118,7 @@ impl Conversation {
                 for notice in &prompt.notices {
                     context.printer.warn(notice, None)?;
                 }
-                let new = new_session(&parts, wishes, &context);
+                let new = new_session(&parts, wishes, &toolbox, &context);
                 Agent::begin(parts, id, new, &prompt.text)
             }
         };
@@ -272,12 +273,22 @@ fn offered(
     Ok(tools.collect())
 }
 
-fn new_session(parts: &Parts, wishes: &Wishes, context: &Context) -> NewSession {
+fn new_session(parts: &Parts, wishes: &Wishes, toolbox: &Toolbox, context: &Context) -> NewSession {
+    let cwd = parts.context.session.cwd();
+    // What a directory in a container is part of cannot be seen from here.
+    let repository = match toolbox.elsewhere() {
+        None => Repository::around(&cwd),
+        Some(_) => None,
+    };
     NewSession {
         source: wishes.source.clone(),
         model: Some(parts.provider.route().model),
-        model_config: Some(system_prompt::model_config(parts)),
-        cwd: Some(parts.context.session.cwd().display().to_string()),
+        model_config: Some(system_prompt::model_config(parts, context)),
+        cwd: Some(cwd.display().to_string()),
+        git_repo_root: repository
+            .as_ref()
+            .map(|repository| repository.root.display().to_string()),
+        git_branch: repository.and_then(|repository| repository.branch),
         profile_name: context.current.as_ref().map(ToString::to_string),
         ..NewSession::default()
     }
