@@ -14,12 +14,25 @@ use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
 use hermes_terminal::ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
 use hermes_tools::{Filesystem, Job, Place, PlaceFiles, Ran, WriteRules};
 
+use super::containers::workspace_of_card;
 use super::{Backend, docker_host};
 use crate::context::Context;
 use crate::error::Result;
 
 /// For everything that must be put away when the process ends.
 const FAREWELL: Duration = Duration::from_secs(15);
+/// The same for a process that was asked to end and must be gone soon: what is left after that goes
+/// without it.
+const SHORT_FAREWELL: Duration = Duration::from_secs(1);
+
+/// How much time there is to put things away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Haste {
+    /// The process ends because its work is done.
+    None,
+    /// It was asked to end.
+    Asked,
+}
 
 /// Which place is meant.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +83,7 @@ impl Elsewhere {
         request: PlaceRequest<'_>,
     ) -> Result<Self> {
         let host = docker_host(context, environment)?;
-        let wanted = match request.task {
+        let mut wanted = match request.task {
             Some(task) => SandboxRequest::of(task),
             None => TaskOverrides::default().request(
                 request.session,
@@ -78,6 +91,7 @@ impl Elsewhere {
                 host.settings().isolation,
             ),
         };
+        wanted.workspace = workspace_of_card(context);
         let sandbox = Arc::new(DockerSandbox::new(Arc::clone(&host), wanted));
         let is_isolated = sandbox.host_access()?.is_empty();
         let settings = RemoteSettings::configured(context.config());
@@ -173,7 +187,7 @@ impl Elsewhere {
 
     /// Gives the place up, once: a container of this process alone is removed, files that changed on
     /// another machine are fetched.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave(&self, haste: Haste) {
         if self.has_left.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -181,7 +195,11 @@ impl Elsewhere {
         match &self.kind {
             Kind::Container { host, sandbox } => {
                 sandbox.cleanup(Removal::AsConfigured);
-                if !host.finish(FAREWELL) {
+                let limit = match haste {
+                    Haste::None => FAREWELL,
+                    Haste::Asked => SHORT_FAREWELL,
+                };
+                if !host.finish(limit) {
                     tracing::warn!("a container is still being removed");
                 }
             }
@@ -195,7 +213,7 @@ impl Elsewhere {
 
 impl Drop for Elsewhere {
     fn drop(&mut self) {
-        self.leave();
+        self.leave(Haste::None);
     }
 }
 

@@ -11,6 +11,7 @@
 )]
 
 mod board_tools;
+mod docker_workers;
 mod end_to_end;
 mod toolsets;
 

@@ -39,6 +39,9 @@ use crate::{Claimer, Clock, SystemClock};
 /// Names of toolsets, for the home of a profile.
 pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
 
+/// Puts away what lost workers of a profile could not. Must not take long.
+pub type AfterLoss = Arc<dyn Fn(&ProfileName) + Send + Sync>;
+
 /// How workers are started, the same for all boards.
 #[derive(Clone)]
 pub struct WorkerSetup {
@@ -57,6 +60,9 @@ pub struct WorkerSetup {
     /// Toolsets that a profile with this home uses on the command line; none to leave it to the
     /// worker.
     pub toolsets: ToolsetsOf,
+    /// Called after workers of a profile ended without putting away what was theirs: killed, crashed,
+    /// or ended by a dispatcher.
+    pub after_loss: AfterLoss,
 }
 
 impl WorkerSetup {
@@ -80,6 +86,7 @@ impl WorkerSetup {
             log,
             timing: WORKER_TIMING,
             toolsets: Arc::new(|_| Vec::new()),
+            after_loss: Arc::new(|_| ()),
         }
     }
 }
