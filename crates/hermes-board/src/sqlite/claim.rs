@@ -12,10 +12,14 @@ use crate::sqlite::session::Session;
 use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace};
 
 impl SqliteBoard {
-    pub(super) fn take(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
+    pub(super) fn take(
+        &mut self,
+        request: &ClaimRequest,
+        dispatcher: Option<&WorkerIdentity>,
+    ) -> Result<ClaimOutcome> {
         // Nobody works before the next write has been forced: the place of the work, the worker,
         // or its end. A claim that a loss of power undoes leaves the card as it was.
-        self.write_as(Commit::Logged, |session| session.take(request))
+        self.write_as(Commit::Logged, |session| session.take(request, dispatcher))
     }
 
     pub(super) fn keep_own(
@@ -112,7 +116,11 @@ impl SqliteBoard {
 }
 
 impl Session<'_> {
-    fn take(&self, request: &ClaimRequest) -> Result<ClaimOutcome> {
+    fn take(
+        &self,
+        request: &ClaimRequest,
+        dispatcher: Option<&WorkerIdentity>,
+    ) -> Result<ClaimOutcome> {
         let id = &request.task;
         let Some(task) = self.task(id)? else {
             return Ok(ClaimOutcome::Unknown);
@@ -151,7 +159,8 @@ impl Session<'_> {
              WHERE id = ?1",
             params![id.as_str(), request.lock, expires, self.now],
         )?;
-        let run = self.open_run(id, &request.lock, expires, None, None)?;
+        let metadata = dispatcher.map(WorkerIdentity::as_dispatcher);
+        let run = self.open_run(id, &request.lock, expires, None, metadata.as_ref())?;
         self.append(
             id,
             Some(run),

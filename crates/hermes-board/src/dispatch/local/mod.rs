@@ -31,7 +31,7 @@ pub(super) use identity::ProcessSpace;
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::{NewWorker, Order, Workshop, worker_fact};
-use crate::model::{Task, Termination};
+use crate::model::{Task, Termination, WorkerIdentity};
 use crate::plan::{Facts, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
 use crate::{Claimer, Clock, SystemClock};
@@ -117,6 +117,10 @@ pub struct LocalWorkshop<'w> {
 impl Workshop for LocalWorkshop<'_> {
     fn reap(&mut self) {
         self.children.reap(SystemClock.now());
+    }
+
+    fn dispatcher(&self) -> Option<WorkerIdentity> {
+        ProcessSpace::own().identity_of(std::process::id())
     }
 
     fn look(&self, board: &Snapshot) -> Facts {
