@@ -13,6 +13,7 @@ use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, 
 use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection};
 
 use super::asking::AskPerson;
+use super::claim_watch::ClaimWatch;
 use super::system_prompt;
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
@@ -32,6 +33,7 @@ pub(super) struct Conversation {
     pub(super) resumed: Option<Session>,
     /// The card it works on, if it is a worker's.
     pub(super) worker: Option<Worker>,
+    claim: Option<ClaimWatch>,
     worktree: Option<Worktree>,
 }
 
@@ -99,10 +101,19 @@ impl Conversation {
             Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
             None => toolbox.watch_for_end()?,
         };
+        let limit = Worker::time_to_end(&context);
+        let claim = worker
+            .as_ref()
+            .and_then(|worker| worker.watch(toolbox.interrupt(), limit));
+        let check = worker.as_ref().map(Worker::stop_check);
+        let check = check.map(|check| match &claim {
+            Some(claim) => claim.listening(check),
+            None => check,
+        });
         toolbox.tidy_up();
         let parts = Parts {
             summariser: summariser(&context),
-            stop_check: worker.as_ref().map(Worker::stop_check),
+            stop_check: check,
             settings,
             tools,
             context: call,
@@ -128,6 +139,7 @@ impl Conversation {
             ending,
             resumed,
             worker,
+            claim,
             worktree,
         })
     }
@@ -159,7 +171,11 @@ impl Conversation {
         if let Some(worktree) = self.worktree.take() {
             worktree.leave(&self.context)?;
         }
-        let code = self.ending.code(code);
+        let mut code = self.ending.code(code);
+        if let Some(lost) = self.claim.take().and_then(ClaimWatch::end) {
+            self.context.printer.warn(lost, None)?;
+            code = code.max(1);
+        }
         if let Some(worker) = &self.worker {
             worker.finish(result, code);
         }
