@@ -112,6 +112,17 @@ impl Builder {
     }
 }
 
+impl Drop for Builder {
+    /// No test leaves a worker behind, also when it fails.
+    fn drop(&mut self) {
+        let root = self.desk.home.root();
+        let is_ours = |process: &hermes_proc::MarkedProcess| {
+            std::path::Path::new(&process.values[0]).starts_with(&root)
+        };
+        hermes_proc::kill_marked(&["HERMES_KANBAN_DB"], is_ours, Duration::from_secs(10));
+    }
+}
+
 /// From filing to the next card. Gives what the first worker was told.
 pub(crate) fn from_filing_to_the_next_card(builder: &Builder) -> String {
     let desk = &builder.desk;

@@ -13,6 +13,7 @@
 mod board_tools;
 mod docker_workers;
 mod end_to_end;
+mod ending;
 mod toolsets;
 
 use hermes_board::boards::{BoardHome, BoardSlug};

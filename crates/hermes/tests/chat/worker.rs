@@ -140,15 +140,44 @@ fn a_used_up_budget_is_recorded_as_a_timeout() {
 #[test]
 fn pictures_of_the_card_are_in_the_first_request() {
     let world = World::with(ModelServer::always(Answer::text("done")));
-    let picture = world.home.user_home().join("shot.png");
-    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n").unwrap();
-    let body = format!("see {} and `/tmp/example.png`", picture.display());
+    let home = world.home.user_home();
+    for (name, byte) in [
+        ("shot.png", b'1'),
+        ("photo.JPG", b'2'),
+        ("fenced.png", b'3'),
+    ] {
+        std::fs::write(
+            home.join(name),
+            [b"\x89PNG\r\n\x1a\n", &[byte][..]].concat(),
+        )
+        .unwrap();
+    }
+    let body = format!(
+        "see {home}/shot.png, ~/photo.JPG (and {home}/shot.png again), `{home}/fenced.png`,\n\
+         https://example.com/a/b.webp?size=2. https://example.com/page and {home}/missing.gif\n\
+         ```\n{home}/fenced.png\nhttps://example.com/fenced.png\n```\n",
+        home = home.display()
+    );
     let card = Card::filed(&world, &body);
     card.worker(&world, &[]).run().succeeds();
-    let first = &world.bodies()[0]["messages"][1]["content"];
-    let text = first.to_string();
-    assert!(text.contains("data:image/png;base64,"), "{text}");
-    assert_eq!(text.matches("image_url\"").count(), 2, "{text}");
+    let content = &world.bodies()[0]["messages"][1]["content"];
+    let parts = content.as_array().unwrap().iter();
+    let urls: Vec<&str> = parts
+        .filter(|part| part["type"] == "image_url")
+        .map(|part| part["image_url"]["url"].as_str().unwrap())
+        .collect();
+    // `\x89PNG…` and one byte more, in base64.
+    assert_eq!(
+        urls,
+        [
+            "data:image/png;base64,iVBORw0KGgox",
+            "data:image/jpeg;base64,iVBORw0KGgoy",
+            "https://example.com/a/b.webp?size=2",
+        ]
+    );
+    // And not again later.
+    let later = world.bodies()[1]["messages"].to_string();
+    assert_eq!(later.matches("data:image/png").count(), 1);
 }
 
 #[test]
