@@ -1,6 +1,7 @@
 //! The place where the commands of this process run if not on this machine, from its first use to the
 //! end of the process.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -49,6 +50,8 @@ pub(crate) struct PlaceRequest<'a> {
 pub(crate) struct Elsewhere {
     pub(crate) terminal: Arc<RemoteTerminal>,
     pub(crate) filesystem: Filesystem,
+    /// What the workspace of the card in hand is called there.
+    workspace: Option<PathBuf>,
     /// Whether commands there cannot reach this machine, so that nobody needs to approve them.
     pub(crate) is_isolated: bool,
     kind: Kind,
@@ -91,14 +94,18 @@ impl Elsewhere {
                 host.settings().isolation,
             ),
         };
-        wanted.workspace = workspace_of_card(context);
+        let workspace = workspace_of_card(context);
+        wanted.workspace.clone_from(&workspace);
         let sandbox = Arc::new(DockerSandbox::new(Arc::clone(&host), wanted));
+        let paths = sandbox.path_map()?;
         let is_isolated = sandbox.host_access()?.is_empty();
         let settings = RemoteSettings::configured(context.config());
         let terminal = Arc::new(RemoteTerminal::new(sandbox.clone(), settings));
         let kind = Kind::Container { host, sandbox };
         let rules = WriteRules::Unrestricted;
-        Ok(Self::new(terminal, rules, is_isolated, kind))
+        let mut place = Self::new(terminal, rules, is_isolated, kind);
+        place.workspace = workspace.and_then(|path| paths.to_container(&path));
+        Ok(place)
     }
 
     fn machine(context: &Context, environment: &Arc<LiveEnvironment>) -> Result<Self> {
@@ -130,10 +137,16 @@ impl Elsewhere {
         Self {
             filesystem: Filesystem::in_place(PlaceFiles::new(place, rules)),
             terminal,
+            workspace: None,
             is_isolated,
             kind,
             has_left: AtomicBool::new(false),
         }
+    }
+
+    /// What the workspace of the card in hand is called there, if it has another name than here.
+    pub(crate) fn workspace(&self) -> Option<&Path> {
+        self.workspace.as_deref()
     }
 
     /// Name of the container in use.

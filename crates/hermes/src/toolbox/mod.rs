@@ -136,7 +136,7 @@ impl Toolbox {
                 most: positive(config, "delegation.max_concurrent_children")
                     .unwrap_or(DelegateTool::default().most),
             });
-        let registry = kanban_tools(kanban_desk::desk(context))
+        let registry = kanban_tools(kanban_desk::desk(context, elsewhere.as_deref()))
             .into_iter()
             .fold(registry, Registry::with);
         Ok(Self {

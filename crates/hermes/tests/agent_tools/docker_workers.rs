@@ -104,6 +104,32 @@ fn cards_leave_their_work_and_no_container() {
 }
 
 #[test]
+fn deliverables_are_kept_under_the_names_they_have_in_the_container() {
+    let script = r#"
+turns:
+  - match: {user: "work kanban task", step: 1}
+    calls: [{tool: kanban_show, arguments: {}}]
+  - match: {tool: kanban_show, last: "Workspace: scratch @ /workspace"}
+    calls: [{tool: terminal, arguments: {command: "mkdir out; echo a > out/a.txt; echo b > b.txt"}}]
+  - match: {tool: terminal}
+    calls:
+      - tool: kanban_complete
+        arguments: {summary: "See /workspace/b.txt.", artifacts: [/workspace/out/a.txt]}
+  - text: Done.
+"#;
+    let yard = Yard::new(script);
+    let id = yard.builder.desk.create("x", &["--assignee", "builder"]);
+    yard.builder.work(&id, "done");
+    let card = yard.builder.card(&id);
+    let artifacts = card["runs"][0]["metadata"]["artifacts"].as_array().unwrap();
+    let kept: Vec<String> = artifacts
+        .iter()
+        .map(|path| std::fs::read_to_string(path.as_str().unwrap()).unwrap())
+        .collect();
+    assert_eq!(kept, ["a\n", "b\n"]);
+}
+
+#[test]
 fn a_killed_worker_leaves_no_container_once_its_loss_is_noticed() {
     let yard = Yard::new(LONG_WORK);
     let shared = yard.shared();
