@@ -129,11 +129,11 @@ turns:
 
 #[test]
 fn a_wall_of_the_provider_is_waited_out() {
-    let script = r#"
+    let script = "
 turns:
   - error: {class: billing, message: insufficient credits}
     times: 99
-"#;
+";
     let case = Case::new(script, "", &[]);
     let worker = case.start();
     until("it has ended", || !lives(worker));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::{
-    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
+    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, StopCheck, TurnInput, TurnResult,
 };
 use hermes_proc::Wake;
 use hermes_providers::{Provider, ToolSchema};
@@ -101,19 +101,11 @@ impl Conversation {
             Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
             None => toolbox.watch_for_end()?,
         };
-        let limit = Worker::time_to_end(&context);
-        let claim = worker
-            .as_ref()
-            .and_then(|worker| worker.watch(toolbox.interrupt(), limit));
-        let check = worker.as_ref().map(Worker::stop_check);
-        let check = check.map(|check| match &claim {
-            Some(claim) => claim.listening(check),
-            None => check,
-        });
+        let (claim, stop_check) = keep_claim(worker.as_ref(), &toolbox, &context);
         toolbox.tidy_up();
         let parts = Parts {
             summariser: summariser(&context),
-            stop_check: check,
+            stop_check,
             settings,
             tools,
             context: call,
@@ -181,6 +173,26 @@ impl Conversation {
         }
         closed?;
         Ok(ExitCode::from(code))
+    }
+}
+
+/// Keeps the claim of a worker from now on, and gives what keeps the worker from stopping too early.
+fn keep_claim(
+    worker: Option<&Worker>,
+    toolbox: &Toolbox,
+    context: &Context,
+) -> (Option<ClaimWatch>, Option<Box<dyn StopCheck>>) {
+    let Some(worker) = worker else {
+        return (None, None);
+    };
+    let check = worker.stop_check();
+    let limit = Worker::time_to_end(context);
+    match worker.watch(toolbox.interrupt(), limit) {
+        Some(claim) => {
+            let check = claim.listening(check);
+            (Some(claim), Some(check))
+        }
+        None => (None, Some(check)),
     }
 }
 
