@@ -127,6 +127,7 @@ turns:
     assert!(error.contains("code 143"), "{error}");
 }
 
+// check 31: whoever started the worker is gone when it ends
 #[test]
 fn a_wall_of_the_provider_is_waited_out() {
     let script = "
@@ -176,6 +177,7 @@ turns:
     assert!(kinds.contains(&"timed_out".to_owned()), "{kinds:?}");
 }
 
+// check 31
 #[test]
 fn a_worker_that_only_talks_is_reminded_twice_and_its_silence_counted() {
     let script = "turns:\n  - text: I have thought about it.\n    times: 99\n";
