@@ -32,7 +32,7 @@ pub(crate) use self::ending::Ending;
 use self::guards::{DoorGuard, FileWrites};
 use self::questions::SudoQuestion;
 use self::sandbox_plan::SandboxPlan;
-use crate::backend::{Elsewhere, IdleWatch, PlaceRequest, live_environment};
+use crate::backend::{Elsewhere, Haste, IdleWatch, PlaceRequest, live_environment};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::Person;
@@ -136,7 +136,7 @@ impl Toolbox {
                 most: positive(config, "delegation.max_concurrent_children")
                     .unwrap_or(DelegateTool::default().most),
             });
-        let registry = kanban_tools(kanban_desk::desk(context))
+        let registry = kanban_tools(kanban_desk::desk(context, elsewhere.as_deref()))
             .into_iter()
             .fold(registry, Registry::with);
         Ok(Self {
@@ -212,8 +212,13 @@ impl Toolbox {
     /// Gives up the place where commands ran. Called while signals are still heard: what is left
     /// undone would stay behind.
     pub(crate) fn leave(&self) {
+        let haste = if self.interrupt.is_raised() {
+            Haste::Asked
+        } else {
+            Haste::None
+        };
         if let Some(place) = &self.elsewhere {
-            place.leave();
+            place.leave(haste);
         }
     }
 

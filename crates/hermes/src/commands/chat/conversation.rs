@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::{
-    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
+    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, StopCheck, TurnInput, TurnResult,
 };
 use hermes_proc::Wake;
 use hermes_providers::{Provider, ToolSchema};
@@ -13,6 +13,7 @@ use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, 
 use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection};
 
 use super::asking::AskPerson;
+use super::claim_watch::ClaimWatch;
 use super::repository::Repository;
 use super::system_prompt;
 use super::wishes::{Talk, Wanted, Wishes};
@@ -33,6 +34,7 @@ pub(super) struct Conversation {
     pub(super) resumed: Option<Session>,
     /// The card it works on, if it is a worker's.
     pub(super) worker: Option<Worker>,
+    claim: Option<ClaimWatch>,
     worktree: Option<Worktree>,
 }
 
@@ -100,10 +102,11 @@ impl Conversation {
             Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
             None => toolbox.watch_for_end()?,
         };
+        let (claim, stop_check) = keep_claim(worker.as_ref(), &toolbox, &context);
         toolbox.tidy_up();
         let parts = Parts {
             summariser: summariser(&context),
-            stop_check: worker.as_ref().map(Worker::stop_check),
+            stop_check,
             settings,
             tools,
             context: call,
@@ -129,6 +132,7 @@ impl Conversation {
             ending,
             resumed,
             worker,
+            claim,
             worktree,
         })
     }
@@ -162,14 +166,42 @@ impl Conversation {
             Some(worktree) => worktree.leave(&self.context),
             None => Ok(()),
         };
-        let code = self.ending.code(code);
+        let mut code = self.ending.code(code);
+        let warned = match self.claim.take().and_then(ClaimWatch::end) {
+            Some(lost) => {
+                code = code.max(1);
+                self.context.printer.warn(lost, None)
+            }
+            None => Ok(()),
+        };
         if let Some(worker) = &self.worker {
             worker.finish(result, code);
         }
         closed?;
         told?;
         left?;
+        warned?;
         Ok(ExitCode::from(code))
+    }
+}
+
+/// Keeps the claim of a worker from now on, and gives what keeps the worker from stopping too early.
+fn keep_claim(
+    worker: Option<&Worker>,
+    toolbox: &Toolbox,
+    context: &Context,
+) -> (Option<ClaimWatch>, Option<Box<dyn StopCheck>>) {
+    let Some(worker) = worker else {
+        return (None, None);
+    };
+    let check = worker.stop_check();
+    let limit = Worker::time_to_end(context);
+    match worker.watch(toolbox.interrupt(), limit) {
+        Some(claim) => {
+            let check = claim.listening(check);
+            (Some(claim), Some(check))
+        }
+        None => (None, Some(check)),
     }
 }
 
