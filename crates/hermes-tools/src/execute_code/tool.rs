@@ -92,8 +92,8 @@ impl Tool for ExecuteCodeTool {
             // Only the place knows, and asking it is for a call to do.
             return None;
         }
-        let found = self.interpreters.find(&self.settings, context);
-        found.err().map(|error| error.to_string())
+        let looked = Interpreters::look(&self.settings, context);
+        looked.err().map(|error| error.to_string())
     }
 
     fn verdict(&self, args: &Value, context: &CallContext) -> Value {
