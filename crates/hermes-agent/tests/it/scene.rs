@@ -38,7 +38,7 @@ impl Scene {
     pub(crate) fn playing(script: &str, add: impl FnOnce(Registry) -> Registry) -> Self {
         let script = Script::parse(script, Path::new("script.yaml")).unwrap();
         let registry = Registry::default()
-            .with(ReadFileTool { max_chars: 100_000 })
+            .with(ReadFileTool::default())
             .with(WriteFileTool);
         Self {
             directory: tempfile::tempdir().unwrap(),

@@ -120,9 +120,7 @@ impl Toolbox {
         let registry = Registry::default()
             .with(TerminalTool(parts.clone()))
             .with(ProcessTool(parts))
-            .with(ReadFileTool {
-                max_chars: positive(config, "file_read_max_chars").unwrap_or(100_000),
-            })
+            .with(read_file(config))
             .with(WriteFileTool)
             .with(PatchTool)
             .with(SearchFilesTool)
@@ -318,6 +316,17 @@ fn working_directory(context: &Context) -> Result<PathBuf> {
 fn positive(config: &Config, key: &str) -> Option<usize> {
     let number = config.int(key).filter(|number| *number > 0)?;
     usize::try_from(number).ok()
+}
+
+fn read_file(config: &Config) -> ReadFileTool {
+    let usual = ReadFileTool::default();
+    let lines = positive(config, "tool_output.max_lines").and_then(|n| u64::try_from(n).ok());
+    let line = positive(config, "tool_output.max_line_length");
+    ReadFileTool {
+        max_chars: positive(config, "file_read_max_chars").unwrap_or(usual.max_chars),
+        max_lines: lines.unwrap_or(usual.max_lines),
+        max_line_chars: line.unwrap_or(usual.max_line_chars),
+    }
 }
 
 fn code_settings(context: &Context, environment: &LiveEnvironment) -> CodeSettings {
