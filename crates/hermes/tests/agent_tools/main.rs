@@ -12,6 +12,7 @@
 
 mod board_tools;
 mod end_to_end;
+mod killed_workers;
 mod toolsets;
 
 use hermes_board::boards::{BoardHome, BoardSlug};
