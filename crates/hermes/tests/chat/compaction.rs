@@ -12,7 +12,7 @@ fn tokens(body: &Value) -> usize {
 }
 
 /// Twelve calls of 50 KB each, each with a word of its own; summaries as the function says.
-fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelServer {
+pub(crate) fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelServer {
     let mut count = 0;
     ModelServer::start_with(move |request| {
         if is_summary_request(request) {

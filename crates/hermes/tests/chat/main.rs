@@ -2,6 +2,7 @@
 //! Which check of the chapter is where stands in README.md.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::disallowed_methods,
     reason = "tests look at files directly"
 )]
@@ -9,13 +10,18 @@
 mod bad_input;
 mod compaction;
 mod durability;
+mod fallback;
+mod formats;
 mod instructions;
 mod interruption;
+mod keys;
 mod output;
 mod responses;
 mod sessions;
 mod settings;
 mod together;
+mod tools;
+mod waiting;
 mod worker;
 mod worktree;
 mod world;
