@@ -46,14 +46,18 @@ impl Moments {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        end.mul_f64((self.state >> 11) as f64 / (1_u64 << 53) as f64)
+        let most = u64::try_from(end.as_micros()).unwrap();
+        Duration::from_micros((self.state >> 16) % most)
     }
 }
 
 impl Drop for Moments {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("the moments come again with {SEED}={}", self.seed);
+            #[expect(clippy::print_stderr, reason = "a failure must be repeatable")]
+            {
+                eprintln!("the moments come again with {SEED}={}", self.seed);
+            }
         }
     }
 }
@@ -82,10 +86,10 @@ fn answer(request: &Received, number: usize) -> Answer {
                 "terminal",
                 json!({"command": "echo more >> notes.txt; sleep 0.02"}),
             ),
-            ("read_file", notes.clone()),
+            ("read_file", notes),
         ],
         3 => &[
-            ("read_file", notes.clone()),
+            ("read_file", notes),
             ("search_files", json!({"pattern": "more"})),
             (
                 "todo",

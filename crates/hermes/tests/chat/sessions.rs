@@ -36,6 +36,38 @@ fn a_resumed_session_sends_the_same_prompt_and_tools_byte_for_byte() {
 }
 
 #[test]
+fn turns_of_one_session_send_the_same_prompt_and_tools_byte_for_byte() {
+    let world = World::answering([
+        Answer::text("one"),
+        Answer::call(
+            "terminal",
+            &json!({"command": "echo Somebody else. > .hermes/SOUL.md"}),
+        ),
+        Answer::text("two"),
+        Answer::text("three"),
+    ]);
+    let first = world.hermes(&["chat", "-Q"]).stdin("first\nsecond\n").run();
+    first.succeeds().prints("one\ntwo\n");
+    let session = session_of(&first);
+    let third = world
+        .hermes(&["chat", "-Q", "-q", "third", "-r", &session])
+        .run();
+    third.succeeds().prints("three\n");
+    let questions = world.server.questions();
+    assert_eq!(questions.len(), 4);
+    let beginning = |question: &hermes_testkit::Received| {
+        let raw = String::from_utf8(question.raw.clone()).unwrap();
+        let tools = question.body["tools"].to_string();
+        let system = question.body["messages"][0].to_string();
+        // As they stand in the bytes, not only as values.
+        assert!(raw.contains(&tools) && raw.contains(&system), "{raw}");
+        (system, tools)
+    };
+    let all: Vec<_> = questions.iter().map(beginning).collect();
+    assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+}
+
+#[test]
 fn the_latest_session_is_found_by_its_source() {
     let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
     let first = session_of(&world.ask("first"));
