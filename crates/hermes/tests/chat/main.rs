@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod canaries;
 mod compaction;
 mod durability;
 mod fallback;
