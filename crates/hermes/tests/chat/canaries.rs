@@ -340,8 +340,9 @@ fn summaries_are_made_without_keys_of_others_and_without_what_tools_printed() {
         format!(
             "model: {{provider: custom, default: m, base_url: '{}', api_key: {own}, \
              context_length: 64000}}\n\
-             auxiliary:\n  compression: {{provider: custom, model: small, base_url: '{}', \
-             api_key: {helper_key}}}\nlogging: {{level: DEBUG}}\n",
+             providers: {{helper: {{url: '{}', api_key: {helper_key}}}}}\n\
+             auxiliary:\n  compression: {{provider: helper, model: small}}\n\
+             logging: {{level: DEBUG}}\n",
             server.base_url(),
             helper.base_url()
         ),
@@ -350,7 +351,9 @@ fn summaries_are_made_without_keys_of_others_and_without_what_tools_printed() {
     outcome.succeeds();
     assert!(
         !helper.questions().is_empty(),
-        "nothing was summed up: {outcome}"
+        "nothing was summed up: {} questions, {}",
+        server.questions().len(),
+        outcome.stderr
     );
     cage.only_sees("the model", &server, &[&own]);
     cage.only_sees("the helper", &helper, &[&helper_key]);

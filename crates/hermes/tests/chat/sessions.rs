@@ -155,3 +155,48 @@ fn what_is_taken_back_is_not_sent_again() {
     let stored = world.stored(&session_of(&outcome));
     assert_eq!(stored.len(), 8);
 }
+
+#[test]
+fn what_is_taken_back_stays_back_in_a_resumed_session() {
+    let refused = Answer::status(403, &json!({"error": {"message": "no"}}));
+    let answers = ["two", "two again", "last"].map(Answer::text);
+    let world = World::answering([refused].into_iter().chain(answers));
+    let lines = "first\nsecond\n/retry\n/undo\n";
+    let outcome = world.hermes(&["chat", "-Q"]).stdin(lines).run();
+    outcome.prints_part("two\ntwo again\n");
+    let session = session_of(&outcome);
+    let next = world
+        .hermes(&["chat", "-Q", "-q", "third", "-r", &session])
+        .run();
+    next.succeeds().prints("last\n");
+    // The turn that failed is still there; the exchange that was taken back is not.
+    let messages = world.last_messages();
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert_eq!(messages[1]["content"], json!("first\n\nthird"));
+    let texts: Vec<String> = world
+        .stored(&session)
+        .iter()
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "first",
+            "second",
+            "two",
+            "second",
+            "two again",
+            "third",
+            "last"
+        ]
+    );
+    let database = hermes_store::rusqlite::Connection::open(world.home.path("state.db")).unwrap();
+    let hidden: i64 = database
+        .query_row(
+            "SELECT count(*) FROM messages WHERE active = 0",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(hidden, 4);
+}
