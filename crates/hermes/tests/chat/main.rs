@@ -2,20 +2,27 @@
 //! Which check of the chapter is where stands in README.md.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::disallowed_methods,
     reason = "tests look at files directly"
 )]
 
 mod bad_input;
+mod canaries;
 mod compaction;
 mod durability;
+mod fallback;
+mod formats;
 mod instructions;
 mod interruption;
+mod keys;
 mod output;
 mod responses;
 mod sessions;
 mod settings;
 mod together;
+mod tools;
+mod waiting;
 mod worker;
 mod worktree;
 mod world;
