@@ -53,6 +53,12 @@ impl Endpoint {
         }
     }
 
+    /// The same, asked for whole answers.
+    pub(crate) fn without_streaming(self) -> Self {
+        self.lock().no_stream = true;
+        self
+    }
+
     /// Where it leads.
     pub(crate) fn route(&self) -> &Route {
         &self.route

@@ -15,6 +15,7 @@ mod output;
 mod responses;
 mod sessions;
 mod settings;
+mod titles;
 mod together;
 mod worker;
 mod worktree;

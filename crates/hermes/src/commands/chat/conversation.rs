@@ -8,12 +8,13 @@ use hermes_agent::{
     Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
 };
 use hermes_proc::Wake;
-use hermes_providers::{Provider, ToolSchema};
+use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, latest_todos};
 use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection};
 
 use super::asking::AskPerson;
 use super::system_prompt;
+use super::title::TitleKeeper;
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
 use super::worktree::Worktree;
@@ -33,12 +34,14 @@ pub(super) struct Conversation {
     /// The card it works on, if it is a worker's.
     pub(super) worker: Option<Worker>,
     worktree: Option<Worktree>,
+    title: TitleKeeper,
 }
 
 impl Conversation {
     /// Opens what the wishes ask for. Makes no request.
     pub(super) fn open(wishes: &Wishes, context: &Context) -> Result<Self> {
-        let provider = open_provider(wishes, context)?;
+        let wanted = wanted_model(wishes);
+        let provider = open_provider(&wanted, context)?;
         context.ensure_home()?;
         let mut store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
@@ -68,8 +71,10 @@ impl Conversation {
             directory_hints: !wishes.ignore_rules && toolbox.elsewhere().is_none(),
             ..AgentSettings::resolve(context.config(), wishes.max_turns)
         };
+        let side = Arc::new(SideModels::new(context.config(), wanted));
         let children = Children {
             provider: Arc::clone(&provider),
+            side: Some(Arc::clone(&side)),
             home: context.location.home.clone(),
             parent: id.clone(),
             source: wishes.source.clone(),
@@ -101,7 +106,7 @@ impl Conversation {
         };
         toolbox.tidy_up();
         let parts = Parts {
-            summariser: summariser(&context),
+            side: Some(Arc::clone(&side)),
             stop_check: worker.as_ref().map(Worker::stop_check),
             settings,
             tools,
@@ -121,6 +126,7 @@ impl Conversation {
                 Agent::begin(parts, id, new, &prompt.text)
             }
         };
+        let title = TitleKeeper::of(wishes, resumed.as_ref(), side, &context);
         Ok(Self {
             context,
             agent,
@@ -129,12 +135,18 @@ impl Conversation {
             resumed,
             worker,
             worktree,
+            title,
         })
     }
 
     /// Runs one turn.
     pub(super) fn turn(&mut self, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
-        self.agent.turn(input, observer)
+        let said = self.title.wants(&input);
+        let result = self.agent.turn(input, observer);
+        if let Some(said) = said {
+            self.title.after(said, &result);
+        }
+        result
     }
 
     pub(super) fn agent(&mut self) -> &mut Agent {
@@ -153,6 +165,7 @@ impl Conversation {
 
     /// Ends the session and what it started. Gives the exit code: that of a signal, if one has come.
     pub(super) fn close(mut self, result: Option<&TurnResult>, code: u8) -> Result<ExitCode> {
+        self.title.close();
         let closed = self.agent.close();
         self.toolbox.end_conversations(&self.context)?;
         self.toolbox.leave();
@@ -168,38 +181,20 @@ impl Conversation {
     }
 }
 
-fn open_provider(wishes: &Wishes, context: &Context) -> Result<Arc<dyn Provider>> {
-    let wanted = hermes_providers::Wanted {
+fn wanted_model(wishes: &Wishes) -> hermes_providers::Wanted {
+    hermes_providers::Wanted {
         provider: wishes.provider.clone(),
         model: wishes.model.clone(),
         ..hermes_providers::Wanted::default()
-    };
-    hermes_providers::open(context.config(), &wanted)
-        .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))
+    }
 }
 
-/// The model for summaries, where the settings name one of its own.
-fn summariser(context: &Context) -> Option<Arc<dyn Provider>> {
-    let config = context.config();
-    let text = |key: &str| match config.text(key).trim() {
-        "" | "auto" => None,
-        text => Some(text.to_owned()),
-    };
-    let wanted = hermes_providers::Wanted {
-        provider: text("auxiliary.compression.provider"),
-        model: text("auxiliary.compression.model"),
-        ..hermes_providers::Wanted::default()
-    };
-    if wanted.provider.is_none() && wanted.model.is_none() {
-        return None;
-    }
-    match hermes_providers::open(config, &wanted) {
-        Ok(provider) => Some(provider),
-        Err(error) => {
-            tracing::warn!(%error, "the model for summaries cannot be used");
-            None
-        }
-    }
+fn open_provider(
+    wanted: &hermes_providers::Wanted,
+    context: &Context,
+) -> Result<Arc<dyn Provider>> {
+    hermes_providers::open(context.config(), wanted)
+        .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))
 }
 
 fn wanted_session(wishes: &Wishes, store: &SessionStore) -> Result<Option<Session>> {

@@ -9,6 +9,7 @@ mod line_loop;
 mod once;
 mod picture;
 mod system_prompt;
+mod title;
 mod usage_report;
 mod wishes;
 mod worker;
