@@ -18,6 +18,7 @@ mod side;
 mod steering;
 mod title;
 mod tools;
+pub mod triage;
 mod turn;
 mod wire;
 
