@@ -90,6 +90,7 @@ impl Children {
         let mut own = (self.places)(context, id.as_str());
         own.conversation = Conversation {
             session_id: Some(id.to_string()),
+            judge: context.conversation.judge.clone(),
             ..Conversation::default()
         };
         if job.role == ChildRole::Orchestrator && self.limits.depth > 1 {

@@ -15,6 +15,7 @@ use hermes_proc::Wake;
 use hermes_providers::{Message, Request, SideModels, SideTask};
 
 pub use decompose::{Decomposed, Profile, Roster, decompose};
+pub(crate) use proposal::object_in;
 pub use specify::{Specified, specify};
 
 use crate::side::ask_aside;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// The object between the first opening and the last closing brace.
-pub(super) fn object_in(answer: &str) -> Option<Map<String, Value>> {
+pub(crate) fn object_in(answer: &str) -> Option<Map<String, Value>> {
     let first = answer.find('{')?;
     let last = answer.rfind('}')?;
     let inner = answer.get(first..=last)?;

@@ -9,6 +9,7 @@
 mod bad_input;
 mod compaction;
 mod durability;
+mod goal;
 mod instructions;
 mod interruption;
 mod output;

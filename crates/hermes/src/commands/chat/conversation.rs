@@ -5,12 +5,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::{
-    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
+    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, SideJudge, TurnInput, TurnResult,
 };
+use hermes_board::model::Task;
 use hermes_proc::Wake;
 use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, latest_todos};
-use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection};
+use hermes_tools::{
+    CallContext, Conversation as OfTools, GoalClaim, GoalJudge, GoalVerdict, TodoList,
+    ToolSelection,
+};
 
 use super::asking::AskPerson;
 use super::system_prompt;
@@ -35,6 +39,7 @@ pub(super) struct Conversation {
     pub(super) worker: Option<Worker>,
     worktree: Option<Worktree>,
     title: TitleKeeper,
+    judge: Arc<dyn GoalJudge>,
 }
 
 impl Conversation {
@@ -61,11 +66,7 @@ impl Conversation {
             task: None,
             session: id.as_str(),
         };
-        let asking = match wishes.talk {
-            Talk::Oneshot(_) => Asking::Nobody,
-            Talk::Query(_) | Talk::QuietQuery(_) | Talk::Lines { .. } => Asking::WhoeverIsThere,
-        };
-        let toolbox = Toolbox::assemble(&context, place, asking)?;
+        let toolbox = Toolbox::assemble(&context, place, asking(wishes))?;
         let mut call = toolbox.call_context(id.as_str());
         let settings = AgentSettings {
             directory_hints: !wishes.ignore_rules && toolbox.elsewhere().is_none(),
@@ -89,6 +90,7 @@ impl Conversation {
             }
             None => Vec::new(),
         };
+        let judge = judge(&side, &id, &context);
         call.conversation = OfTools {
             session_id: Some(id.to_string()),
             todos: match latest_todos(&history) {
@@ -97,6 +99,7 @@ impl Conversation {
             },
             answerer: AskPerson::present(wishes, &context, &toolbox),
             children: Some(Arc::new(children)),
+            judge: Some(Arc::clone(&judge)),
         };
         drop(history);
         let tools = offered(&mut call, wishes, &context)?;
@@ -136,6 +139,7 @@ impl Conversation {
             worker,
             worktree,
             title,
+            judge,
         })
     }
 
@@ -151,6 +155,23 @@ impl Conversation {
 
     pub(super) fn agent(&mut self) -> &mut Agent {
         &mut self.agent
+    }
+
+    /// Whether the goal of the worker's card is reached.
+    pub(super) fn judge(&self, claim: &GoalClaim<'_>) -> GoalVerdict {
+        self.judge.judge(claim, self.toolbox.interrupt())
+    }
+
+    /// The card of the worker, as long as it is open and this attempt's.
+    pub(super) fn open_card(&self) -> Option<Task> {
+        self.worker.as_ref().and_then(Worker::open_card)
+    }
+
+    /// Blocks the card of the worker, for a person to look at.
+    pub(super) fn block_card(&self, reason: String) {
+        if let Some(worker) = &self.worker {
+            worker.block(reason);
+        }
     }
 
     /// Whether the program is to end.
@@ -179,6 +200,21 @@ impl Conversation {
         closed?;
         Ok(ExitCode::from(code))
     }
+}
+
+fn asking(wishes: &Wishes) -> Asking {
+    match wishes.talk {
+        Talk::Oneshot(_) => Asking::Nobody,
+        Talk::Query(_) | Talk::QuietQuery(_) | Talk::Lines { .. } => Asking::WhoeverIsThere,
+    }
+}
+
+/// Who judges whether the goal of a card is reached, on the account of this conversation.
+fn judge(side: &Arc<SideModels>, session: &SessionId, context: &Context) -> Arc<dyn GoalJudge> {
+    Arc::new(SideJudge {
+        side: Arc::clone(side),
+        account: Some((context.location.home.clone(), session.clone())),
+    })
 }
 
 fn wanted_model(wishes: &Wishes) -> hermes_providers::Wanted {

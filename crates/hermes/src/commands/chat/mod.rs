@@ -5,6 +5,7 @@ mod asking;
 mod conversation;
 mod display;
 mod ending;
+mod goal;
 mod line_loop;
 mod once;
 mod picture;
