@@ -28,6 +28,6 @@ pub fn ask_aside(
     let task = request.task.map_or("", |task| task.name());
     Ok(SideAnswer {
         text: cleaned(&response.text).text.trim().to_owned(),
-        usage: cost(response.usage.as_ref(), &provider.route(), task),
+        usage: cost(&response, &provider.route(), task),
     })
 }

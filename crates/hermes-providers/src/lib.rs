@@ -26,7 +26,7 @@ pub use pool::{AuthError, AuthFile, Entry, EntryStatus, is_usable_secret};
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;
 pub use request::{Effort, Request, SideTask, ToolSchema};
-pub use response::{Finish, Response, StreamEvent, Usage};
+pub use response::{Cost, Finish, Response, StreamEvent, Usage};
 pub use route::{
     BUILTINS, Builtin, OpenError, PoolName, SideModels, Wanted, builtin, keys_in_variables, open,
 };

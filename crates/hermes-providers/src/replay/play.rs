@@ -11,7 +11,7 @@ use crate::error::{ErrorClass, Failure, ProviderError};
 use crate::message::{Message, Reasoning, Role, ToolCall};
 use crate::provider::{Provider, RouteInfo};
 use crate::request::Request;
-use crate::response::{Finish, Response, StreamEvent, Usage};
+use crate::response::{Cost, Finish, Response, StreamEvent, Usage};
 
 /// The provider `replay`.
 #[derive(Debug)]
@@ -121,6 +121,7 @@ impl Provider for Replay {
         };
         let response = Response {
             model: Some(self.model.clone()),
+            cost: Cost::Included,
             ..response(answer, &captures, &Numbering::of(request, first_call))
         };
         stream(&response, sink);

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod compaction;
+mod costs;
 mod durability;
 mod goal;
 mod instructions;
