@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hermes_providers::{Provider, ToolSchema};
+use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{
     EndReason, Message, MessageId, NewSession, SessionId, SessionStore, StoredMessage,
 };
@@ -24,8 +24,8 @@ use crate::turn::{StopCheck, TurnInput, TurnResult};
 pub struct Parts {
     /// Who answers.
     pub provider: Arc<dyn Provider>,
-    /// Who summarises; the one that answers if `None`.
-    pub summariser: Option<Arc<dyn Provider>>,
+    /// Who does side tasks; the one that answers if `None`.
+    pub side: Option<Arc<SideModels>>,
     /// Where it is stored.
     pub store: SessionStore,
     /// What its calls see.
@@ -66,7 +66,7 @@ impl From<StoredMessage> for Entry {
 /// A conversation.
 pub struct Agent {
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) summariser: Option<Arc<dyn Provider>>,
+    pub(crate) side: Option<Arc<SideModels>>,
     pub(crate) store: SessionStore,
     pub(crate) context: CallContext,
     pub(crate) settings: AgentSettings,
@@ -118,7 +118,7 @@ impl Agent {
     ) -> Self {
         Self {
             provider: parts.provider,
-            summariser: parts.summariser,
+            side: parts.side,
             store: parts.store,
             context: parts.context,
             settings: parts.settings,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_providers::{ErrorClass, Provider, Request};
+use hermes_providers::{ErrorClass, Provider, Request, SideTask};
 use hermes_session::{Compaction, CompactionPause, Content, Message, MessageId, Role, Usage};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::threshold::{share, threshold};
 use crate::agent::{Agent, Entry};
 use crate::error::Result;
 use crate::observer::{Event, Observer};
-use crate::turn::cost;
+use crate::side::ask_aside;
 
 /// How long the right to compact lasts; a summary takes two minutes at most.
 const LEASE: Duration = Duration::from_mins(5);
@@ -218,10 +218,22 @@ impl Agent {
         }))
     }
 
-    /// Who may summarise: the one for it, then the one that answers.
+    /// Who may summarise: the one for it, then the one that answers, unless they are the same.
     fn summarisers(&self) -> Vec<Arc<dyn Provider>> {
         let main = Arc::clone(&self.provider);
-        self.summariser.iter().cloned().chain([main]).collect()
+        let own = self
+            .side
+            .as_ref()
+            .map(|side| side.open(SideTask::Compression));
+        match own {
+            Some(Ok(own)) if own.route().is_same(&main.route()) => vec![own],
+            Some(Ok(own)) => vec![own, main],
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the model for summaries cannot be used");
+                vec![main]
+            }
+            None => vec![main],
+        }
     }
 
     /// The conversation behind the last message that stays untouched.
@@ -268,21 +280,14 @@ fn ask(
     request: &Request,
     interrupt: &hermes_proc::Wake,
 ) -> std::result::Result<Summary, Failed> {
-    match provider.complete(request, &mut |_| {}, interrupt) {
-        Ok(response) => {
-            let text = crate::answer_text::cleaned(&response.text).text;
-            if text.trim().is_empty() {
-                return Err(Failed::Because("the summary is empty".to_owned(), PAUSE));
-            }
-            Ok(Summary {
-                text,
-                usage: Some(cost(
-                    response.usage.as_ref(),
-                    &provider.route(),
-                    "compression",
-                )),
-            })
+    match ask_aside(provider, request, interrupt) {
+        Ok(answer) if answer.text.is_empty() => {
+            Err(Failed::Because("the summary is empty".to_owned(), PAUSE))
         }
+        Ok(answer) => Ok(Summary {
+            text: answer.text,
+            usage: Some(answer.usage),
+        }),
         Err(error) if error.class == ErrorClass::Interrupted => Err(Failed::Interrupted),
         Err(error) => {
             let pause = match error.class {

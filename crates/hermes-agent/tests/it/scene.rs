@@ -95,7 +95,7 @@ impl Scene {
             .collect();
         Parts {
             provider: Arc::clone(&self.provider),
-            summariser: None,
+            side: None,
             store: SessionStore::open(self.directory.path()).unwrap(),
             tools: tools.into(),
             settings: self.settings.clone(),

@@ -48,7 +48,18 @@ pub(crate) struct Chain {
     most_attempts: u32,
     redactor: Redactor,
     windows: WindowCache,
+    moves_on: MovesOn,
     state: Mutex<State>,
+}
+
+/// When the next route is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MovesOn {
+    /// Whenever another provider may do better.
+    Always,
+    /// When an account is empty. What belongs to a conversation does not go to another company only
+    /// because a server hiccups.
+    WhenUnpaid,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +88,23 @@ impl Chain {
             legs,
             most_attempts: most_attempts.max(1),
             windows,
+            moves_on: MovesOn::Always,
             state: Mutex::default(),
+        }
+    }
+
+    /// The same for side tasks: another route only where an account is empty, and no try beyond
+    /// those that are counted.
+    pub(crate) fn for_side_tasks(mut self) -> Self {
+        self.moves_on = MovesOn::WhenUnpaid;
+        self
+    }
+
+    /// Whether a failure is a reason to leave a route.
+    fn may_leave(&self, failure: &Failure) -> bool {
+        match self.moves_on {
+            MovesOn::Always => true,
+            MovesOn::WhenUnpaid => failure.class == ErrorClass::Billing,
         }
     }
 
@@ -89,7 +116,8 @@ impl Chain {
 
     /// Goes on to the next route with a usable key.
     fn advance(&self, from: usize, failure: &Failure, sink: &mut dyn FnMut(StreamEvent)) -> bool {
-        let Some(next) = self.legs.get(from + 1) else {
+        let next = self.legs.get(from + 1);
+        let Some(next) = next.filter(|_| self.may_leave(failure)) else {
             return false;
         };
         let mut state = self.lock();
@@ -250,8 +278,8 @@ impl Chain {
             most: self.most_attempts,
             keys: leg.keys.len(),
             slowed: journey.slowed,
-            has_fallback: at + 1 < self.legs.len(),
-            reconnected: journey.reconnected,
+            has_fallback: at + 1 < self.legs.len() && self.may_leave(&error),
+            reconnected: journey.reconnected || self.moves_on == MovesOn::WhenUnpaid,
         };
         let step = step(&error, standing, SystemTime::now());
         match step {

@@ -1,6 +1,7 @@
 //! From settings and flags to a provider that can be asked.
 
 mod api_mode;
+mod auxiliary;
 mod custom;
 mod fallback;
 mod host;
@@ -13,8 +14,9 @@ mod settings;
 mod wanted;
 
 pub(crate) use api_mode::ApiMode;
+pub use auxiliary::SideModels;
 pub(crate) use host::is_host;
-pub use open::{OpenError, open, open_auxiliary};
+pub use open::{OpenError, open};
 pub use pools::{PoolName, keys_in_variables};
 pub use registry::{BUILTINS, Builtin, builtin};
 pub(crate) use settings::{EffortStyle, Route, Timeouts};

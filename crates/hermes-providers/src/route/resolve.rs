@@ -294,7 +294,7 @@ fn wanted_model(config: &Config, choice: &Choice) -> Option<String> {
 }
 
 /// A variable of the process or of `.env`.
-fn variable(config: &Config, name: &str) -> Option<String> {
+pub(super) fn variable(config: &Config, name: &str) -> Option<String> {
     let value = config
         .sources()
         .env

@@ -12,5 +12,6 @@ mod formats;
 mod keys;
 mod replay;
 mod retries;
+mod side_tasks;
 mod streams;
 mod windows;

@@ -7,14 +7,15 @@ use std::path::{Component, Path};
 
 use hermes_board::dispatch::{CheckSetup, Finish, complete as complete_card};
 use hermes_board::files::files_mentioned;
-use hermes_board::model::{CheckEvidence, Object, TaskId};
+use hermes_board::model::{CheckEvidence, Object, Task, TaskId};
 use hermes_board::store::{BoardStore, Completion, FailurePolicy, Release};
 use serde_json::{Map, Value, json};
 
-use super::desk::{named_tasks, texts};
+use super::desk::{known, named_tasks, texts};
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
 use crate::argument::{Argument, Kind};
+use crate::goal_judge::{GoalClaim, GoalVerdict};
 use crate::registry::redacted;
 
 pub(super) const COMPLETE: Verb = Verb {
@@ -71,6 +72,7 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     {
         name_as_here(&mut completion, seen, Path::new(&workspace));
     }
+    ask_the_judge(call, &known(&store, &id)?, &completion)?;
     let board = store.board().clone();
     let setup = CheckSetup {
         board: &board,
@@ -99,6 +101,37 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
             "{id} was changed by somebody else while its checks ran; it is not completed."
         ))
         .with("attempt_over", true)),
+    }
+}
+
+/// A card with a goal is not done because its worker says so. Without a verdict it may pass: a judge
+/// who is away must not hold up work that is finished.
+fn ask_the_judge(call: &Call<'_>, card: &Task, completion: &Completion) -> Result<(), Refusal> {
+    let Some(judge) = call
+        .context
+        .conversation
+        .judge
+        .as_ref()
+        .filter(|_| card.goal_mode)
+    else {
+        return Ok(());
+    };
+    let claim = GoalClaim {
+        title: &card.title,
+        body: card.body.as_deref().unwrap_or_default(),
+        said: completion.handoff().unwrap_or_default(),
+    };
+    match judge.judge(&claim, &call.context.interrupt) {
+        GoalVerdict::Reached => Ok(()),
+        GoalVerdict::Unjudged(why) => {
+            tracing::warn!(card = %card.id, why, "completed without a verdict on its goal");
+            Ok(())
+        }
+        GoalVerdict::NotYet(reason) => Err(Refusal::from(format!(
+            "{} is not completed: a judge who has read your summary finds its goal not reached. \
+             {reason} Go on with what is missing, and complete the card when it is done.",
+            card.id
+        ))),
     }
 }
 

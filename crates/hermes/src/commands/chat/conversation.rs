@@ -5,17 +5,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::{
-    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, StopCheck, TurnInput, TurnResult,
+    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, SideJudge, StopCheck, TurnInput,
+    TurnResult,
 };
+use hermes_board::model::Task;
 use hermes_proc::Wake;
-use hermes_providers::{Provider, ToolSchema};
+use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, latest_todos};
-use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection};
+use hermes_tools::{
+    CallContext, Conversation as OfTools, GoalClaim, GoalJudge, GoalVerdict, TodoList,
+    ToolSelection,
+};
 
 use super::asking::AskPerson;
 use super::claim_watch::ClaimWatch;
 use super::repository::Repository;
 use super::system_prompt;
+use super::title::TitleKeeper;
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
 use super::worktree::Worktree;
@@ -36,12 +42,15 @@ pub(super) struct Conversation {
     pub(super) worker: Option<Worker>,
     claim: Option<ClaimWatch>,
     worktree: Option<Worktree>,
+    title: TitleKeeper,
+    judge: Arc<dyn GoalJudge>,
 }
 
 impl Conversation {
     /// Opens what the wishes ask for. Makes no request.
     pub(super) fn open(wishes: &Wishes, context: &Context) -> Result<Self> {
-        let provider = open_provider(wishes, context)?;
+        let wanted = wanted_model(wishes);
+        let provider = open_provider(&wanted, context)?;
         context.ensure_home()?;
         let mut store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
@@ -61,18 +70,16 @@ impl Conversation {
             task: None,
             session: id.as_str(),
         };
-        let asking = match wishes.talk {
-            Talk::Oneshot(_) => Asking::Nobody,
-            Talk::Query(_) | Talk::QuietQuery(_) | Talk::Lines { .. } => Asking::WhoeverIsThere,
-        };
-        let toolbox = Toolbox::assemble(&context, place, asking)?;
+        let toolbox = Toolbox::assemble(&context, place, asking(wishes))?;
         let mut call = toolbox.call_context(id.as_str());
         let settings = AgentSettings {
             directory_hints: !wishes.ignore_rules && toolbox.elsewhere().is_none(),
             ..AgentSettings::resolve(context.config(), wishes.max_turns)
         };
+        let side = Arc::new(SideModels::new(context.config(), wanted));
         let children = Children {
             provider: Arc::clone(&provider),
+            side: Some(Arc::clone(&side)),
             home: context.location.home.clone(),
             parent: id.clone(),
             source: wishes.source.clone(),
@@ -87,6 +94,7 @@ impl Conversation {
             }
             None => Vec::new(),
         };
+        let judge = judge(&side, &id, &context);
         call.conversation = OfTools {
             session_id: Some(id.to_string()),
             todos: match latest_todos(&history) {
@@ -95,6 +103,7 @@ impl Conversation {
             },
             answerer: AskPerson::present(wishes, &context, &toolbox),
             children: Some(Arc::new(children)),
+            judge: Some(Arc::clone(&judge)),
         };
         drop(history);
         let tools = offered(&mut call, wishes, &context)?;
@@ -105,7 +114,7 @@ impl Conversation {
         let (claim, stop_check) = keep_claim(worker.as_ref(), &toolbox, &context);
         toolbox.tidy_up();
         let parts = Parts {
-            summariser: summariser(&context),
+            side: Some(Arc::clone(&side)),
             stop_check,
             settings,
             tools,
@@ -125,6 +134,7 @@ impl Conversation {
                 Agent::begin(parts, id, new, &prompt.text)
             }
         };
+        let title = TitleKeeper::of(wishes, resumed.as_ref(), side, &context);
         Ok(Self {
             context,
             agent,
@@ -134,16 +144,40 @@ impl Conversation {
             worker,
             claim,
             worktree,
+            title,
+            judge,
         })
     }
 
     /// Runs one turn.
     pub(super) fn turn(&mut self, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
-        self.agent.turn(input, observer)
+        let said = self.title.wants(&input);
+        let result = self.agent.turn(input, observer);
+        if let Some(said) = said {
+            self.title.after(said, &result);
+        }
+        result
     }
 
     pub(super) fn agent(&mut self) -> &mut Agent {
         &mut self.agent
+    }
+
+    /// Whether the goal of the worker's card is reached.
+    pub(super) fn judge(&self, claim: &GoalClaim<'_>) -> GoalVerdict {
+        self.judge.judge(claim, self.toolbox.interrupt())
+    }
+
+    /// The card of the worker, as long as it is open and this attempt's.
+    pub(super) fn open_card(&self) -> Option<Task> {
+        self.worker.as_ref().and_then(Worker::open_card)
+    }
+
+    /// Blocks the card of the worker, for a person to look at.
+    pub(super) fn block_card(&self, reason: String) {
+        if let Some(worker) = &self.worker {
+            worker.block(reason);
+        }
     }
 
     /// Whether the program is to end.
@@ -159,6 +193,7 @@ impl Conversation {
     /// Ends the session and what it started. Gives the exit code: that of a signal, if one has come.
     pub(super) fn close(mut self, result: Option<&TurnResult>, code: u8) -> Result<ExitCode> {
         // Each step is taken, whatever became of the one before.
+        self.title.close();
         let closed = self.agent.close();
         let told = self.toolbox.end_conversations(&self.context);
         self.toolbox.leave();
@@ -205,38 +240,35 @@ fn keep_claim(
     }
 }
 
-fn open_provider(wishes: &Wishes, context: &Context) -> Result<Arc<dyn Provider>> {
-    let wanted = hermes_providers::Wanted {
+fn asking(wishes: &Wishes) -> Asking {
+    match wishes.talk {
+        Talk::Oneshot(_) => Asking::Nobody,
+        Talk::Query(_) | Talk::QuietQuery(_) | Talk::Lines { .. } => Asking::WhoeverIsThere,
+    }
+}
+
+/// Who judges whether the goal of a card is reached, on the account of this conversation.
+fn judge(side: &Arc<SideModels>, session: &SessionId, context: &Context) -> Arc<dyn GoalJudge> {
+    Arc::new(SideJudge {
+        side: Arc::clone(side),
+        account: Some((context.location.home.clone(), session.clone())),
+    })
+}
+
+fn wanted_model(wishes: &Wishes) -> hermes_providers::Wanted {
+    hermes_providers::Wanted {
         provider: wishes.provider.clone(),
         model: wishes.model.clone(),
         ..hermes_providers::Wanted::default()
-    };
-    hermes_providers::open(context.config(), &wanted)
-        .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))
+    }
 }
 
-/// The model for summaries, where the settings name one of its own.
-fn summariser(context: &Context) -> Option<Arc<dyn Provider>> {
-    let config = context.config();
-    let text = |key: &str| match config.text(key).trim() {
-        "" | "auto" => None,
-        text => Some(text.to_owned()),
-    };
-    let wanted = hermes_providers::Wanted {
-        provider: text("auxiliary.compression.provider"),
-        model: text("auxiliary.compression.model"),
-        ..hermes_providers::Wanted::default()
-    };
-    if wanted.provider.is_none() && wanted.model.is_none() {
-        return None;
-    }
-    match hermes_providers::open(config, &wanted) {
-        Ok(provider) => Some(provider),
-        Err(error) => {
-            tracing::warn!(%error, "the model for summaries cannot be used");
-            None
-        }
-    }
+fn open_provider(
+    wanted: &hermes_providers::Wanted,
+    context: &Context,
+) -> Result<Arc<dyn Provider>> {
+    hermes_providers::open(context.config(), wanted)
+        .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))
 }
 
 fn wanted_session(wishes: &Wishes, store: &SessionStore) -> Result<Option<Session>> {

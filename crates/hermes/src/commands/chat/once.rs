@@ -7,6 +7,7 @@ use hermes_config::vars;
 
 use super::display::Display;
 use super::ending::exit_code;
+use super::goal;
 use super::picture;
 use super::usage_report;
 use super::wishes::Wishes;
@@ -34,6 +35,7 @@ pub(super) fn query(query: &str, wishes: &Wishes, context: &Context) -> Result<E
         input.images.extend(picture::referred(&references));
     }
     let result = conversation.turn(input, &mut display);
+    let result = goal::pursue(&mut conversation, result, &mut display, context);
     let said = display
         .answer(&result)
         .and_then(|()| display.farewell(&mut conversation, &result));

@@ -8,8 +8,8 @@ use std::time::Duration;
 use hermes_agent::{ExitReason, StopCheck, TurnResult};
 use hermes_board::boards::{Board, BoardHome};
 use hermes_board::dispatch::{DispatchFlags, write_exit_record};
-use hermes_board::model::{RunId, TaskId, WorkerExit};
-use hermes_board::store::{BoardStore, FailurePolicy};
+use hermes_board::model::{RunId, Status, Task, TaskId, WorkerExit};
+use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
 use hermes_board::{BoardOptions, SqliteBoard};
 use hermes_config::vars;
 use hermes_proc::Wake;
@@ -128,6 +128,37 @@ impl Worker {
                 Vec::new()
             }
         }
+    }
+
+    /// The card, as long as this attempt works on it.
+    pub(super) fn open_card(&self) -> Option<Task> {
+        let card =
+            SqliteBoard::open(&self.board, &self.options).and_then(|store| store.task(&self.task));
+        match card {
+            Ok(card) => card.filter(|card| {
+                let is_ours = self.run.is_none() || card.current_run_id == self.run;
+                card.status() == Status::Running && is_ours
+            }),
+            Err(error) => {
+                tracing::warn!(%error, "the card was not read");
+                None
+            }
+        }
+    }
+
+    /// Blocks the card, for a person to look at.
+    pub(super) fn block(&self, reason: String) {
+        hermes_telemetry::best_effort("block the card", || {
+            let mut store = SqliteBoard::open(&self.board, &self.options)?;
+            store
+                .block(&BlockRequest {
+                    task: self.task.clone(),
+                    reason: Some(reason),
+                    kind: None,
+                    expected_run: self.run,
+                })
+                .map(drop)
+        });
     }
 
     /// The last act: a used-up budget goes on the board, and how it ended into a file.
