@@ -1,6 +1,7 @@
 //! From settings and flags to a provider that can be asked.
 
 mod api_mode;
+mod choose;
 mod custom;
 mod fallback;
 mod host;
@@ -9,6 +10,7 @@ mod open;
 mod pools;
 mod registry;
 mod resolve;
+mod serving;
 mod settings;
 mod wanted;
 
