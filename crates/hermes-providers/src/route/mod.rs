@@ -15,6 +15,7 @@ mod settings;
 mod wanted;
 
 pub(crate) use api_mode::ApiMode;
+pub use fallback::{FallbackEntry, fallback_entries, fallback_problem};
 pub(crate) use host::is_host;
 pub use open::{OpenError, open, open_auxiliary};
 pub use pools::{PoolName, keys_in_variables};

@@ -57,6 +57,9 @@ pub enum OpenError {
         /// Where it is looked for.
         variables: &'static [&'static str],
     },
+    /// An entry of the fallback chain lacks its provider or its model.
+    #[error("it names no provider, or no model")]
+    IncompleteFallback,
     /// The replay provider needs a script.
     #[error("the provider `replay` needs a script")]
     NoScript,
@@ -88,6 +91,9 @@ impl OpenError {
                 "set {} in `.env`, `model.key_env`, or run `hermes auth add {provider}`",
                 variables.first().copied().unwrap_or("the key")
             ),
+            Self::IncompleteFallback => {
+                "an entry is a mapping with `provider` and `model`".to_owned()
+            }
             Self::NoScript => "set `model.script` to a file of turns".to_owned(),
             Self::Script(error) => error.hint().to_owned(),
         }

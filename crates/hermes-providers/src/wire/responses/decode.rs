@@ -106,7 +106,7 @@ impl Decoder for ResponsesDecoder {
         let delta = data["delta"].as_str().unwrap_or_default();
         match data["type"].as_str().unwrap_or(name) {
             "response.output_text.delta" | "response.refusal.delta" => {
-                self.answer.add_text(delta, sink)
+                self.answer.add_text(delta, sink);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.answer.add_thought(delta, sink);

@@ -8,6 +8,7 @@ use hermes_config::vars;
 use super::display::Display;
 use super::ending::exit_code;
 use super::picture;
+use super::references;
 use super::usage_report;
 use super::wishes::Wishes;
 use crate::context::Context;
@@ -20,7 +21,7 @@ pub(super) fn query(query: &str, wishes: &Wishes, context: &Context) -> Result<E
     let mut display = Display::new(wishes, context);
     display.resumed(&mut conversation)?;
     display.query(query)?;
-    let mut input = TurnInput::text(query);
+    let mut input = TurnInput::text(references::expanded(query, &mut conversation)?);
     if let Some(path) = &wishes.image {
         input.images.push(picture::load(path)?);
     }
