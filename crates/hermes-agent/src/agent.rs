@@ -87,12 +87,19 @@ pub struct Agent {
 impl Agent {
     /// A new conversation under `new.id`. Nothing is stored before the first turn.
     pub fn begin(parts: Parts, id: SessionId, new: NewSession, system_prompt: &str) -> Self {
-        let new = NewSession {
+        let mut agent = Self::with(parts, id.clone(), None, Vec::new(), system_prompt);
+        agent.begin_as(id, new, system_prompt);
+        agent
+    }
+
+    /// The next turn begins this session.
+    pub(crate) fn begin_as(&mut self, id: SessionId, new: NewSession, system_prompt: &str) {
+        self.new = Some(NewSession {
             id: Some(id.clone()),
             system_prompt: Some(system_prompt.to_owned()),
             ..new
-        };
-        Self::with(parts, id, Some(new), Vec::new(), system_prompt)
+        });
+        self.session = id;
     }
 
     /// Goes on with a stored conversation, with the system prompt it began with. `system_prompt` is
@@ -194,6 +201,11 @@ impl Agent {
             self.new = None;
         }
         Ok(())
+    }
+
+    /// What the session row will be made of, while there is none.
+    pub(crate) fn pending(&mut self) -> Option<&mut NewSession> {
+        self.new.as_mut()
     }
 
     /// Whether anything was stored.

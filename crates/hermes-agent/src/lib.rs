@@ -6,6 +6,7 @@
 
 mod agent;
 mod answer_text;
+mod between_turns;
 mod calibration;
 mod children;
 mod compaction;
@@ -24,6 +25,7 @@ mod turn;
 mod wire;
 
 pub use agent::{Agent, Parts};
+pub use between_turns::{Compressed, WindowUse};
 pub use children::{ChildLimits, ChildPlaces, Children};
 pub use error::{Error, Result};
 pub use goal::SideJudge;

@@ -56,6 +56,20 @@ pub(crate) fn download(
     })
 }
 
+/// Fetches a page of at most `most` bytes that is text; the error is a sentence without the address.
+pub fn fetch_text(address: &str, most: u64, reachable: Reachable) -> Result<String, String> {
+    let page = download(address, most, reachable)?;
+    let is_other = page.content_type.as_deref().is_some_and(|kind| {
+        let (kind, detail) = kind.split_once('/').unwrap_or((kind, ""));
+        matches!(kind, "image" | "audio" | "video" | "font")
+            || ["octet-stream", "pdf", "zip", "gzip"].contains(&detail)
+    });
+    if is_other {
+        return Err("It is no text.".to_owned());
+    }
+    String::from_utf8(page.bytes).map_err(|_| "It is no text in UTF-8.".to_owned())
+}
+
 /// Finds the addresses of the host of a URL that may be spoken to; an error if there is none.
 type Judge<'j> = dyn Fn(&Url) -> Result<Vec<SocketAddr>, String> + 'j;
 

@@ -30,7 +30,7 @@ pub use clarify::{Answerer, ClarifyTool, Question};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
 pub use conversation::Conversation;
 pub use delegate::DelegateTool;
-pub use download::Reachable;
+pub use download::{Reachable, fetch_text};
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,

@@ -55,6 +55,18 @@ pub(crate) enum Compacted {
 pub(crate) struct CompactionState {
     useless: u32,
     warned: bool,
+    /// What the summary must keep, if somebody said.
+    pub(crate) focus: Option<String>,
+}
+
+impl CompactionState {
+    /// As before the first, for a summary that must keep this.
+    pub(crate) fn focused_on(focus: Option<&str>) -> Self {
+        Self {
+            focus: focus.map(str::to_owned),
+            ..Self::default()
+        }
+    }
 }
 
 /// A summary, and what it cost.
@@ -174,7 +186,7 @@ impl Agent {
         let request = Material {
             messages: &messages,
             previous: previous.as_deref(),
-            focus: None,
+            focus: self.compaction.focus.as_deref(),
             window,
         }
         .request(&self.context.redactor);

@@ -12,7 +12,8 @@ use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
 use serde_json::Value;
 
-use super::open::{OpenError, choice, open_replay, side_chain};
+use super::choose::choice;
+use super::open::{OpenError, open_replay, side_chain};
 use super::registry::BUILTINS;
 use super::resolve::{Choice, Resolved, resolve, variable};
 use super::wanted::Wanted;

@@ -2,6 +2,7 @@
 
 mod api_mode;
 mod auxiliary;
+mod choose;
 mod custom;
 mod fallback;
 mod host;
@@ -10,11 +11,13 @@ mod open;
 mod pools;
 mod registry;
 mod resolve;
+mod serving;
 mod settings;
 mod wanted;
 
 pub(crate) use api_mode::ApiMode;
 pub use auxiliary::SideModels;
+pub use fallback::{FallbackEntry, fallback_entries, fallback_problem};
 pub(crate) use host::is_host;
 pub use open::{OpenError, open};
 pub use pools::{PoolName, keys_in_variables};

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_config::{Config, vars};
-use hermes_secret::SecretString;
 
+use super::choose::choice;
 use super::fallback::chain;
-use super::keys::GivenKey;
 use super::registry::builtin;
 use super::resolve::{Choice, Resolved, resolve};
 use super::settings::Route;
@@ -57,6 +56,9 @@ pub enum OpenError {
         /// Where it is looked for.
         variables: &'static [&'static str],
     },
+    /// An entry of the fallback chain lacks its provider or its model.
+    #[error("it names no provider, or no model")]
+    IncompleteFallback,
     /// The replay provider needs a script.
     #[error("the provider `replay` needs a script")]
     NoScript,
@@ -88,6 +90,9 @@ impl OpenError {
                 "set {} in `.env`, `model.key_env`, or run `hermes auth add {provider}`",
                 variables.first().copied().unwrap_or("the key")
             ),
+            Self::IncompleteFallback => {
+                "an entry is a mapping with `provider` and `model`".to_owned()
+            }
             Self::NoScript => "set `model.script` to a file of turns".to_owned(),
             Self::Script(error) => error.hint().to_owned(),
         }
@@ -177,49 +182,6 @@ fn only_local_model(config: &Config, choice: &Choice, transport: &Transport) -> 
     let key = lease.as_ref().and_then(|lease| lease.secret.as_ref());
     let model = fetch_only_model(transport, &found.route, key, NAMING_LIMIT)?;
     resolve(config, &named(model)).ok()
-}
-
-/// What flags ask for, laid over the `model:` block and aliases.
-pub(super) fn choice(config: &Config, wanted: &Wanted) -> Choice {
-    let (_, configured) = config.model();
-    let alias = wanted
-        .model
-        .as_deref()
-        .filter(|_| wanted.provider.is_none())
-        .and_then(|name| config.get("model_aliases")?.get(name));
-    let aliased = |key: &str| {
-        let text = alias?.get(key)?.as_str()?.trim();
-        (!text.is_empty()).then(|| text.to_owned())
-    };
-    let asked = wanted.provider.clone().or_else(|| aliased("provider"));
-    let same = match (&asked, configured) {
-        (None, _) => true,
-        (Some(asked), Some(configured)) => is_same_provider(asked, configured),
-        (Some(_), None) => false,
-    };
-    let own_address = wanted.base_url.clone().or_else(|| aliased("base_url"));
-    let from_block = same && own_address.is_none();
-    let text = |key: &str| {
-        let text = config.text(key).trim();
-        (from_block && !text.is_empty()).then(|| text.to_owned())
-    };
-    Choice {
-        provider: asked.or_else(|| configured.map(str::to_owned)),
-        model: aliased("model").or_else(|| wanted.model.clone()),
-        base_url: own_address,
-        flag_key: wanted.api_key.clone(),
-        given_key: GivenKey {
-            api_key: text("model.api_key").map(SecretString::from),
-            key_env: text("model.key_env"),
-        },
-        from_model_block: from_block,
-    }
-}
-
-fn is_same_provider(one: &str, other: &str) -> bool {
-    let known = |name: &str| builtin(name).map(|found| found.id);
-    one.trim().eq_ignore_ascii_case(other.trim())
-        || (known(one).is_some() && known(one) == known(other))
 }
 
 /// Settings, what was stated before, the family of the name, or a guess; and whether the server

@@ -7,6 +7,7 @@
 
 mod bad_servers;
 mod bench;
+mod choices;
 mod fallback;
 mod formats;
 mod keys;

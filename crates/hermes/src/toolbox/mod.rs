@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_config::{Config, vars};
@@ -60,6 +61,8 @@ pub(crate) struct Toolbox {
     redactor: Arc<Redactor>,
     /// Ends every call.
     interrupt: Arc<Wake>,
+    /// Whether risky commands run unasked.
+    yolo: Arc<AtomicBool>,
     sessions: RefCell<HashMap<String, Remembered>>,
 }
 
@@ -93,6 +96,7 @@ impl Toolbox {
             || elsewhere.as_ref().is_some_and(|place| place.is_isolated);
         let password = configured_password(config);
         guard.sudo_password_set = password.is_some();
+        let yolo = Arc::clone(&guard.yolo);
         let guard = Arc::new(guard);
         let mut sudo = SudoPasswords::new(password);
         if elsewhere.is_none() {
@@ -146,6 +150,7 @@ impl Toolbox {
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
             redactor,
             interrupt,
+            yolo,
             sessions: RefCell::default(),
         })
     }
@@ -223,6 +228,16 @@ impl Toolbox {
     /// Raised when the program is to end.
     pub(crate) fn interrupt(&self) -> &Arc<Wake> {
         &self.interrupt
+    }
+
+    /// Whether risky commands run unasked.
+    pub(crate) fn is_yolo(&self) -> bool {
+        self.yolo.load(Ordering::Relaxed)
+    }
+
+    /// Turns that on or off for the calls to come, and says which.
+    pub(crate) fn toggle_yolo(&self) -> bool {
+        !self.yolo.fetch_xor(true, Ordering::Relaxed)
     }
 
     /// Gives sub-agents a terminal of their own in the place of their parent.

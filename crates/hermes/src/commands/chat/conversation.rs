@@ -1,5 +1,6 @@
 //! A conversation with everything it needs: provider, session, tools, and the way it ends.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,8 +20,10 @@ use hermes_tools::{
 
 use super::asking::AskPerson;
 use super::claim_watch::ClaimWatch;
+use super::pruning;
 use super::repository::Repository;
-use super::system_prompt;
+use super::small_window;
+use super::system_prompt::{self, Subject};
 use super::title::TitleKeeper;
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
@@ -36,6 +39,11 @@ pub(super) struct Conversation {
     agent: Agent,
     toolbox: Toolbox,
     ending: Ending,
+    /// Whether the first Ctrl-C is for the turn and not for the program.
+    spares_program: bool,
+    /// What sub-agents are made of, for the day something of it changes.
+    children: Children,
+    wishes: Wishes,
     /// The session it goes on with, if it is not a new one.
     pub(super) resumed: Option<Session>,
     /// The card it works on, if it is a worker's.
@@ -51,6 +59,7 @@ impl Conversation {
     pub(super) fn open(wishes: &Wishes, context: &Context) -> Result<Self> {
         let wanted = wanted_model(wishes);
         let provider = open_provider(&wanted, context)?;
+        small_window::check(&provider.route(), context)?;
         context.ensure_home()?;
         let mut store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
@@ -102,7 +111,7 @@ impl Conversation {
                 None => Arc::clone(&call.conversation.todos),
             },
             answerer: AskPerson::present(wishes, &context, &toolbox),
-            children: Some(Arc::new(children)),
+            children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
         };
         drop(history);
@@ -123,23 +132,29 @@ impl Conversation {
             store,
         };
         let notes = worktree.iter().map(Worktree::note).collect();
-        let prompt = system_prompt::of(&parts, &id, wishes, &toolbox, notes, &context);
+        let subject = Subject::parts(&parts);
+        let prompt = system_prompt::of(subject, &id, wishes, &toolbox, notes, &context);
         let agent = match &resumed {
             Some(_) => Agent::resume(parts, &id, &prompt.text)?,
             None => {
                 for notice in &prompt.notices {
                     context.printer.warn(notice, None)?;
                 }
-                let new = new_session(&parts, wishes, &toolbox, &context);
+                let subject = Subject::parts(&parts);
+                let new = new_session(&subject, &children, wishes, &toolbox, &context);
                 Agent::begin(parts, id, new, &prompt.text)
             }
         };
         let title = TitleKeeper::of(wishes, resumed.as_ref(), side, &context);
+        let is_talk = matches!(wishes.talk, Talk::Lines { .. });
         Ok(Self {
             context,
             agent,
             toolbox,
             ending,
+            spares_program: is_talk && std::io::stdin().is_terminal(),
+            children,
+            wishes: wishes.clone(),
             resumed,
             worker,
             claim,
@@ -180,14 +195,76 @@ impl Conversation {
         }
     }
 
-    /// Whether the program is to end.
-    pub(super) fn is_ending(&self) -> bool {
-        self.toolbox.interrupt().is_raised()
+    /// The tools of this program, for commands about them.
+    pub(super) fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
     }
 
-    /// The flag that ends the program.
+    /// The surroundings it runs in.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The flag that ends a turn, and is raised too when the program is to end.
     pub(super) fn interrupt(&self) -> Arc<Wake> {
         Arc::clone(self.toolbox.interrupt())
+    }
+
+    /// Somebody who talks with the agent has said something: the next Ctrl-C is for the turn.
+    pub(super) fn expect_interruption(&self) {
+        if self.spares_program {
+            self.ending.spare_program();
+        }
+    }
+
+    /// Takes the flag down after a turn that was interrupted, or a Ctrl-C between turns. Says whether
+    /// the conversation goes on.
+    pub(super) fn goes_on(&self) -> bool {
+        // In this order: whoever ends the program notes that before the flag goes up.
+        self.toolbox.interrupt().clear();
+        !self.ending.has_come()
+    }
+
+    /// Ends the session and begins an empty one.
+    pub(super) fn start_over(&mut self) -> Result<SessionId> {
+        let id = SessionId::generate(&SystemClock);
+        let context = &self.context;
+        let notes = self.worktree.iter().map(Worktree::note).collect();
+        let subject = Subject::agent(&self.agent);
+        let new = new_session(
+            &subject,
+            &self.children,
+            &self.wishes,
+            &self.toolbox,
+            context,
+        );
+        let prompt = system_prompt::of(subject, &id, &self.wishes, &self.toolbox, notes, context);
+        self.agent.start_over(id.clone(), new, &prompt.text)?;
+        self.resumed = None;
+        self.title.start_over();
+        self.children.parent = id.clone();
+        self.renew_children();
+        Ok(id)
+    }
+
+    /// Lets another model answer from now on. What cannot be opened changes nothing.
+    pub(super) fn change_model(&mut self, model: &str, provider: Option<&str>) -> Result<()> {
+        let wanted = hermes_providers::Wanted {
+            provider: provider.map(str::to_owned),
+            model: Some(model.to_owned()),
+            ..hermes_providers::Wanted::default()
+        };
+        let opened = hermes_providers::open(self.context.config(), &wanted)?;
+        small_window::check(&opened.route(), &self.context)?;
+        self.agent.change_provider(Arc::clone(&opened))?;
+        self.children.provider = opened;
+        self.renew_children();
+        Ok(())
+    }
+
+    fn renew_children(&mut self) {
+        let children = Arc::new(self.children.clone());
+        self.agent.change_children(Some(children));
     }
 
     /// Ends the session and what it started. Gives the exit code: that of a signal, if one has come.
@@ -195,6 +272,9 @@ impl Conversation {
         // Each step is taken, whatever became of the one before.
         self.title.close();
         let closed = self.agent.close();
+        if !self.ending.has_come() {
+            pruning::prune_if_due(self.agent.store(), &self.context);
+        }
         let told = self.toolbox.end_conversations(&self.context);
         self.toolbox.leave();
         let left = match self.worktree.take() {
@@ -337,8 +417,14 @@ fn offered(
     Ok(tools.collect())
 }
 
-fn new_session(parts: &Parts, wishes: &Wishes, toolbox: &Toolbox, context: &Context) -> NewSession {
-    let cwd = parts.context.session.cwd();
+fn new_session(
+    subject: &Subject<'_>,
+    children: &Children,
+    wishes: &Wishes,
+    toolbox: &Toolbox,
+    context: &Context,
+) -> NewSession {
+    let cwd = subject.call.session.cwd();
     // What a directory in a container is part of cannot be seen from here.
     let repository = match toolbox.elsewhere() {
         None => Repository::around(&cwd),
@@ -346,8 +432,8 @@ fn new_session(parts: &Parts, wishes: &Wishes, toolbox: &Toolbox, context: &Cont
     };
     NewSession {
         source: wishes.source.clone(),
-        model: Some(parts.provider.route().model),
-        model_config: Some(system_prompt::model_config(parts, context)),
+        model: Some(subject.provider.route().model),
+        model_config: Some(system_prompt::model_config(&children.settings, context)),
         cwd: Some(cwd.display().to_string()),
         git_repo_root: repository
             .as_ref()

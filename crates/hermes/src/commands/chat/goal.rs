@@ -97,7 +97,7 @@ pub(super) fn pursue(
         asked_to_finish: false,
     };
     loop {
-        if result.outcome != Outcome::Completed || conversation.is_ending() {
+        if result.outcome != Outcome::Completed || conversation.interrupt().is_raised() {
             return result;
         }
         let Some(card) = conversation.open_card() else {

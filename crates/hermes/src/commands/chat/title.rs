@@ -19,6 +19,7 @@ const SHOWN: usize = 300;
 
 /// Sees to it that a new conversation gets a title.
 pub(super) struct TitleKeeper {
+    is_wanted: bool,
     state: State,
     side: Arc<SideModels>,
     home: PathBuf,
@@ -43,11 +44,12 @@ impl TitleKeeper {
         context: &Context,
     ) -> Self {
         let enabled = context.config().get("auxiliary.title_generation.enabled");
-        let wanted = enabled.and_then(Value::as_bool).unwrap_or(true);
+        let is_enabled = enabled.and_then(Value::as_bool).unwrap_or(true);
         let in_lines = matches!(wishes.talk, Talk::Lines { .. });
-        let is_worker = super::once::is_worker(context);
+        let is_wanted = is_enabled && in_lines && !super::once::is_worker(context);
         Self {
-            state: if wanted && in_lines && !is_worker && resumed.is_none() {
+            is_wanted,
+            state: if is_wanted && resumed.is_none() {
                 State::Waiting
             } else {
                 State::Idle
@@ -56,6 +58,14 @@ impl TitleKeeper {
             home: context.location.home.clone(),
             redactor: Arc::new(context.redactor()),
             printer: context.printer.clone(),
+        }
+    }
+
+    /// Another conversation begins in the place of this one.
+    pub(super) fn start_over(&mut self) {
+        self.close();
+        if self.is_wanted {
+            self.state = State::Waiting;
         }
     }
 
