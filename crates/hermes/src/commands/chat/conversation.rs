@@ -96,25 +96,17 @@ impl Conversation {
             limits: ChildLimits::resolve(context.config()),
             places: toolbox.child_places(),
         };
-        let history = match &resumed {
-            Some(session) => {
-                store.reopen_session(&session.id)?;
-                store.load_history(&session.id)?.messages
-            }
-            None => Vec::new(),
-        };
         let judge = judge(&side, &id, &context);
         call.conversation = OfTools {
             session_id: Some(id.to_string()),
-            todos: match latest_todos(&history) {
-                Some(items) => Arc::new(TodoList::restored(&items)),
+            todos: match &resumed {
+                Some(session) => Arc::new(reopened(&session.id, &mut store)?),
                 None => Arc::clone(&call.conversation.todos),
             },
             answerer: AskPerson::present(wishes, &context, &toolbox),
             children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
         };
-        drop(history);
         let tools = offered(&mut call, wishes, &context)?;
         let ending = match &worker {
             Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
@@ -318,6 +310,14 @@ fn keep_claim(
         }
         None => (None, Some(check)),
     }
+}
+
+/// Opens a session again; gives the list of what it had to do.
+fn reopened(id: &SessionId, store: &mut SessionStore) -> Result<TodoList> {
+    store.reopen_session(id)?;
+    let history = store.load_history(id)?.messages;
+    let items = latest_todos(&history);
+    Ok(items.map_or_else(TodoList::default, |items| TodoList::restored(&items)))
 }
 
 fn asking(wishes: &Wishes) -> Asking {
