@@ -129,7 +129,7 @@ impl Conversation {
                 Agent::begin(parts, id, new, &prompt.text)
             }
         };
-        let title = TitleKeeper::of(wishes, resumed.as_ref(), side, &context);
+        let title = TitleKeeper::of(wishes, side, &context);
         Ok(Self {
             context,
             agent,
@@ -145,7 +145,7 @@ impl Conversation {
 
     /// Runs one turn.
     pub(super) fn turn(&mut self, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
-        let said = self.title.wants(&input);
+        let said = self.title.wants(&input, !self.agent.is_stored());
         let result = self.agent.turn(input, observer);
         if let Some(said) = said {
             self.title.after(said, &result);
