@@ -37,10 +37,6 @@ fn stored(world: &World) -> Stored {
         .unwrap()
 }
 
-fn text(text: &str) -> Option<String> {
-    Some(text.to_owned())
-}
-
 #[test]
 fn what_the_provider_says_is_added_up_and_its_source_named() {
     let usage = |cost: f64| json!({"prompt_tokens": 5, "completion_tokens": 2, "cost": cost});
@@ -52,10 +48,10 @@ fn what_the_provider_says_is_added_up_and_its_source_named() {
         report(&world, true),
         (json!(0.75), json!("actual"), json!("provider_cost_api"))
     );
-    let source = text("provider_cost_api");
+    let source = Some("provider_cost_api".to_owned());
     assert_eq!(
         stored(&world),
-        (Some(0.75), Some(0.75), text("actual"), source)
+        (Some(0.75), Some(0.75), Some("actual".to_owned()), source)
     );
 }
 
@@ -68,7 +64,12 @@ fn a_server_of_ones_own_charges_nothing() {
     );
     assert_eq!(
         stored(&world),
-        (Some(0.0), None, text("included"), text("none"))
+        (
+            Some(0.0),
+            None,
+            Some("included".to_owned()),
+            Some("none".to_owned())
+        )
     );
 }
 
@@ -84,7 +85,10 @@ fn a_price_nobody_knows_is_not_a_price_of_nothing() {
         report(&world, true),
         (Value::Null, json!("unknown"), Value::Null)
     );
-    assert_eq!(stored(&world), (None, None, text("unknown"), None));
+    assert_eq!(
+        stored(&world),
+        (None, None, Some("unknown".to_owned()), None)
+    );
     let refusing = World::with(ModelServer::always(Answer::status(401, &json!({}))));
     assert_eq!(
         report(&refusing, false),

@@ -137,7 +137,7 @@ impl Conversation {
                 Agent::begin(parts, id, new, &prompt.text)
             }
         };
-        let title = TitleKeeper::of(wishes, resumed.as_ref(), side, &context);
+        let title = TitleKeeper::of(wishes, side, &context);
         let is_talk = matches!(wishes.talk, Talk::Lines { .. });
         Ok(Self {
             context,
@@ -158,7 +158,7 @@ impl Conversation {
 
     /// Runs one turn.
     pub(super) fn turn(&mut self, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
-        let said = self.title.wants(&input);
+        let said = self.title.wants(&input, !self.agent.is_stored());
         let result = self.agent.turn(input, observer);
         if let Some(said) = said {
             self.title.after(said, &result);
@@ -233,7 +233,6 @@ impl Conversation {
         let prompt = system_prompt::of(subject, &id, &self.wishes, &self.toolbox, notes, context);
         self.agent.start_over(id.clone(), new, &prompt.text)?;
         self.resumed = None;
-        self.title.start_over();
         self.children.parent = id.clone();
         self.renew_children();
         Ok(id)

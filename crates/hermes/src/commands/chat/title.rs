@@ -7,7 +7,6 @@ use std::sync::Arc;
 use hermes_agent::{Outcome, PendingTitle, TitleJob, TurnInput, TurnResult};
 use hermes_providers::SideModels;
 use hermes_secret::Redactor;
-use hermes_session::Session;
 use serde_json::Value;
 
 use super::wishes::{Talk, Wishes};
@@ -17,9 +16,9 @@ use crate::ui::{Printer, one_line};
 /// Characters of what went wrong that are shown.
 const SHOWN: usize = 300;
 
-/// Sees to it that a new conversation gets a title.
+/// Sees to it that new conversations get a title.
 pub(super) struct TitleKeeper {
-    is_wanted: bool,
+    enabled: bool,
     state: State,
     side: Arc<SideModels>,
     home: PathBuf,
@@ -37,23 +36,14 @@ enum State {
 }
 
 impl TitleKeeper {
-    pub(super) fn of(
-        wishes: &Wishes,
-        resumed: Option<&Session>,
-        side: Arc<SideModels>,
-        context: &Context,
-    ) -> Self {
+    pub(super) fn of(wishes: &Wishes, side: Arc<SideModels>, context: &Context) -> Self {
         let enabled = context.config().get("auxiliary.title_generation.enabled");
-        let is_enabled = enabled.and_then(Value::as_bool).unwrap_or(true);
+        let wanted = enabled.and_then(Value::as_bool).unwrap_or(true);
         let in_lines = matches!(wishes.talk, Talk::Lines { .. });
-        let is_wanted = is_enabled && in_lines && !super::once::is_worker(context);
+        let is_worker = super::once::is_worker(context);
         Self {
-            is_wanted,
-            state: if is_wanted && resumed.is_none() {
-                State::Waiting
-            } else {
-                State::Idle
-            },
+            enabled: wanted && in_lines && !is_worker,
+            state: State::Idle,
             side,
             home: context.location.home.clone(),
             redactor: Arc::new(context.redactor()),
@@ -61,20 +51,18 @@ impl TitleKeeper {
         }
     }
 
-    /// Another conversation begins in the place of this one.
-    pub(super) fn start_over(&mut self) {
-        self.close();
-        if self.is_wanted {
-            self.state = State::Waiting;
-        }
-    }
-
-    /// What the person says, if the turn that now begins may be the first exchange.
-    pub(super) fn wants(&mut self, input: &TurnInput) -> Option<String> {
-        if let State::Pending(pending) = &self.state
-            && pending.is_finished()
-        {
+    /// What the person says, if the turn that now begins may be the first exchange of a session.
+    /// `is_new` says that nothing of the session is stored yet.
+    pub(super) fn wants(&mut self, input: &TurnInput, is_new: bool) -> Option<String> {
+        let is_finished = match &self.state {
+            State::Pending(pending) => pending.is_finished(),
+            State::Idle | State::Waiting => false,
+        };
+        if is_finished || is_new {
             self.close();
+        }
+        if is_new && self.enabled {
+            self.state = State::Waiting;
         }
         matches!(self.state, State::Waiting).then(|| input.text.clone())
     }
