@@ -73,7 +73,7 @@ fn the_current_directory_takes_the_place_of_the_workspace() {
 #[test]
 fn the_workspace_of_a_card_is_bound_and_its_container_goes() {
     let mut place = Place::new();
-    std::fs::create_dir_all(place.at("attached")).unwrap();
+    hermes_fs::create_dir_all(&place.at("attached"), 0o700).unwrap();
     let facts = HostFacts {
         hermes_home: place.at("hh"),
         profile: "default".to_owned(),
