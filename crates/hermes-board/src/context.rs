@@ -32,6 +32,19 @@ pub struct ContextOptions {
     /// Where the reader finds the workspace, if not where the card says: in a container it has
     /// another name.
     pub workspace: Option<PathBuf>,
+    /// Where the reader finds the directory of the card's attachments, likewise.
+    pub attachments: Option<PathBuf>,
+}
+
+impl ContextOptions {
+    /// Where the reader finds an attachment.
+    pub fn place_of(&self, attachment: &Attachment) -> PathBuf {
+        let stored = &attachment.stored_path;
+        match (&self.attachments, stored.file_name()) {
+            (Some(directory), Some(name)) => directory.join(name),
+            _ => stored.clone(),
+        }
+    }
 }
 
 impl Default for ContextOptions {
@@ -40,6 +53,7 @@ impl Default for ContextOptions {
             zone: hermes_time::local(),
             terminal_timeout: None,
             workspace: None,
+            attachments: None,
         }
     }
 }
@@ -117,7 +131,7 @@ impl Text<'_> {
             self.line("");
         }
         self.checks(&facts.checks);
-        self.attachments(&facts.attachments);
+        self.attachments(&facts.attachments, options);
         self.attempts(facts);
         self.parents(&facts.parents);
         self.recent_work(facts);
@@ -175,7 +189,7 @@ impl Text<'_> {
         self.line("");
     }
 
-    fn attachments(&mut self, attachments: &[Attachment]) {
+    fn attachments(&mut self, attachments: &[Attachment], options: &ContextOptions) {
         if attachments.is_empty() {
             return;
         }
@@ -189,7 +203,8 @@ impl Text<'_> {
             if file.size > 0 {
                 facts.push_str(&format!(", {} KB", file.size.div_ceil(1024)));
             }
-            let path = file.stored_path.display();
+            let path = options.place_of(file);
+            let path = path.display();
             self.line(&format!("- `{}`{facts} → `{path}`", file.filename));
         }
         self.line("");

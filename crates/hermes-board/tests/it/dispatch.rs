@@ -85,6 +85,39 @@ fn a_worker_is_recorded_with_what_tells_it_apart() {
 }
 
 #[test]
+fn a_worker_keeps_its_attempt_alive_without_a_word() {
+    let fixture = Fixture::new();
+    let mut board = fixture.open();
+    let id = file(&mut board, &card("x"));
+    let run = claim(&mut board, &id);
+    let told = events(&board, &id).len();
+    fixture.pass(100);
+    let other = Some("other:1");
+    assert_eq!(
+        board.keep_alive(&id, run, other, 900).unwrap(),
+        Applied::Yes
+    );
+    let seen = task(&board, &id);
+    assert_eq!(seen.claim_expires, Some(START + 900), "not its claim");
+    assert_eq!(seen.last_heartbeat_at, Some(START + 100));
+    fixture.pass(100);
+    let own = Some("host:1");
+    assert_eq!(board.keep_alive(&id, run, own, 900).unwrap(), Applied::Yes);
+    assert_eq!(task(&board, &id).claim_expires, Some(START + 1100));
+    let open = board.run(run).unwrap().unwrap();
+    assert_eq!(open.claim_expires, Some(START + 1100));
+    assert_eq!(open.last_heartbeat_at, Some(START + 200));
+    assert_eq!(events(&board, &id).len(), told);
+    // Another attempt is none of its business.
+    let later = hermes_board::model::RunId(run.0 + 1);
+    let applied = board.keep_alive(&id, later, own, 900).unwrap();
+    assert_eq!(applied, Applied::LostRace);
+    crate::complete(&mut board, &id);
+    let applied = board.keep_alive(&id, run, own, 900).unwrap();
+    assert_eq!(applied, Applied::LostRace);
+}
+
+#[test]
 fn signs_of_life_prolong_a_claim_only_for_its_holder() {
     let fixture = Fixture::new();
     let mut board = fixture.open();

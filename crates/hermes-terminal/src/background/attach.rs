@@ -88,13 +88,13 @@ impl Shared {
                 let end = ExitRecord::read(&files.exit);
                 let mut log = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64)
                     .unwrap_or_default();
-                let unheard = end.as_ref().map_or(0, |end| end.unheard);
-                let news = log.split_off(log.len().saturating_sub(unheard));
+                let news = end.as_ref().map(|end| end.split_off_news(&mut log));
                 process.output.push(&log, &mut |_| {});
                 if is_host && end.is_none() {
                     kill_lost(&process);
                 }
                 state.insert(process);
+                let news = news.unwrap_or_default();
                 state.output(&id, &news, Instant::now(), &self.redactor);
                 state.finish(&id, end.map(|end| end.code), &self.redactor);
                 if !is_host {
@@ -178,6 +178,11 @@ impl ExitRecord {
             code: i32::try_from(code).ok()?,
             unheard: usize::try_from(unheard.unwrap_or(0)).unwrap_or(0),
         })
+    }
+
+    /// Takes from the log what nobody has been told.
+    pub(super) fn split_off_news(&self, log: &mut Vec<u8>) -> Vec<u8> {
+        log.split_off(log.len().saturating_sub(self.unheard))
     }
 }
 

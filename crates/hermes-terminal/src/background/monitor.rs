@@ -122,12 +122,15 @@ impl Shared {
     /// The supervisor hung up without a last word; says whether the process counts as ended.
     fn lost_supervisor(&self, state: &mut super::registry::State, id: &str) -> bool {
         let files = Files::of(&self.directory, id);
-        if let Some(ExitRecord { code, .. }) = ExitRecord::read(&files.exit) {
-            // What did not reach us any more is in the log.
-            if let Ok(bytes) = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64) {
+        if let Some(end) = ExitRecord::read(&files.exit) {
+            // What did not reach us any more is in the log; what nobody has heard, because we came
+            // when the supervisor was already leaving, is news.
+            if let Ok(mut bytes) = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64) {
+                let news = end.split_off_news(&mut bytes);
                 state.history(id, &bytes);
+                state.output(id, &news, Instant::now(), &self.redactor);
             }
-            state.finish(id, Some(code), &self.redactor);
+            state.finish(id, Some(end.code), &self.redactor);
             return true;
         }
         // It may have let us go because we were too slow: then it takes us back.

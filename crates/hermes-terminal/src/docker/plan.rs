@@ -17,6 +17,9 @@ use super::settings::{DockerSettings, InitMode};
 use super::volumes::{VolumeContext, Volumes};
 use super::workdir::{CONTAINER_HOME, RequestedDirectory, WORKSPACE, Workdir, WorkdirFacts};
 
+/// Where files that belong to a card are in its container.
+const ATTACHMENTS: &str = "/root/.hermes/kanban/attachments";
+
 /// What the settings do not tell.
 #[derive(Debug, Clone)]
 pub struct HostFacts {
@@ -50,6 +53,8 @@ pub struct SandboxRequest {
     /// The directory of the host that the work is about, bound at `/workspace` whatever the settings
     /// say. Such a sandbox goes with this process: nobody comes back to the directory of a card.
     pub workspace: Option<PathBuf>,
+    /// The directory with files that belong to the card, mounted to be read.
+    pub attachments: Option<PathBuf>,
 }
 
 impl SandboxRequest {
@@ -172,6 +177,9 @@ impl SandboxPlan {
         });
         let configured = volumes.mounted.iter().map(Mount::configured);
         builder.mounts.extend(configured);
+        if let Some(directory) = request.attachments.as_deref().filter(|path| path.is_dir()) {
+            builder.add(Mount::generated(directory, ATTACHMENTS, MountOrigin::Cache));
+        }
         if settings.auto_mounts {
             builder.add_automatic(settings, request, facts);
         }

@@ -71,6 +71,47 @@ fn the_current_directory_takes_the_place_of_the_workspace() {
 }
 
 #[test]
+fn the_workspace_of_a_card_is_bound_and_its_container_goes() {
+    let mut place = Place::new();
+    hermes_fs::create_dir_all(&place.at("attached"), 0o700).unwrap();
+    let facts = HostFacts {
+        hermes_home: place.at("hh"),
+        profile: "default".to_owned(),
+        user_home: place.at("user"),
+        start_directory: Some(place.at("user")),
+        is_container: false,
+        file_system_root: PathBuf::from("/"),
+    };
+    let request = SandboxRequest {
+        workspace: Some(place.at("project")),
+        attachments: Some(place.at("attached")),
+        ..SandboxRequest::of("default")
+    };
+    let plan = |place: &Place| {
+        SandboxPlan::new(&place.settings, &request, &facts, &HostPaths::same(&[])).unwrap()
+    };
+    let own = plan(&place);
+    assert_eq!(
+        place.mounts(&own),
+        [
+            "/hh/sandboxes/docker/default/home:/root",
+            "/project:/workspace",
+            "/attached:/root/.hermes/kanban/attachments:ro",
+        ]
+    );
+    assert_eq!(
+        (own.directory.as_str(), own.is_shared),
+        ("/workspace", false)
+    );
+    // Where the user mounts something else there, it is the container of the profile.
+    let user = place.at("user").display().to_string();
+    place.settings.volumes = vec![format!("{user}:/workspace")];
+    let shared = plan(&place);
+    assert!(shared.is_shared && shared.identity.bound_directory.is_none());
+    assert!(place.plan().is_shared);
+}
+
+#[test]
 fn a_volume_below_the_workspace_keeps_it_and_one_at_it_replaces_it() {
     let mut place = Place::new();
     let project = place.at("project").display().to_string();

@@ -83,7 +83,7 @@ fn attach(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
         uploaded_by: Some(&call.desk.author),
     };
     let attached = attach_bytes(&mut store, &id, &file, &bytes)?;
-    Ok(attached_facts(&attached))
+    Ok(attached_facts(call, &attached))
 }
 
 fn attach_url(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
@@ -101,17 +101,18 @@ fn attach_url(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
         uploaded_by: Some(&call.desk.author),
     };
     let attached = attach_bytes(&mut store, &id, &file, &fetched.bytes)?;
-    Ok(attached_facts(&attached))
+    Ok(attached_facts(call, &attached))
 }
 
 /// What a call that attached something answers.
-fn attached_facts(attached: &Attachment) -> Map<String, Value> {
+fn attached_facts(call: &Call<'_>, attached: &Attachment) -> Map<String, Value> {
+    let options = call.desk.context_of(&attached.task_id);
     facts! {
         "task_id": attached.task_id,
         "attachment_id": attached.id,
         "filename": attached.filename,
         "size": attached.size,
-        "stored_path": attached.stored_path,
+        "stored_path": options.place_of(attached),
     }
 }
 
@@ -119,5 +120,10 @@ fn attachments(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let id = call.desk.any_task(call.args)?;
     let store = call.desk.open(call.args)?;
     known(&store, &id)?;
-    Ok(facts! {"task_id": id, "attachments": store.attachments(&id)?})
+    let options = call.desk.context_of(&id);
+    let mut attachments = store.attachments(&id)?;
+    for attachment in &mut attachments {
+        attachment.stored_path = options.place_of(attachment);
+    }
+    Ok(facts! {"task_id": id, "attachments": attachments})
 }

@@ -109,6 +109,17 @@ impl KanbanDesk {
         }
     }
 
+    /// What the text about a card depends on: only what is its own does a worker find elsewhere.
+    pub(super) fn context_of(&self, id: &TaskId) -> ContextOptions {
+        let is_own = self.worker.as_ref().is_some_and(|own| own.task == *id);
+        let mut options = self.context.clone();
+        if !is_own {
+            options.workspace = None;
+            options.attachments = None;
+        }
+        options
+    }
+
     /// The board a call is about.
     pub(super) fn open(&self, args: &Value) -> Result<SqliteBoard, Refusal> {
         let board: Board = self.home.select(args["board"].as_str())?;

@@ -35,11 +35,7 @@ fn show(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let mut card = store.show(&id, None)?;
     let older = card.events.len().saturating_sub(SHOWN_EVENTS);
     card.events.drain(..older);
-    let mut options = call.desk.context.clone();
-    if call.desk.worker.as_ref().is_none_or(|own| own.task != id) {
-        // Only its own workspace is where a worker is.
-        options.workspace = None;
-    }
+    let options = call.desk.context_of(&id);
     if let Some(seen) = &options.workspace {
         card.task.task.workspace_path = Some(seen.to_string_lossy().into_owned());
     }

@@ -4,8 +4,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hermes_board::boards::BoardHome;
 use hermes_config::vars;
-use hermes_terminal::docker::{DockerHost, HostFacts, Observer};
+use hermes_terminal::docker::{DockerHost, HostFacts, Observer, PathMap};
 use hermes_terminal::environment::LiveEnvironment;
 
 use crate::context::Context;
@@ -45,12 +46,40 @@ pub(crate) fn docker_host(
     )?)
 }
 
-/// The directory of the card this process works on. What is done there is looked for there, by checks
-/// and by whoever comes next.
-pub(super) fn workspace_of_card(context: &Context) -> Option<PathBuf> {
-    let workspace = context.env.os(&vars::HERMES_KANBAN_WORKSPACE)?;
-    let workspace = PathBuf::from(workspace);
-    (workspace.is_absolute() && workspace.is_dir()).then_some(workspace)
+/// Directories of the card this process works on, on this machine or in a container.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CardPlaces {
+    /// What is done there is looked for there, by checks and by whoever comes next.
+    pub(crate) workspace: Option<PathBuf>,
+    /// Files that belong to the card, to be read.
+    pub(crate) attachments: Option<PathBuf>,
+}
+
+impl CardPlaces {
+    /// Those of the card in hand, as far as they exist.
+    pub(super) fn of(context: &Context) -> Self {
+        let exists = |path: &PathBuf| path.is_absolute() && path.is_dir();
+        let workspace = context.env.os(&vars::HERMES_KANBAN_WORKSPACE);
+        let home = BoardHome::resolve(&context.env, &context.location);
+        let attachments = home.worker_task().and_then(|task| {
+            // Whatever keeps a board from being found is told when it is used.
+            let board = home.select(None).ok()?;
+            board.attachments_of(task).ok()
+        });
+        Self {
+            workspace: workspace.map(PathBuf::from).filter(exists),
+            attachments: attachments.filter(exists),
+        }
+    }
+
+    /// The same as commands in a container find them; what is not there has no name.
+    pub(super) fn inside(&self, paths: &PathMap) -> Self {
+        let inside = |path: &Option<PathBuf>| paths.to_container(path.as_deref()?);
+        Self {
+            workspace: inside(&self.workspace),
+            attachments: inside(&self.attachments),
+        }
+    }
 }
 
 /// Words beside the data; progress only where somebody watches.

@@ -1,7 +1,6 @@
 //! The place where the commands of this process run if not on this machine, from its first use to the
 //! end of the process.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,7 +14,7 @@ use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
 use hermes_terminal::ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
 use hermes_tools::{Filesystem, Job, Place, PlaceFiles, Ran, WriteRules};
 
-use super::containers::workspace_of_card;
+use super::containers::CardPlaces;
 use super::{Backend, docker_host};
 use crate::context::Context;
 use crate::error::Result;
@@ -50,8 +49,8 @@ pub(crate) struct PlaceRequest<'a> {
 pub(crate) struct Elsewhere {
     pub(crate) terminal: Arc<RemoteTerminal>,
     pub(crate) filesystem: Filesystem,
-    /// What the workspace of the card in hand is called there.
-    workspace: Option<PathBuf>,
+    /// What the directories of the card in hand are called there.
+    card: CardPlaces,
     /// Whether commands there cannot reach this machine, so that nobody needs to approve them.
     pub(crate) is_isolated: bool,
     kind: Kind,
@@ -94,8 +93,9 @@ impl Elsewhere {
                 host.settings().isolation,
             ),
         };
-        let workspace = workspace_of_card(context);
-        wanted.workspace.clone_from(&workspace);
+        let card = CardPlaces::of(context);
+        wanted.workspace.clone_from(&card.workspace);
+        wanted.attachments.clone_from(&card.attachments);
         let sandbox = Arc::new(DockerSandbox::new(Arc::clone(&host), wanted));
         let paths = sandbox.path_map()?;
         let is_isolated = sandbox.host_access()?.is_empty();
@@ -104,7 +104,7 @@ impl Elsewhere {
         let kind = Kind::Container { host, sandbox };
         let rules = WriteRules::Unrestricted;
         let mut place = Self::new(terminal, rules, is_isolated, kind);
-        place.workspace = workspace.and_then(|path| paths.to_container(&path));
+        place.card = card.inside(&paths);
         Ok(place)
     }
 
@@ -137,16 +137,17 @@ impl Elsewhere {
         Self {
             filesystem: Filesystem::in_place(PlaceFiles::new(place, rules)),
             terminal,
-            workspace: None,
+            card: CardPlaces::default(),
             is_isolated,
             kind,
             has_left: AtomicBool::new(false),
         }
     }
 
-    /// What the workspace of the card in hand is called there, if it has another name than here.
-    pub(crate) fn workspace(&self) -> Option<&Path> {
-        self.workspace.as_deref()
+    /// What the directories of the card in hand are called there, as far as they have other names
+    /// than here.
+    pub(crate) fn card(&self) -> &CardPlaces {
+        &self.card
     }
 
     /// Name of the container in use.

@@ -1,7 +1,5 @@
 //! The board as tools of this run of the program use it.
 
-use std::path::Path;
-
 use hermes_board::boards::BoardHome;
 use hermes_board::dispatch::DispatchFlags;
 use hermes_home::ProfileName;
@@ -25,6 +23,10 @@ pub(super) fn desk(context: &Context, place: Option<&Elsewhere>) -> KanbanDesk {
         &settings,
         workers,
     );
-    desk.context.workspace = place.and_then(Elsewhere::workspace).map(Path::to_owned);
+    if let Some(place) = place {
+        let card = place.card();
+        desk.context.workspace.clone_from(&card.workspace);
+        desk.context.attachments.clone_from(&card.attachments);
+    }
     desk
 }

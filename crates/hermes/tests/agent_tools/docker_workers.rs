@@ -110,7 +110,10 @@ turns:
   - match: {user: "work kanban task", step: 1}
     calls: [{tool: kanban_show, arguments: {}}]
   - match: {tool: kanban_show, last: "Workspace: scratch @ /workspace"}
-    calls: [{tool: terminal, arguments: {command: "mkdir out; echo a > out/a.txt; echo b > b.txt"}}]
+    calls:
+      - tool: terminal
+        arguments:
+          command: "mkdir out; echo a > out/a.txt; cp /root/.hermes/kanban/attachments/notes.txt b.txt"
   - match: {tool: terminal}
     calls:
       - tool: kanban_complete
@@ -119,7 +122,18 @@ turns:
 "#;
     let yard = Yard::new(script);
     let id = yard.builder.desk.create("x", &["--assignee", "builder"]);
+    let notes = yard
+        .builder
+        .desk
+        .home
+        .put_outside("notes.txt", "b\n", 0o600);
+    let notes = notes.to_str().unwrap();
+    yard.hermes(&["kanban", "attach", &id, notes])
+        .run()
+        .succeeds();
     yard.builder.work(&id, "done");
+    let told = yard.builder.session(&yard.builder.card(&id)["runs"][0]);
+    assert!(told.contains("→ `/root/.hermes/kanban/attachments/notes.txt`"));
     let card = yard.builder.card(&id);
     let artifacts = card["runs"][0]["metadata"]["artifacts"].as_array().unwrap();
     let kept: Vec<String> = artifacts
