@@ -9,6 +9,7 @@ use hermes_proc::Wake;
 use hermes_secret::SecretString;
 use serde_json::{Value, json};
 
+use super::dump;
 use super::read::{Reader, Reading};
 use crate::adaptations::Adaptations;
 use crate::classify::{Size, is_about_effort, is_about_streaming};
@@ -119,7 +120,7 @@ impl Endpoint {
             let mut decoder = self.decoder();
             let mut has_streamed = false;
             let outcome = Reader {
-                exchange: self.send(&body, key, adaptations)?,
+                exchange: self.send(&body, key, adaptations, request)?,
                 decoder: &mut *decoder,
                 sink: &mut |event| {
                     has_streamed = true;
@@ -224,6 +225,7 @@ impl Endpoint {
         body: &Bytes,
         key: Option<&SecretString>,
         adaptations: Adaptations,
+        question: &Request,
     ) -> Result<crate::http::Exchange, ProviderError> {
         let accept = if adaptations.no_stream {
             "application/json"
@@ -242,6 +244,9 @@ impl Endpoint {
             headers,
             body: body.clone(),
         };
+        if let Some(directory) = self.transport.dump_directory() {
+            dump::write(directory, question.session_id.as_deref(), &request, key);
+        }
         self.transport
             .send(request)
             .map_err(|reason| ProviderError::new(ErrorClass::FormatError, reason))

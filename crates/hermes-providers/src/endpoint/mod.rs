@@ -4,6 +4,7 @@
 
 mod ask;
 mod body;
+mod dump;
 mod read;
 
 pub(crate) use ask::Endpoint;

@@ -70,6 +70,7 @@ impl Cage {
             .fold(self.home.hermes(args), |run, (name, value)| {
                 run.env(name, value)
             })
+            .env("HERMES_DUMP_REQUESTS", "1")
     }
 
     fn chat(&self, query: &str) -> Outcome {
@@ -231,6 +232,8 @@ fn a_conversation_on(mode: &str, path: &str) {
             "no {name} in {names:?}"
         );
     }
+    let is_dump = |name: &String| name.starts_with("request_dump_");
+    assert!(names.iter().any(is_dump), "no dump in {names:?}");
     running.kill();
     cage.none_in_files();
     // What is kept of keys is what was given to be kept.
