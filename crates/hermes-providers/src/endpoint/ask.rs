@@ -9,7 +9,6 @@ use hermes_proc::Wake;
 use hermes_secret::SecretString;
 use serde_json::{Value, json};
 
-use super::dump;
 use super::read::{Reader, Reading};
 use crate::adaptations::Adaptations;
 use crate::classify::{Size, is_about_effort, is_about_streaming};
@@ -120,7 +119,7 @@ impl Endpoint {
             let mut decoder = self.decoder();
             let mut has_streamed = false;
             let outcome = Reader {
-                exchange: self.send(&body, key, adaptations, request)?,
+                exchange: self.send(&body, key, adaptations)?,
                 decoder: &mut *decoder,
                 sink: &mut |event| {
                     has_streamed = true;
@@ -225,7 +224,6 @@ impl Endpoint {
         body: &Bytes,
         key: Option<&SecretString>,
         adaptations: Adaptations,
-        question: &Request,
     ) -> Result<crate::http::Exchange, ProviderError> {
         let accept = if adaptations.no_stream {
             "application/json"
@@ -244,9 +242,6 @@ impl Endpoint {
             headers,
             body: body.clone(),
         };
-        if let Some(directory) = self.transport.dump_directory() {
-            dump::write(directory, question.session_id.as_deref(), &request, key);
-        }
         self.transport
             .send(request)
             .map_err(|reason| ProviderError::new(ErrorClass::FormatError, reason))

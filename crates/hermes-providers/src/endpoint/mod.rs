@@ -4,7 +4,6 @@
 
 mod ask;
 mod body;
-mod dump;
 mod read;
 
 pub(crate) use ask::Endpoint;

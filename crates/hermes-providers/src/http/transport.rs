@@ -1,11 +1,11 @@
 //! The thread that drives connections, and the clients it uses.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hermes_config::{Config, vars};
+use hermes_config::Config;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, NoProxy, Proxy, Url};
 use tokio::runtime::Handle;
@@ -42,8 +42,6 @@ pub(crate) struct TransportSettings {
     pub(crate) https_proxy: Option<String>,
     /// Hosts that are asked directly.
     pub(crate) no_proxy: Option<String>,
-    /// Where questions are written down.
-    pub(crate) dumps: Option<PathBuf>,
 }
 
 impl TransportSettings {
@@ -64,11 +62,6 @@ impl TransportSettings {
             http_proxy: lookup("HTTP_PROXY").or_else(|| all.clone()),
             https_proxy: lookup("HTTPS_PROXY").or(all),
             no_proxy: lookup("NO_PROXY"),
-            dumps: config
-                .sources()
-                .env
-                .flag(&vars::HERMES_DUMP_REQUESTS)
-                .then(|| config.sources().home.join("sessions")),
         }
     }
 }
@@ -120,11 +113,6 @@ impl Transport {
         ));
         exchange.run_by(task.abort_handle(), handle);
         Ok(exchange)
-    }
-
-    /// Where questions are written down, if anybody wants that.
-    pub(crate) fn dump_directory(&self) -> Option<&Path> {
-        self.settings.dumps.as_deref()
     }
 
     /// Forgets all connections: the next request makes a new one.
