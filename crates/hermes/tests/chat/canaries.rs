@@ -70,6 +70,7 @@ impl Cage {
             .fold(self.home.hermes(args), |run, (name, value)| {
                 run.env(name, value)
             })
+            .env("HERMES_DUMP_REQUESTS", "1")
     }
 
     fn chat(&self, query: &str) -> Outcome {
@@ -85,12 +86,11 @@ impl Cage {
             if allowed.contains(&secret.as_str()) {
                 continue;
             }
-            let at = text.find(secret.as_str());
-            let around: String = at.map_or_else(String::new, |at| {
-                let before = text[..at].chars().rev().take(80).collect::<Vec<_>>();
-                before.into_iter().rev().collect()
-            });
-            assert!(at.is_none(), "{place} has {what}, behind {around:?}");
+            if let Some((before, _)) = text.split_once(secret.as_str()) {
+                let around: Vec<char> = before.chars().rev().take(80).collect();
+                let around: String = around.into_iter().rev().collect();
+                panic!("{place} has {what}, behind {around:?}");
+            }
         }
     }
 

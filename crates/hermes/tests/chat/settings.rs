@@ -47,6 +47,9 @@ fn what_is_stored_is_closed_to_others() {
     with_ordinary_umask(&world, &["chat", "-Q", "-q", "hi"]).succeeds();
     assert_eq!(world.home.mode("state.db"), 0o600);
     assert_eq!(world.home.mode("auth.json"), 0o600);
+    for name in kept_requests(&world) {
+        assert_eq!(world.home.mode(&name), 0o600, "{name}");
+    }
     // Also what the database has beside it while somebody has it open.
     for name in ["state.db-wal", "state.db-shm", "auth.lock"] {
         assert!(
@@ -56,13 +59,25 @@ fn what_is_stored_is_closed_to_others() {
     }
 }
 
+/// Requests that were kept in files.
+fn kept_requests(world: &World) -> Vec<String> {
+    let entries = std::fs::read_dir(world.home.path("sessions"));
+    let entries = entries.into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.map(|name| format!("sessions/{name}")).collect()
+}
+
 /// Runs the program with the umask most people have.
 fn with_ordinary_umask(world: &World, args: &[&str]) -> hermes_testkit::Outcome {
     let script = "umask 022; exec \"$@\"";
     let program = world.home.program().to_str().unwrap();
     let words = ["-c", script, "sh", program];
     let all: Vec<&str> = words.iter().chain(args).copied().collect();
-    world.hermes(&all).program("/bin/sh").run()
+    world
+        .hermes(&all)
+        .program("/bin/sh")
+        .env("HERMES_DUMP_REQUESTS", "1")
+        .run()
 }
 
 #[test]
