@@ -16,6 +16,7 @@ use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection
 use super::asking::AskPerson;
 use super::pruning;
 use super::small_window;
+use super::snapshot;
 use super::system_prompt::{self, Subject};
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
@@ -148,7 +149,9 @@ impl Conversation {
 
     /// Runs one turn.
     pub(super) fn turn(&mut self, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
-        self.agent.turn(input, observer)
+        let result = self.agent.turn(input, observer);
+        snapshot::write(&self.agent, &self.context);
+        result
     }
 
     pub(super) fn agent(&mut self) -> &mut Agent {

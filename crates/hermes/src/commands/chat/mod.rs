@@ -13,6 +13,7 @@ mod pruning;
 mod references;
 mod slash;
 mod small_window;
+mod snapshot;
 mod system_prompt;
 mod usage_report;
 mod wishes;
