@@ -139,7 +139,7 @@ fn requests_and_conversations_are_kept_in_files_only_where_that_is_wanted() {
             let name = entry.unwrap().file_name();
             name.to_string_lossy().into_owned()
         });
-        let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
+        let mut names: Vec<String> = names.collect();
         names.sort();
         names
     };
