@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hermes_providers::{Message as Wire, Provider, Request};
+use hermes_providers::{Message as Wire, Provider, Request, SideModels};
 use hermes_session::{EndReason, Message, NewSession, Session, SessionId};
 use hermes_tools::{CallContext, ChildRunner, TodoList};
 
@@ -78,14 +78,19 @@ impl Agent {
         Ok(())
     }
 
-    /// From now on this one answers. Sessions record who answered last.
-    pub fn change_provider(&mut self, provider: Arc<dyn Provider>) -> Result<()> {
+    /// From now on this one answers, and those do the side tasks. Sessions record who answered last.
+    pub fn change_provider(
+        &mut self,
+        provider: Arc<dyn Provider>,
+        side: Arc<SideModels>,
+    ) -> Result<()> {
         let model = provider.route().model;
         match self.pending() {
             Some(new) => new.model = Some(model),
             None => self.store.set_model(&self.session, &model)?,
         }
         self.provider = provider;
+        self.side = Some(side);
         Ok(())
     }
 

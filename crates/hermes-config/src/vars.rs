@@ -241,6 +241,8 @@ vars! {
     HERMES_API_CALL_STALE_TIMEOUT;
     /// How often a broken stream is taken up again before it counts as an error; 2 if unset.
     HERMES_STREAM_RETRIES;
+    /// Whether every request to a model is kept in `sessions/request_dump_*.json`, without keys.
+    HERMES_DUMP_REQUESTS;
     /// Address for the provider `custom` when `model.base_url` is unset.
     CUSTOM_BASE_URL;
     /// File of certificates to trust instead of the system's, before `REQUESTS_CA_BUNDLE`.

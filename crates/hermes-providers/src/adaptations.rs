@@ -2,7 +2,7 @@
 //!
 //! Each is learnt once, holds for the rest of the process, and never loses anything but comfort.
 
-use crate::message::Image;
+use crate::message::{Image, Role};
 
 /// Largest image, in bytes of base64, for servers that refused a larger one: 4 MiB of picture.
 const SMALL_IMAGE: usize = (4 << 20) / 3 * 4;
@@ -31,12 +31,23 @@ pub(crate) struct Adaptations {
 }
 
 impl Adaptations {
-    /// Whether this image may be sent.
-    pub(crate) fn admits(self, image: &Image) -> bool {
-        let small = match image {
-            Image::Data { base64, .. } => base64.len() <= SMALL_IMAGE,
-            Image::Url(_) => true,
+    /// Why this image of a message is not sent, in words for the model; `None` if it is.
+    ///
+    /// No picture is made smaller here, that would take codecs for every format there is. The model is
+    /// told that it does not see it, and can have it made smaller with a tool.
+    pub(crate) fn why_left_out(self, image: &Image, role: Role) -> Option<&'static str> {
+        let is_large = match image {
+            Image::Data { base64, .. } => base64.len() > SMALL_IMAGE,
+            Image::Url(_) => false,
         };
-        !self.no_images && (small || !self.small_images)
+        if self.no_images {
+            Some("[an image was left out: this model takes none]")
+        } else if self.no_tool_images && role == Role::Tool {
+            Some("[an image was left out: this model takes none in the results of tools]")
+        } else if self.small_images && is_large {
+            Some("[an image was left out: it has more than 4 MiB, which this provider refuses]")
+        } else {
+            None
+        }
     }
 }

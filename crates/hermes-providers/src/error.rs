@@ -258,6 +258,10 @@ impl Failure {
                 "{provider} does not serve `{}`; choose another with `-m` or `hermes model`",
                 self.model
             ),
+            ErrorClass::Timeout if self.is_about_certificate() => {
+                "name a file with the certificate of its issuer in HERMES_CA_BUNDLE, if you trust it"
+                    .to_owned()
+            }
             ErrorClass::Timeout => {
                 "check the address of the provider and the network: `hermes doctor`".to_owned()
             }
@@ -279,6 +283,11 @@ impl Failure {
 }
 
 impl Failure {
+    /// Whether the server could not prove who it is. Asking again changes nothing about that.
+    pub(crate) fn is_about_certificate(&self) -> bool {
+        self.class == ErrorClass::Timeout && self.message.contains("invalid peer certificate")
+    }
+
     /// How long a quota stays closed, in words, if that is longer than anybody waits.
     fn long_wait(&self) -> Option<String> {
         if self.class != ErrorClass::RateLimit {

@@ -55,6 +55,7 @@ pub(super) fn step(failure: &Failure, standing: Standing, now: SystemTime) -> St
                 Step::Fallback
             }
         }
+        ErrorClass::Timeout if failure.is_about_certificate() => Step::Fallback,
         ErrorClass::Timeout => {
             if standing.attempt < standing.most {
                 Step::Wait(delay(failure, standing.attempt))
@@ -166,6 +167,9 @@ mod tests {
 
     #[test]
     fn what_retrying_cannot_mend_is_not_retried() {
+        let stranger = "no connection: invalid peer certificate: UnknownIssuer";
+        let stranger = Failure::new(ErrorClass::Timeout, stranger);
+        assert_eq!(step(&stranger, NEAR, SystemTime::now()), Step::Fallback);
         assert_eq!(after(ErrorClass::Billing, NEAR), Step::Rotate);
         assert_eq!(after(ErrorClass::FormatError, NEAR), Step::Fallback);
         assert_eq!(after(ErrorClass::ContextOverflow, NEAR), Step::GiveUp);

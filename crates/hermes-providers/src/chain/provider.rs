@@ -7,7 +7,7 @@ use hermes_proc::Wake;
 use hermes_secret::Redactor;
 
 use super::decide::{Standing, Step, step};
-use crate::context::WindowCache;
+use crate::context::{Stated, WindowCache};
 use crate::endpoint::Endpoint;
 use crate::error::{ErrorClass, Failure, ProviderError};
 use crate::pool::{KeyRing, Lease};
@@ -215,6 +215,9 @@ impl Provider for Chain {
             };
             if error.class != ErrorClass::Interrupted && leg.endpoint.learn(&error) {
                 tracing::info!("{error}; the request is changed and made again");
+                if let Some(line) = lesson(&error) {
+                    sink(StreamEvent::Switched(line));
+                }
                 journey.attempt -= 1;
                 continue;
             }
@@ -254,7 +257,11 @@ impl Provider for Chain {
         if let Some((_, leg)) = self.active() {
             let route = leg.endpoint.route();
             leg.endpoint.set_window(tokens);
-            self.windows.put(&route.model, &route.base_url, tokens);
+            let stated = Stated {
+                window: tokens,
+                is_ollama: leg.endpoint.is_ollama(),
+            };
+            self.windows.put(&route.model, &route.base_url, stated);
         }
     }
 }
@@ -332,4 +339,20 @@ impl Chain {
         }
         Some(error)
     }
+}
+
+/// What a lesson means for whoever watches; `None` for those that lose nothing.
+fn lesson(failure: &Failure) -> Option<String> {
+    let what = match failure.class {
+        ErrorClass::ImagesRejected => "takes no images; the conversation goes on without them",
+        ErrorClass::ImageTooLarge => "refuses an image this large; it is left out above 4 MiB",
+        ErrorClass::MultimodalToolContent => {
+            "takes no images in the results of tools; they are left out"
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "{} with {} {what}",
+        failure.provider, failure.model
+    ))
 }

@@ -17,6 +17,9 @@ const MAX_BYTES: usize = 8 << 20;
 /// Windows outside of this are slips of the pen.
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
 
+/// How long a local server may take for one answer about itself.
+const LOCAL_LIMIT: Duration = Duration::from_secs(2);
+
 /// The port of Ollama, which says more at an address of its own.
 const OLLAMA_PORT: &str = ":11434";
 
@@ -45,29 +48,32 @@ pub(crate) struct Stated {
     pub(crate) is_ollama: bool,
 }
 
-/// Asks the server of a route for the window of its model.
+impl Stated {
+    /// A window of a server that needs not be told.
+    fn of(window: u64) -> Self {
+        Self {
+            window,
+            is_ollama: false,
+        }
+    }
+}
+
+/// Asks the server of a route for the window of its model. Its list of models tells most; a local
+/// server that says more elsewhere is asked there too, and no other is.
 pub(crate) fn fetch_window(
     transport: &Transport,
     route: &Route,
     key: Option<&SecretString>,
     limit: Duration,
 ) -> Option<Stated> {
+    let asking = Asking {
+        transport,
+        key,
+        limit,
+        root: route.base_url.trim_end_matches("/v1"),
+    };
     if route.is_local() && route.base_url.contains(OLLAMA_PORT) {
-        let root = route.base_url.trim_end_matches("/v1");
-        let body = json!({"model": route.model}).to_string();
-        let shown = fetch(
-            transport,
-            Method::POST,
-            format!("{root}/api/show"),
-            body,
-            key,
-            limit,
-        )?;
-        let window = ollama_window(&shown)?;
-        return Some(Stated {
-            window,
-            is_ollama: true,
-        });
+        return asking.ollama(&route.model);
     }
     let models = fetch_models(transport, route, key, limit)?;
     let listed = model_list(&models);
@@ -81,11 +87,93 @@ pub(crate) fn fetch_window(
         [one] => Some(one),
         _ => None,
     };
-    let window = found.or(only).and_then(|model| window_of(model, 0))?;
-    Some(Stated {
-        window,
-        is_ollama: false,
-    })
+    let model = found.or(only)?;
+    let in_list = || window_of(model, 0).map(Stated::of);
+    if !route.is_local() {
+        return in_list();
+    }
+    match LocalServer::of(model) {
+        Some(LocalServer::Ollama) => asking.ollama(&route.model).or_else(in_list),
+        Some(LocalServer::LmStudio) => asking.lm_studio(&route.model).or_else(in_list),
+        Some(LocalServer::LlamaCpp) => asking.llama_cpp().or_else(in_list),
+        // Such as vLLM, whose list says it all.
+        None => in_list(),
+    }
+}
+
+/// Local servers that tell more about a model elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LocalServer {
+    Ollama,
+    LmStudio,
+    LlamaCpp,
+}
+
+impl LocalServer {
+    /// By the owner that each of them gives its models.
+    fn of(model: &Value) -> Option<Self> {
+        match model["owned_by"].as_str()? {
+            "library" | "ollama" => Some(Self::Ollama),
+            "organization_owner" | "lmstudio" => Some(Self::LmStudio),
+            "llamacpp" | "llama.cpp" => Some(Self::LlamaCpp),
+            _ => None,
+        }
+    }
+}
+
+/// Questions to a local server beside its list of models.
+struct Asking<'a> {
+    transport: &'a Transport,
+    key: Option<&'a SecretString>,
+    limit: Duration,
+    root: &'a str,
+}
+
+impl Asking<'_> {
+    /// The window that a model of Ollama is run with.
+    fn ollama(&self, model: &str) -> Option<Stated> {
+        let body = json!({"model": model}).to_string();
+        let shown = self.fetch(Method::POST, "/api/show", body)?;
+        Some(Stated {
+            window: ollama_window(&shown)?,
+            is_ollama: true,
+        })
+    }
+
+    /// The window that LM Studio has loaded a model with, or could.
+    fn lm_studio(&self, model: &str) -> Option<Stated> {
+        let models = self.fetch(Method::GET, "/api/v1/models", String::new())?;
+        lm_studio_window(&models, model).map(Stated::of)
+    }
+
+    /// The window that llama.cpp was started with; its list names the one the model was made for.
+    fn llama_cpp(&self) -> Option<Stated> {
+        let props = self.fetch(Method::GET, "/props", String::new())?;
+        let tokens = props["default_generation_settings"]["n_ctx"].as_u64()?;
+        PLAUSIBLE.contains(&tokens).then(|| Stated::of(tokens))
+    }
+
+    fn fetch(&self, method: Method, path: &str, body: String) -> Option<Value> {
+        let url = format!("{}{path}", self.root);
+        let limit = self.limit.min(LOCAL_LIMIT);
+        fetch(self.transport, method, url, body, self.key, limit)
+    }
+}
+
+fn lm_studio_window(models: &Value, wanted: &str) -> Option<u64> {
+    let listed = model_list(models).iter().find(|model| {
+        let names = ["key", "id", "selected_variant"];
+        let loaded = model["loaded_instances"].as_array().into_iter().flatten();
+        let mut loaded = loaded.map(|one| one["id"].as_str());
+        names.iter().any(|name| model[*name] == wanted) || loaded.any(|id| id == Some(wanted))
+    })?;
+    let loaded = listed["loaded_instances"].as_array().into_iter().flatten();
+    let mut running = loaded.filter_map(|one| one["config"]["context_length"].as_u64());
+    let tokens = running
+        .next()
+        .or_else(|| listed["loaded_context_length"].as_u64())
+        .or_else(|| listed["max_context_length"].as_u64())?;
+    PLAUSIBLE.contains(&tokens).then_some(tokens)
 }
 
 /// The one model of a server; `None` if there are none or several.
@@ -209,6 +297,21 @@ mod tests {
         ] {
             assert_eq!(window_of(&model, 0), window, "{model}");
         }
+    }
+
+    #[test]
+    fn what_lm_studio_says_is_understood() {
+        let models = json!({"models": [
+            {"key": "a", "max_context_length": 131_072, "loaded_instances": []},
+            {"key": "b", "max_context_length": 131_072,
+             "loaded_instances": [{"id": "b:2", "config": {"context_length": 8_192}}]},
+        ]});
+        assert_eq!(lm_studio_window(&models, "a"), Some(131_072));
+        assert_eq!(lm_studio_window(&models, "b"), Some(8_192));
+        assert_eq!(lm_studio_window(&models, "b:2"), Some(8_192));
+        assert_eq!(lm_studio_window(&models, "c"), None);
+        let data = json!({"data": [{"id": "a", "loaded_context_length": 4_096}]});
+        assert_eq!(lm_studio_window(&data, "a"), Some(4_096));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod metadata;
 
 pub(crate) use cache::WindowCache;
 pub(crate) use family::family_window;
-pub(crate) use metadata::{fetch_only_model, fetch_window};
+pub(crate) use metadata::{Stated, fetch_only_model, fetch_window};
 
 /// The window of a model nobody knows.
 pub(crate) const UNKNOWN_WINDOW: u64 = 256_000;

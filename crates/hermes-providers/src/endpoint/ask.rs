@@ -9,10 +9,11 @@ use hermes_proc::Wake;
 use hermes_secret::SecretString;
 use serde_json::{Value, json};
 
+use super::dump::RequestDump;
 use super::read::{Reader, Reading};
 use crate::adaptations::Adaptations;
 use crate::classify::{Size, is_about_effort, is_about_streaming};
-use crate::context::{WindowCache, fetch_window};
+use crate::context::{Stated, WindowCache, fetch_window};
 use crate::error::{ErrorClass, Failure, ProviderError};
 use crate::http::{HttpRequest, Method, Transport};
 use crate::provider::RouteInfo;
@@ -39,17 +40,19 @@ pub(crate) struct Endpoint {
     window: AtomicU64,
     /// The window that Ollama has to be told; zero for other servers.
     told_window: AtomicU64,
+    dump: Option<Arc<RequestDump>>,
 }
 
 impl Endpoint {
-    /// A route that can be asked; `window` is the size of the model's context.
-    pub(crate) fn new(route: Route, transport: Arc<Transport>, window: u64) -> Self {
+    /// A route that can be asked, with what is known of the model's window.
+    pub(crate) fn new(route: Route, transport: Arc<Transport>, stated: Stated) -> Self {
         Self {
             route,
             transport,
             adaptations: Mutex::default(),
-            window: AtomicU64::new(window),
-            told_window: AtomicU64::new(0),
+            window: AtomicU64::new(stated.window),
+            told_window: AtomicU64::new(if stated.is_ollama { stated.window } else { 0 }),
+            dump: None,
         }
     }
 
@@ -57,6 +60,11 @@ impl Endpoint {
     pub(crate) fn without_streaming(self) -> Self {
         self.lock().no_stream = true;
         self
+    }
+
+    /// Keeps what is sent, if that is wanted.
+    pub(crate) fn keeping(self, dump: Option<Arc<RequestDump>>) -> Self {
+        Self { dump, ..self }
     }
 
     /// Where it leads.
@@ -84,6 +92,14 @@ impl Endpoint {
     /// Another size counts from now on.
     pub(crate) fn set_window(&self, tokens: u64) {
         self.window.store(tokens, Ordering::Relaxed);
+        if self.is_ollama() {
+            self.told_window.store(tokens, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the server has to be told the window.
+    pub(crate) fn is_ollama(&self) -> bool {
+        self.told_window.load(Ordering::Relaxed) > 0
     }
 
     /// Asks the server for the size of the window, and remembers it.
@@ -92,9 +108,8 @@ impl Endpoint {
         if let Some(stated) = stated {
             if stated.is_ollama {
                 self.told_window.store(stated.window, Ordering::Relaxed);
-            } else {
-                cache.put(&self.route.model, &self.route.base_url, stated.window);
             }
+            cache.put(&self.route.model, &self.route.base_url, stated);
             self.set_window(stated.window);
         }
     }
@@ -118,7 +133,11 @@ impl Endpoint {
             messages: request.messages.len(),
             window: self.window(),
         };
-        let body = Bytes::from(self.encode(request, adaptations).to_string());
+        let body = self.encode(request, adaptations);
+        if let Some(dump) = &self.dump {
+            dump.keep(&self.route, request.session_id.as_deref(), &body, key);
+        }
+        let body = Bytes::from(body.to_string());
         let deadline = Instant::now() + self.route.timeouts.request;
         let mut reconnects = 0;
         loop {

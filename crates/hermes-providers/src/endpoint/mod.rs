@@ -4,6 +4,8 @@
 
 mod ask;
 mod body;
+mod dump;
 mod read;
 
 pub(crate) use ask::Endpoint;
+pub(crate) use dump::RequestDump;

@@ -33,8 +33,12 @@ pub(super) fn trusting(
         return Ok(builder);
     };
     let bytes = hermes_fs::read_capped(path, MAX_BYTES).map_err(|error| error.to_string())?;
-    let certificates = Certificate::from_pem_bundle(&bytes)
-        .map_err(|_| format!("{} holds no PEM certificates", path.display()))?;
+    let none = || format!("{} holds no PEM certificates", path.display());
+    let certificates = Certificate::from_pem_bundle(&bytes).map_err(|_| none())?;
+    // A client that trusts nobody would blame the server.
+    if certificates.is_empty() {
+        return Err(none());
+    }
     Ok(builder.tls_certs_only(certificates))
 }
 

@@ -13,8 +13,8 @@ use super::resolve::{Choice, Resolved, resolve};
 use super::settings::Route;
 use super::wanted::Wanted;
 use crate::chain::{Chain, Leg, Patient};
-use crate::context::{UNKNOWN_WINDOW, WindowCache, family_window, fetch_only_model};
-use crate::endpoint::Endpoint;
+use crate::context::{Stated, UNKNOWN_WINDOW, WindowCache, family_window, fetch_only_model};
+use crate::endpoint::{Endpoint, RequestDump};
 use crate::http::{Transport, TransportSettings};
 use crate::provider::Provider;
 use crate::replay::{Replay, Script, ScriptError};
@@ -149,9 +149,11 @@ pub(super) fn side_chain(config: &Config, routes: Vec<Resolved>, attempts: u32) 
 /// Routes and their keys as one provider.
 fn assemble(config: &Config, routes: Vec<Resolved>, transport: &Arc<Transport>) -> Chain {
     let cache = WindowCache::of_home(&config.sources().home);
+    let dump = RequestDump::wanted(config).map(Arc::new);
     let legs = routes.into_iter().map(|found| {
-        let (window, window_is_guessed) = window(&found.route, &cache);
-        let endpoint = Endpoint::new(found.route, Arc::clone(transport), window);
+        let (stated, window_is_guessed) = window(&found.route, &cache);
+        let endpoint =
+            Endpoint::new(found.route, Arc::clone(transport), stated).keeping(dump.clone());
         Leg {
             endpoint: Arc::new(endpoint),
             keys: found.keys,
@@ -186,17 +188,20 @@ fn only_local_model(config: &Config, choice: &Choice, transport: &Transport) -> 
 
 /// Settings, what was stated before, the family of the name, or a guess; and whether the server
 /// could know better. The large vendors are not asked about families that are known.
-fn window(route: &Route, cache: &WindowCache) -> (u64, bool) {
-    let stated = route
-        .context_length
-        .or_else(|| cache.get(&route.model, &route.base_url));
+fn window(route: &Route, cache: &WindowCache) -> (Stated, bool) {
+    let certain = |window: u64| Stated {
+        window,
+        is_ollama: false,
+    };
+    let configured = route.context_length.map(certain);
+    let stated = configured.or_else(|| cache.get(&route.model, &route.base_url));
     let family = family_window(&route.model);
     match stated {
-        Some(window) => (window, false),
+        Some(stated) => (stated, false),
         None => {
             let is_own_server = builtin(&route.provider).is_none() || route.is_local();
             let guessed = is_own_server || family.is_none();
-            (family.unwrap_or(UNKNOWN_WINDOW), guessed)
+            (certain(family.unwrap_or(UNKNOWN_WINDOW)), guessed)
         }
     }
 }

@@ -17,6 +17,3 @@ pub(crate) use decoder::Decoder;
 pub(crate) use lenient::parse_lenient;
 pub(crate) use number::tokens_at;
 pub(crate) use sse::{Event, EventParser};
-
-/// Stands for an image that a model would not take.
-const IMAGE_LEFT_OUT: &str = "\n[an image was left out: this model takes none]";

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_providers::{Content, Image, Message, Part, Provider, Request, Wanted};
+use hermes_providers::{Provider, Wanted};
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::bench::{Bench, ask, question};
 
 /// Waits until the window is of this size: it is asked for beside the question.
-fn wait_for_window(provider: &dyn Provider, tokens: u64) {
+pub(crate) fn wait_for_window(provider: &dyn Provider, tokens: u64) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while provider.route().context_length != tokens {
         assert!(Instant::now() < deadline, "{:?}", provider.route());
@@ -71,23 +71,4 @@ fn the_only_model_of_a_local_server_is_meant() {
         .err()
         .unwrap();
     assert!(error.hint().contains("model.default"), "{error}");
-}
-
-#[test]
-fn an_image_that_is_too_large_is_left_out_and_others_stay() {
-    let no = json!({"error": {"message": "messages.0: image exceeds 5 MB maximum"}});
-    let server = ModelServer::start([Answer::status(400, &no), Answer::text("ok")]);
-    let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
-    let image = |size: usize| {
-        Part::Image(Image::Data {
-            media_type: "image/png".to_owned(),
-            base64: "A".repeat(size),
-        })
-    };
-    let parts = vec![Part::Text("see".to_owned()), image(8 << 20), image(100)];
-    let request = Request::new("", vec![Message::user(Content::Parts(parts))]);
-    ask(&*provider, &request).unwrap();
-    let sent = &server.questions()[1];
-    assert!(sent.raw.len() < 10_000);
-    assert_eq!(sent.body["messages"][0]["content"][2]["type"], "image_url");
 }

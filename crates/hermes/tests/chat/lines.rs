@@ -166,22 +166,31 @@ fn risky_commands_run_unasked_after_yolo() {
     let world = World::configured(
         ModelServer::start([
             Answer::call("terminal", &call),
-            Answer::text("one"),
+            Answer::text("kept"),
             Answer::call("terminal", &call),
-            Answer::text("two"),
+            Answer::text("gone"),
         ]),
         "approvals: {mode: manual}\n",
     );
     let heap = world.home.user_home().join("heap");
     std::fs::create_dir(&heap).unwrap();
-    let asking = talk(&world, "go\n");
-    asking.prints("one\n");
-    let was_refused = heap.exists();
-    let outcome = talk(&world, "/yolo\ngo\n");
-    outcome.succeeds().prints("two\n");
+    let mut running = world.hermes(&["chat"]).start_at_terminal();
+    running.wait_for("> ");
+    running.press("go\r");
+    running.wait_for("[d]eny");
+    running.press("d\r");
+    running.wait_for("kept");
+    running.wait_for("> ");
+    assert!(heap.exists());
+    running.press("/yolo\r");
+    running.wait_for("run unasked");
+    running.wait_for("> ");
+    running.press("go\r");
+    running.wait_for("gone");
+    running.wait_for("> ");
+    running.press("\u{4}");
+    running.wait().exits(0);
     assert!(!heap.exists());
-    // Where nobody can be asked the settings decide; then there is nothing to compare with.
-    assert!(was_refused || !heap.exists());
 }
 
 #[test]

@@ -129,3 +129,96 @@ fn old_sessions_go_by_themselves_only_where_that_is_wanted() {
     world.ask("today").succeeds().prints("ok\n");
     assert!(!is_there());
 }
+
+#[test]
+fn requests_and_conversations_are_kept_in_files_only_where_that_is_wanted() {
+    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let files = || {
+        let listed = std::fs::read_dir(world.home.path("sessions"));
+        let names = listed.into_iter().flatten().map(|entry| {
+            let name = entry.unwrap().file_name();
+            name.to_string_lossy().into_owned()
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    world.ask("hi").succeeds();
+    assert_eq!(files(), [""; 0]);
+    world.configure(
+        "context_length: 200000\n  api_key: canary-key-0123456789",
+        "sessions: {write_json_snapshots: true}",
+    );
+    let outcome = world
+        .hermes(&["chat", "-Q", "-q", "my key is canary-key-0123456789"])
+        .env("HERMES_DUMP_REQUESTS", "1")
+        .run();
+    outcome.succeeds();
+    let session = session_of(&outcome);
+    let [dump, snapshot] = files().try_into().unwrap();
+    assert!(
+        dump.starts_with(&format!("request_dump_{session}_")),
+        "{dump}"
+    );
+    assert_eq!(snapshot, format!("session_{session}.json"));
+    for name in [&dump, &snapshot] {
+        // check 39
+        assert_eq!(world.home.mode(&format!("sessions/{name}")), 0o600);
+    }
+    let dump = world.home.read(&format!("sessions/{dump}"));
+    assert!(!dump.contains("canary-key"), "{dump}");
+    let dump: serde_json::Value = serde_json::from_str(&dump).unwrap();
+    assert_eq!(dump["request"]["body"]["model"], "test-model");
+    let snapshot = world.home.read(&format!("sessions/{snapshot}"));
+    let snapshot: serde_json::Value = serde_json::from_str(&snapshot).unwrap();
+    assert_eq!(snapshot["message_count"], 2);
+    assert_eq!(snapshot["messages"][1]["content"], "ok");
+}
+
+#[test]
+fn a_resumed_session_works_where_it_was_unless_told_otherwise() {
+    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let there = world.home.user_home().join("there");
+    std::fs::create_dir(&there).unwrap();
+    let begun = world
+        .hermes(&["chat", "-Q", "-q", "hi"])
+        .in_directory(&there)
+        .run();
+    let session = session_of(&begun);
+    let server = ModelServer::start_with(|request| {
+        let last = request.body["messages"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()
+            .clone();
+        if last["role"] == "tool" {
+            Answer::text(last["content"].as_str().unwrap())
+        } else {
+            Answer::call("terminal", &json!({"command": "pwd -P"}))
+        }
+    });
+    let world = World {
+        home: world.home,
+        server,
+    };
+    world.configure("context_length: 200000", "");
+    let there = std::fs::canonicalize(&there).unwrap();
+    let resumed = world
+        .hermes(&["chat", "-Q", "-q", "where", "-r", &session])
+        .run();
+    resumed.succeeds().prints_part(there.to_str().unwrap());
+    let stayed = world
+        .hermes(&[
+            "chat",
+            "-Q",
+            "-q",
+            "where",
+            "-r",
+            &session,
+            "--no-restore-cwd",
+        ])
+        .run();
+    stayed.succeeds();
+    assert!(!stayed.stdout.contains(there.to_str().unwrap()), "{stayed}");
+}

@@ -36,7 +36,10 @@ pub(super) const X_SEARCH: Section = section("x_search", "Search on X.");
 pub(super) const MOA: Section = section("moa", "Several models answering together.");
 pub(super) const BEDROCK: Section = section("bedrock", "The provider Bedrock.");
 pub(super) const VERTEX: Section = section("vertex", "The provider Vertex.");
-pub(super) const OPENROUTER: Section = section("openrouter", "The provider OpenRouter.");
+pub(super) const OPENROUTER: Section = section(
+    "openrouter",
+    "The provider OpenRouter: response_cache, response_cache_ttl.",
+);
 pub(super) const MODEL_ALIASES: Section = section(
     "model_aliases",
     "Short names of models to model, provider and base_url.",

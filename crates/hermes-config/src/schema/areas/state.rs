@@ -19,6 +19,11 @@ pub(super) const SESSIONS: Section = Section {
             "Whether the file shrinks afterwards.",
         ),
         whole("min_interval_hours", 24, "Hours between two clean-ups."),
+        flag(
+            "write_json_snapshots",
+            false,
+            "Whether each conversation is also written to `sessions/session_<id>.json`.",
+        ),
     ],
 };
 

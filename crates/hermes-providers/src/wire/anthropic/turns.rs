@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::adaptations::Adaptations;
 use crate::message::{Content, Image, Message, Part, Role};
-use crate::wire::IMAGE_LEFT_OUT;
 
 /// Pictures in tool results that stay pictures.
 const MOST_SCREENSHOTS: usize = 3;
@@ -41,7 +40,9 @@ pub(super) fn encode_turns(
             Role::System => continue,
             Role::User => (
                 "user",
-                content_blocks(&message.content, adaptations, &mut |_| true),
+                content_blocks(&message.content, &mut |image| {
+                    adaptations.why_left_out(image, message.role)
+                }),
             ),
             Role::Tool => {
                 let id = message.tool_call_id.as_deref().unwrap_or_default();
@@ -143,9 +144,10 @@ fn result_block(
     adaptations: Adaptations,
     screenshots: &mut Screenshots,
 ) -> Value {
-    let allowed = !adaptations.no_tool_images;
-    let blocks = content_blocks(&message.content, adaptations, &mut |_| {
-        screenshots.next_stays() && allowed
+    let blocks = content_blocks(&message.content, &mut |image| {
+        let stays = screenshots.next_stays();
+        let note = adaptations.why_left_out(image, message.role);
+        note.or((!stays).then_some("[an older image was left out]"))
     });
     let content = if blocks.is_empty() {
         json!("(no output)")
@@ -182,8 +184,7 @@ impl Screenshots {
 
 fn content_blocks(
     content: &Content,
-    adaptations: Adaptations,
-    stays: &mut dyn FnMut(&Image) -> bool,
+    left_out: &mut dyn FnMut(&Image) -> Option<&'static str>,
 ) -> Vec<Value> {
     let text_block = |text: &str| json!({"type": "text", "text": text});
     match content {
@@ -194,16 +195,16 @@ fn content_blocks(
             .filter_map(|part| match part {
                 Part::Text(text) if text.trim().is_empty() => None,
                 Part::Text(text) => Some(text_block(text)),
-                Part::Image(image) if !stays(image) || !adaptations.admits(image) => {
-                    Some(text_block(IMAGE_LEFT_OUT.trim()))
-                }
-                Part::Image(Image::Data { media_type, base64 }) => Some(json!({
-                    "type": "image",
-                    "source": {"type": "base64", "media_type": media_type, "data": base64},
-                })),
-                Part::Image(Image::Url(url)) => {
-                    Some(json!({"type": "image", "source": {"type": "url", "url": url}}))
-                }
+                Part::Image(image) => Some(match (left_out(image), image) {
+                    (Some(note), _) => text_block(note),
+                    (None, Image::Data { media_type, base64 }) => json!({
+                        "type": "image",
+                        "source": {"type": "base64", "media_type": media_type, "data": base64},
+                    }),
+                    (None, Image::Url(url)) => {
+                        json!({"type": "image", "source": {"type": "url", "url": url}})
+                    }
+                }),
             })
             .collect(),
     }

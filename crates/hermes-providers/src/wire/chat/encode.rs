@@ -6,7 +6,6 @@ use crate::adaptations::Adaptations;
 use crate::message::{Content, Image, Message, Part, Role};
 use crate::request::{Effort, Request, ToolSchema};
 use crate::route::{EffortStyle, Route};
-use crate::wire::IMAGE_LEFT_OUT;
 use crate::wire::schema::simplified;
 
 /// Models that OpenRouter tells how much to think.
@@ -129,11 +128,10 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
         Role::System => system_role(&route.model),
         other => other.name(),
     };
-    let place_allowed = message.role != Role::Tool || !adaptations.no_tool_images;
-    let allowed = |image: &Image| place_allowed && adaptations.admits(image);
+    let left_out = |image: &Image| adaptations.why_left_out(image, message.role);
     let mut encoded = Map::new();
     encoded.insert("role".to_owned(), json!(role));
-    let content = encode_content(&message.content, &allowed);
+    let content = encode_content(&message.content, &left_out);
     encoded.insert("content".to_owned(), content);
     if let Some(name) = message.name.as_ref().filter(|_| message.role == Role::Tool) {
         encoded.insert("name".to_owned(), json!(name));
@@ -172,28 +170,34 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
     Value::Object(encoded)
 }
 
-fn encode_content(content: &Content, allowed: &dyn Fn(&Image) -> bool) -> Value {
+fn encode_content(content: &Content, left_out: &dyn Fn(&Image) -> Option<&'static str>) -> Value {
     let parts = match content {
         Content::Text(text) => return json!(text),
         Content::Parts(parts) => parts,
     };
-    let is_sent = |part: &Part| matches!(part, Part::Image(image) if allowed(image));
+    let is_sent = |part: &Part| matches!(part, Part::Image(image) if left_out(image).is_none());
     if !parts.iter().any(is_sent) {
-        let mut text = content.to_text();
-        if content.images() > 0 {
-            text.push_str(IMAGE_LEFT_OUT);
+        // Plain text, for servers that know nothing else; the same words need not stand there twice.
+        let mut lines = vec![content.to_text()];
+        for part in parts {
+            if let Part::Image(image) = part
+                && let Some(note) = left_out(image)
+                && lines.iter().all(|line| line != note)
+            {
+                lines.push(note.to_owned());
+            }
         }
-        return json!(text.trim_start());
+        return json!(lines.join("\n").trim_start());
     }
     let text_part = |text: &str| json!({"type": "text", "text": text});
     parts
         .iter()
         .map(|part| match part {
             Part::Text(text) => text_part(text),
-            Part::Image(image) if allowed(image) => {
-                json!({"type": "image_url", "image_url": {"url": image.to_url()}})
-            }
-            Part::Image(_) => text_part(IMAGE_LEFT_OUT.trim()),
+            Part::Image(image) => match left_out(image) {
+                Some(note) => text_part(note),
+                None => json!({"type": "image_url", "image_url": {"url": image.to_url()}}),
+            },
         })
         .collect()
 }

@@ -7,7 +7,6 @@ use crate::adaptations::Adaptations;
 use crate::message::{Content, Image, Message, Part, Role};
 use crate::request::{Effort, Request, ToolSchema};
 use crate::route::{Route, is_host};
-use crate::wire::IMAGE_LEFT_OUT;
 use crate::wire::schema::simplified;
 
 /// The body of a request.
@@ -88,19 +87,19 @@ fn effort(route: &Route, request: &Request) -> Option<&'static str> {
 }
 
 fn add_items(input: &mut Vec<Value>, message: &Message, adaptations: Adaptations) {
+    let left_out = |image: &Image| adaptations.why_left_out(image, message.role);
     match message.role {
         Role::System => {
             input.push(json!({"role": "developer", "content": message.content.to_text()}));
         }
         Role::User => {
-            let content = parts(&message.content, &|image| adaptations.admits(image));
+            let content = parts(&message.content, &left_out);
             input.push(json!({"role": "user", "content": content}));
         }
         Role::Tool => {
-            let allowed = |image: &Image| !adaptations.no_tool_images && adaptations.admits(image);
             let output = match message.content.images() {
                 0 => json!(message.content.to_text()),
-                _ => parts(&message.content, &allowed),
+                _ => parts(&message.content, &left_out),
             };
             input.push(json!({
                 "type": "function_call_output",
@@ -140,7 +139,7 @@ fn replayed(item: &Value) -> Value {
     item
 }
 
-fn parts(content: &Content, allowed: &dyn Fn(&Image) -> bool) -> Value {
+fn parts(content: &Content, left_out: &dyn Fn(&Image) -> Option<&'static str>) -> Value {
     let text_part = |text: &str| json!({"type": "input_text", "text": text});
     match content {
         Content::Text(text) => json!([text_part(text)]),
@@ -148,10 +147,10 @@ fn parts(content: &Content, allowed: &dyn Fn(&Image) -> bool) -> Value {
             .iter()
             .map(|part| match part {
                 Part::Text(text) => text_part(text),
-                Part::Image(image) if allowed(image) => {
-                    json!({"type": "input_image", "image_url": image.to_url()})
-                }
-                Part::Image(_) => text_part(IMAGE_LEFT_OUT.trim()),
+                Part::Image(image) => match left_out(image) {
+                    Some(note) => text_part(note),
+                    None => json!({"type": "input_image", "image_url": image.to_url()}),
+                },
             })
             .collect(),
     }

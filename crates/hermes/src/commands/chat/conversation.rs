@@ -23,6 +23,7 @@ use super::claim_watch::ClaimWatch;
 use super::pruning;
 use super::repository::Repository;
 use super::small_window;
+use super::snapshot;
 use super::system_prompt::{self, Subject};
 use super::title::TitleKeeper;
 use super::wishes::{Talk, Wanted, Wishes};
@@ -163,6 +164,7 @@ impl Conversation {
         if let Some(said) = said {
             self.title.after(said, &result);
         }
+        snapshot::write(&self.agent, &self.context);
         result
     }
 
@@ -247,8 +249,12 @@ impl Conversation {
         };
         let opened = hermes_providers::open(self.context.config(), &wanted)?;
         small_window::check(&opened.route(), &self.context)?;
-        self.agent.change_provider(Arc::clone(&opened))?;
+        let side = Arc::new(SideModels::new(self.context.config(), wanted));
+        self.agent
+            .change_provider(Arc::clone(&opened), Arc::clone(&side))?;
+        self.title.change_models(Arc::clone(&side));
         self.children.provider = opened;
+        self.children.side = Some(side);
         self.renew_children();
         Ok(())
     }

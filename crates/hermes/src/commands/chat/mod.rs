@@ -16,6 +16,7 @@ mod references;
 mod repository;
 mod slash;
 mod small_window;
+mod snapshot;
 mod system_prompt;
 mod title;
 mod usage_report;

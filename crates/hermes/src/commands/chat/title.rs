@@ -51,6 +51,11 @@ impl TitleKeeper {
         }
     }
 
+    /// From now on these think of titles.
+    pub(super) fn change_models(&mut self, side: Arc<SideModels>) {
+        self.side = side;
+    }
+
     /// What the person says, if the turn that now begins may be the first exchange of a session.
     /// `is_new` says that nothing of the session is stored yet.
     pub(super) fn wants(&mut self, input: &TurnInput, is_new: bool) -> Option<String> {
