@@ -12,6 +12,7 @@ mod download;
 mod execute_code;
 mod files;
 mod kanban;
+mod kept_result;
 mod place;
 mod random;
 mod registry;
@@ -39,6 +40,7 @@ pub use files::{
     WriteFileTool, WriteRules,
 };
 pub use kanban::{ImageReference, KanbanDesk, KanbanTool, Worker, images_in, kanban_tools};
+pub use kept_result::{keep_result, readable};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use session_search::SessionSearchTool;
