@@ -377,7 +377,7 @@ impl Scope<'_> {
             .ok_or_else(|| crate::error::unknown(&hit.session_id))?;
         let mut entry = self.entry(&session, root)?;
         entry.matched_role.clone_from(&hit.role);
-        entry.snippet.clone_from(&hit.snippet);
+        hit.snippet.trim().clone_into(&mut entry.snippet);
         Ok((entry, self.message(hit.id)?))
     }
 

@@ -1,5 +1,8 @@
 //! `read_file`.
 
+use std::sync::Arc;
+
+use hermes_secret::{Redactor, Sink};
 use hermes_tools::ReadFileTool;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -247,7 +250,9 @@ fn an_interrupt_is_heard_inside_a_file() {
 
 #[test]
 fn files_of_variables_show_no_values_of_secret_names() {
-    let stage = Stage::new();
+    let mut stage = Stage::new();
+    let redactor = Redactor::new([SECRET]).for_sink(Sink::Output);
+    stage.context.redactor = Arc::new(redactor);
     let text = "DB_PASSWORD=hunter2hunter2\nURL=https://x/?token=abc\n";
     stage.file("prod.env", text);
     stage.file("notes.txt", format!("see below\n{text}"));
