@@ -28,6 +28,9 @@ const WITHHELD: &[&str] = &[
     "memory",
     "send_message",
     "execute_code",
+    // A card is ended by the worker it was given to, which looks after it until then.
+    "kanban_complete",
+    "kanban_block",
 ];
 /// Requests of a sub-agent where nothing else is said.
 const MAX_ITERATIONS: u32 = 50;

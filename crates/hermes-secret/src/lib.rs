@@ -4,6 +4,7 @@
 //! The crate knows how secrets look. It reads no environment, no file and no setting: whoever
 //! builds a [`Redactor`] hands in the values it must never let through.
 
+mod assignments;
 mod mask;
 mod name;
 mod redactor;
@@ -11,6 +12,7 @@ mod secret_string;
 mod shape;
 mod sink;
 
+pub use assignments::is_variables_file;
 pub use mask::{display_mask, log_mask};
 pub use name::is_secret_name;
 pub use redactor::Redactor;

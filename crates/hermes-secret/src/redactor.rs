@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
+use crate::assignments::are_assignments;
 use crate::mask::{FULL, log_mask};
 use crate::shape::{self, Mask, Rules, Span};
 use crate::{SecretString, Sink};
@@ -96,9 +97,14 @@ impl Redactor {
         if !self.enabled {
             return Cow::Borrowed(text);
         }
+        let rules = if self.rules == Rules::of(Sink::Output) && are_assignments(text) {
+            Rules::of(Sink::Variables)
+        } else {
+            self.rules
+        };
         let mut result = Cow::Borrowed(text);
         for _ in 0..MOST_ROUNDS {
-            match self.round(&result) {
+            match self.round(&result, rules) {
                 Some(changed) if changed != *result => result = Cow::Owned(changed),
                 _ => break,
             }
@@ -106,7 +112,7 @@ impl Redactor {
         result
     }
 
-    fn round(&self, text: &str) -> Option<String> {
+    fn round(&self, text: &str, rules: Rules) -> Option<String> {
         let mut spans = Vec::new();
         if let Some(automaton) = self.automaton() {
             // Overlapping, so that of two values that share characters neither survives in part.
@@ -116,7 +122,7 @@ impl Redactor {
                 mask: Mask::Full,
             }));
         }
-        shape::find(text, self.rules, &mut spans);
+        shape::find(text, rules, &mut spans);
         if spans.is_empty() {
             return None;
         }

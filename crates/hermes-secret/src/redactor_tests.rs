@@ -406,8 +406,13 @@ fn what_a_program_prints_is_not_mangled() {
         ),
         ("x-api-key: abcdefgh12345678", "x-api-key: ***"),
         ("postgres://bob:hunter2@db/x", "postgres://bob:***@db/x"),
+        (
+            "# the shop\nDB_PASSWORD=hunter2\nURL=https://x/?token=abc\nMAX_TOKENS=9",
+            "# the shop\nDB_PASSWORD=***\nURL=https://x/?token=abc\nMAX_TOKENS=9",
+        ),
     ] {
         assert_eq!(output.redact(text), wanted);
+        assert_eq!(output.redact(wanted), wanted);
     }
     let variables = output.for_sink(Sink::Variables);
     for (text, wanted) in [

@@ -6,8 +6,10 @@ pub enum Sink {
     /// A log, or anything that leaves the machine: whatever might be a secret is masked.
     Log,
     /// What a program printed, for whoever asked for it. Values are not taken for secrets because of
-    /// a name before them, which would mangle source code, and web addresses stay as they are.
+    /// a name before them, which would mangle source code, unless the text is nothing but variables;
+    /// web addresses stay as they are.
     Output,
-    /// What a program printed that lists variables: names count, web addresses do not.
+    /// What lists variables, and what is given away in a file of its own: names count, web
+    /// addresses do not.
     Variables,
 }

@@ -3,7 +3,7 @@
 //! Built by whoever makes the call and passed by reference; tools keep nothing of it.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_secret::Redactor;
@@ -97,6 +97,33 @@ impl CallContext {
             return Ok(path);
         }
         Ok(self.working_directory()?.join(path))
+    }
+
+    /// The file of this machine a call means, links followed as far as it exists; `None` where that
+    /// takes asking another place, or where the path is no path.
+    pub fn real_path(&self, raw: &str) -> Option<PathBuf> {
+        if self.filesystem.operations().place().is_some() {
+            return None;
+        }
+        let path = self.resolve(raw).ok()?;
+        let existing = path
+            .ancestors()
+            .find_map(|above| Some((above, hermes_fs::canonicalize(above).ok()?)));
+        let Some((above, real)) = existing else {
+            return Some(path);
+        };
+        let below = path.strip_prefix(above).unwrap_or(Path::new(""));
+        let mut whole = real;
+        for part in below.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                part => whole.push(part),
+            }
+        }
+        Some(whole)
     }
 
     /// Where the session works. Elsewhere it begins in `~`, before anything has said where that is.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::argument::{Argument, Kind};
 use crate::child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
 use crate::context::CallContext;
-use crate::tool::{Tool, error};
+use crate::tool::{Tool, error, two_decimals};
 
 const ROLES: &[&str] = &["leaf", "orchestrator"];
 
@@ -202,8 +202,4 @@ fn to_json((index, result): (usize, &ChildResult)) -> Value {
         "tokens": {"input": result.input_tokens, "output": result.output_tokens},
         "tool_trace": result.tool_trace,
     })
-}
-
-fn two_decimals(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 100.0).round() / 100.0
 }

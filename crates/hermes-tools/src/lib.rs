@@ -13,6 +13,7 @@ mod execute_code;
 mod files;
 mod goal_judge;
 mod kanban;
+mod kept_result;
 mod place;
 mod random;
 mod registry;
@@ -41,6 +42,7 @@ pub use files::{
 };
 pub use goal_judge::{GoalClaim, GoalJudge, GoalVerdict};
 pub use kanban::{ImageReference, KanbanDesk, KanbanTool, Worker, images_in, kanban_tools};
+pub use kept_result::{keep_result, readable};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};
 pub use session_search::SessionSearchTool;

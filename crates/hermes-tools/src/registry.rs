@@ -11,8 +11,9 @@ use crate::context::CallContext;
 use crate::result_cap::capped;
 use crate::tool::{Tool, error};
 
-/// Most characters of a result as JSON text.
-pub const MAX_RESULT_CHARS: usize = 100_000;
+/// Most characters of a result as JSON text: a bound for memory. How much of a result goes into a
+/// conversation is for whoever holds it to say.
+pub const MAX_RESULT_CHARS: usize = 4 * 1024 * 1024;
 
 /// Tools by name, in the order they were added.
 #[derive(Default)]

@@ -15,7 +15,7 @@ use hermes_terminal::local::{
 use hermes_terminal::session::SessionKey;
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, Kind};
+use crate::argument::{Argument, Kind, schema_of};
 use crate::context::{CallContext, Session};
 use crate::symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 use crate::tool::Tool;
@@ -23,8 +23,12 @@ use crate::tool::Tool;
 const DESCRIPTION: &str = "Runs a shell command. The working directory and exported variables last \
     from call to call. A foreground call returns as soon as the command ends, whatever its timeout. \
     Use the file tools, not this one, to read, search, list, edit or create files. For a long job \
-    that ends by itself use background with notify_on_complete; for a server use background alone; \
-    for a program that asks questions use background with pty.";
+    use background and wait for it with process; for a server use background alone; for a program \
+    that asks questions use background with pty.";
+
+/// Arguments that a call may have and that are not offered: nothing carries notices to a
+/// conversation. A call that has them anyhow is told so.
+const NOT_OFFERED: &[&str] = &["notify_on_complete", "watch_patterns"];
 
 const ARGUMENTS: &[Argument] = &[
     Argument::required("command", Kind::Text, "Text for the shell."),
@@ -194,6 +198,13 @@ impl Tool for TerminalTool {
 
     fn arguments(&self) -> &'static [Argument] {
         ARGUMENTS
+    }
+
+    fn schema(&self) -> Value {
+        let offered = ARGUMENTS
+            .iter()
+            .filter(|argument| !NOT_OFFERED.contains(&argument.name));
+        schema_of(&offered.copied().collect::<Vec<_>>())
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

@@ -1,5 +1,7 @@
 //! What a tool is.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::argument::{Argument, schema_of};
@@ -72,6 +74,11 @@ pub trait Tool: Send + Sync {
 /// `{"error": …}`.
 pub fn error(message: impl Into<String>) -> Value {
     json!({"error": message.into()})
+}
+
+/// Seconds as results show them.
+pub(crate) fn two_decimals(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 100.0).round() / 100.0
 }
 
 /// Whether a result says that the tool did not do what was asked: a non-null `error`, `success:

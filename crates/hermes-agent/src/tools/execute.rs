@@ -62,13 +62,7 @@ impl Batch<'_> {
                 arguments: &one.arguments,
             })
             .collect();
-        // Planning needs the directory only where calls could run together.
-        let cwd = if views.len() > 1 {
-            self.context.session.cwd()
-        } else {
-            std::path::PathBuf::new()
-        };
-        let order = segments(&views, &cwd);
+        let order = segments(&views, &|path| self.context.real_path(path));
         let mut results: Vec<Option<(String, bool)>> = Vec::new();
         results.resize_with(planned.len(), || None);
         for segment in order {

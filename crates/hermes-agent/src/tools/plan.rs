@@ -1,6 +1,6 @@
 //! Which calls of one answer may run at the same time. Pure: nothing here runs anything.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 use hermes_tools::Reach;
 use serde_json::Value;
@@ -32,12 +32,16 @@ impl Segment {
     }
 }
 
-/// Splits calls into segments that run one after the other. `cwd` is where relative paths begin.
-pub(crate) fn segments(calls: &[Planning<'_>], cwd: &Path) -> Vec<Segment> {
+/// Splits calls into segments that run one after the other. `real` is the file a path means, without
+/// links, if that is known.
+pub(crate) fn segments(
+    calls: &[Planning<'_>],
+    real: &dyn Fn(&str) -> Option<PathBuf>,
+) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut run: Vec<(usize, Scope)> = Vec::new();
     for (index, call) in calls.iter().enumerate() {
-        match scope_of(call, cwd) {
+        match scope_of(call, real) {
             Some(scope) if run.iter().all(|(_, other)| scope.is_apart_from(other)) => {
                 run.push((index, scope));
             }
@@ -91,37 +95,26 @@ impl Scope {
 }
 
 /// What a call touches; `None` if it must run alone.
-fn scope_of(call: &Planning<'_>, cwd: &Path) -> Option<Scope> {
-    let path = || {
-        let path = call.arguments.get("path").and_then(Value::as_str);
-        let path = path.filter(|path| !path.trim().is_empty())?;
-        Some(normal(&cwd.join(path)))
+fn scope_of(call: &Planning<'_>, real: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Scope> {
+    let text = |name: &str| {
+        let text = call.arguments.get(name).and_then(Value::as_str);
+        text.filter(|text| !text.trim().is_empty())
     };
     match call.reach {
         Reach::Looks => Some(Scope::Looks),
-        Reach::ReadsPath => path().map(Scope::Reads),
-        Reach::ChangesPath => path().map(Scope::Changes),
+        // Which file it is may be unknown; that it is only read is not.
+        Reach::ReadsPath => Some(real(text("path")?).map_or(Scope::Looks, Scope::Reads)),
+        // A patch names its files itself.
+        Reach::ChangesPath if text("mode").is_some_and(|mode| mode.trim() != "replace") => None,
+        Reach::ChangesPath => Some(Scope::Changes(real(text("path")?)?)),
         Reach::Anything => None,
     }
 }
 
-/// The path without `.` and `..`, by its text alone.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            part => normal.push(part),
-        }
-    }
-    normal
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
@@ -140,7 +133,11 @@ mod tests {
                 arguments,
             })
             .collect();
-        segments(&calls, Path::new("/w"))
+        segments(&calls, &|path| match path {
+            "unknown" => None,
+            "link" => Some(PathBuf::from("/w/a")),
+            path => Some(Path::new("/w").join(path)),
+        })
     }
 
     fn file(name: &'static str, path: &str) -> (&'static str, Value) {
@@ -175,8 +172,8 @@ mod tests {
         assert_eq!(
             planned(&[
                 file("write_file", "a"),
-                file("write_file", "./a"),
-                file("write_file", "/w/x/../b"),
+                file("write_file", "link"),
+                file("write_file", "/w/b"),
                 file("patch", "b/c"),
                 file("write_file", "d"),
             ]),
@@ -184,6 +181,34 @@ mod tests {
                 Segment::Alone(0),
                 Segment::Together(vec![1, 2]),
                 Segment::Together(vec![3, 4]),
+            ]
+        );
+    }
+
+    #[test]
+    fn writers_of_files_nobody_knows_run_alone() {
+        assert_eq!(
+            planned(&[
+                file("write_file", "unknown"),
+                file("write_file", "a"),
+                file("read_file", "unknown"),
+                file("read_file", "b"),
+                (
+                    "patch",
+                    json!({"mode": "patch", "path": "a", "patch": "*** Begin"})
+                ),
+                (
+                    "patch",
+                    json!({"mode": "replace", "path": "c", "old_string": "x"})
+                ),
+                file("write_file", "d"),
+            ]),
+            [
+                Segment::Alone(0),
+                Segment::Alone(1),
+                Segment::Together(vec![2, 3]),
+                Segment::Alone(4),
+                Segment::Together(vec![5, 6]),
             ]
         );
     }

@@ -2,8 +2,7 @@
 //! session works, and the model gets the way there and a beginning; the session store keeps the
 //! whole of it all the same.
 
-use hermes_tools::CallContext;
-use serde_json::{Value, json};
+use hermes_tools::{CallContext, keep_result, readable};
 
 /// Most characters of one result, whatever the window.
 const MOST_PER_RESULT: usize = 100_000;
@@ -108,29 +107,16 @@ fn to_move(results: &[Sized<'_>], lengths: &[usize], limits: Limits) -> Vec<bool
 }
 
 fn moved_away(result: &Sized<'_>, length: usize, context: &CallContext) -> String {
-    let preview: String = result.text.chars().take(PREVIEW).collect();
-    let name: String = result
-        .call
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "_-".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        })
-        .take(80)
-        .collect();
-    let path = format!("/tmp/hermes-results/{name}.txt");
-    let written = context.registry.call(
-        "write_file",
-        &json!({"path": path, "content": result.text}),
-        context,
-    );
-    let where_it_is = match written.get("error").filter(|error| !error.is_null()) {
-        None => format!("The whole of it is in {path}; read the parts you need with read_file."),
-        Some(Value::String(error)) => format!("It could not be kept in a file: {error}"),
-        Some(_) => "It could not be kept in a file.".to_owned(),
+    let text = readable(result.text);
+    let preview: String = text.chars().take(PREVIEW).collect();
+    let where_it_is = match keep_result(result.call, &text, context) {
+        Ok(path) => format!(
+            "The whole of it is in {} ({} lines; long ones are folded): read the parts you need with \
+             read_file, or find them with search_files.",
+            path.display(),
+            text.lines().count()
+        ),
+        Err(error) => format!("It could not be kept in a file: {error}"),
     };
     format!(
         "<persisted-output>\nThis result has {length} characters, too many for the conversation. \

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use hermes_agent::{ChildLimits, Children};
 use hermes_session::{NewSession, SessionStore};
-use hermes_tools::{ChildJob, ChildRunner, ChildStatus, DelegateTool};
+use hermes_tools::{Argument, CallContext, ChildJob, ChildRunner, ChildStatus, DelegateTool, Tool};
 use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
 
 use crate::scene::Scene;
 
@@ -61,6 +62,41 @@ fn a_sub_agent_works_in_a_session_of_its_own() {
     let store = SessionStore::open(scene.directory.path()).unwrap();
     let stats = store.stats().unwrap();
     assert_eq!(stats.total_sessions, 2);
+}
+
+/// A tool that ends the card of a worker.
+struct Ender;
+
+impl Tool for Ender {
+    fn name(&self) -> &'static str {
+        "kanban_complete"
+    }
+
+    fn toolset(&self) -> &'static str {
+        "kanban"
+    }
+
+    fn description(&self) -> &'static str {
+        "Ends the card."
+    }
+
+    fn arguments(&self) -> &'static [Argument] {
+        &[]
+    }
+
+    fn call(&self, _: &Value, _: &CallContext) -> Value {
+        json!({"ok": true})
+    }
+}
+
+#[test]
+fn a_sub_agent_does_not_end_the_card_of_its_worker() {
+    let script =
+        "turns:\n  - calls:\n      - {tool: kanban_complete, arguments: {}}\n  - text: no\n";
+    let scene = Scene::playing(script, |registry| registry.with(Ender));
+    let runner = children(&scene, None);
+    let result = runner.run_child(&job("end it"), &scene.context("parent"));
+    assert_eq!(result.tool_trace[0]["status"], "error", "{result:?}");
 }
 
 #[test]

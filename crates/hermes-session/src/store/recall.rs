@@ -2,18 +2,19 @@
 //!
 //! Three questions: which conversations speak of something, what was said around a message, and
 //! what there is at all. The conversation that asks is left out, except for messages that a summary
-//! stands for: those it cannot see any more.
+//! stands for: those it cannot see any more. What was taken back was never said. However long
+//! conversations and messages are, only what is shown is held in memory.
 
 use std::collections::HashSet;
 
 use hermes_store::rusqlite::params;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::list::ListRequest;
 use super::search::{Hit, SearchOrder, SearchRequest};
 use super::{Scope, SessionStore, cells, count_of};
-use crate::message::{Content, Role, StoredMessage};
+use crate::message::{Role, StoredMessage};
+use crate::search::{Plan, plan};
 use crate::session::Session;
 use crate::{Error, MessageId, Result, SessionId};
 
@@ -21,13 +22,16 @@ use crate::{Error, MessageId, Result, SessionId};
 const HIDDEN: [&str; 2] = ["subagent", "tool"];
 /// Sources whose sessions come behind all others: they repeat themselves every day.
 const DEMOTED: &str = "cron";
-/// Hits looked at, so that few conversations with many hits leave room for others.
+/// Hits looked at in one go.
 const SCANNED: usize = 300;
-/// Messages on either side of a hit.
-const WINDOW: usize = 5;
+/// How often more are looked at, when a few conversations with many hits have left no room for
+/// others.
+const MOST_SCANS: usize = 40;
+/// Characters of a message that are shown.
+const SHOWN_CHARS: usize = 1500;
 /// Messages shown of the beginning and of the end.
 const BOOKEND: usize = 3;
-/// Most messages on either side when scrolling.
+/// Most messages on either side.
 const MAX_WINDOW: usize = 20;
 
 /// Which conversations speak of something?
@@ -35,8 +39,11 @@ const MAX_WINDOW: usize = 20;
 pub struct Discover {
     /// What was typed.
     pub query: String,
-    /// Roles to look at; the person's and the model's if none is named.
+    /// Roles to look at; if none is named the person's and the model's, and all where those say
+    /// nothing of it.
     pub roles: Vec<String>,
+    /// Messages on either side of a hit, 1 to 20.
+    pub window: usize,
     /// Most conversations.
     pub limit: usize,
     /// In which order.
@@ -65,16 +72,16 @@ pub struct Recalled {
     pub id: MessageId,
     /// Who speaks.
     pub role: String,
-    /// What is said.
-    pub content: Value,
+    /// What is said, cut where it is long.
+    pub content: String,
     /// Seconds since 1970.
     pub timestamp: f64,
     /// The tool, in its messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// Calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_calls: Option<Value>,
+    /// Names of the tools it calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<String>,
     /// The call it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
@@ -155,46 +162,23 @@ pub struct Browsed {
 impl SessionStore {
     /// Conversations that speak of something, one entry each, the best first.
     pub fn discover(&self, request: &Discover) -> Result<Vec<Discovery>> {
-        let roles = if request.roles.is_empty() {
-            vec!["user".to_owned(), "assistant".to_owned()]
+        let spoken = || vec!["user".to_owned(), "assistant".to_owned()];
+        let named = if request.roles.is_empty() {
+            spoken()
         } else {
             request.roles.clone()
         };
-        let mut hits = self.search(&SearchRequest {
-            query: request.query.clone(),
-            roles,
-            excluded_sources: HIDDEN.map(str::to_owned).to_vec(),
-            order: request.order,
-            limit: SCANNED,
-            ..SearchRequest::default()
-        })?;
-        hits.sort_by_key(|hit| hit.source == DEMOTED);
-        self.read(|scope| {
-            let current = scope.root_of(request.current.as_ref())?;
-            let mut seen = HashSet::new();
-            let mut found = Vec::new();
-            if let Some(session) = scope.titled(&request.query)? {
-                let root = scope.root(session.id.clone())?;
-                if current.as_ref() != Some(&root) && !HIDDEN.contains(&session.source.as_str()) {
-                    found.push(scope.discovered_by_title(&session, &root)?);
-                    seen.insert(root);
-                }
+        let found = self.read(|scope| {
+            let mut search = ConversationSearch::new(scope, request)?;
+            search.by_title()?;
+            search.by_words(named)?;
+            if search.found.is_empty() && request.roles.is_empty() {
+                // What only a tool said is better than nothing.
+                search.by_words(Vec::new())?;
             }
-            for hit in hits {
-                if found.len() >= request.limit {
-                    break;
-                }
-                let root = scope.root(hit.session_id.clone())?;
-                if current.as_ref() == Some(&root) && !hit.compacted {
-                    continue;
-                }
-                if seen.insert(root.clone()) {
-                    found.push(scope.discovered(&hit, &root)?);
-                }
-            }
-            found.truncate(request.limit);
-            Ok(found)
-        })
+            Ok(search.found)
+        });
+        super::search::understood(found)
     }
 
     /// Messages around one.
@@ -250,6 +234,101 @@ impl SessionStore {
     }
 }
 
+/// A search that takes one hit of each conversation.
+struct ConversationSearch<'a> {
+    scope: &'a Scope<'a>,
+    request: &'a Discover,
+    plan: Plan,
+    current: Option<SessionId>,
+    seen: HashSet<SessionId>,
+    found: Vec<Discovery>,
+}
+
+impl<'a> ConversationSearch<'a> {
+    fn new(scope: &'a Scope<'a>, request: &'a Discover) -> Result<Self> {
+        Ok(Self {
+            current: scope.root_of(request.current.as_ref())?,
+            scope,
+            request,
+            plan: plan(&request.query),
+            seen: HashSet::new(),
+            found: Vec::new(),
+        })
+    }
+
+    fn by_title(&mut self) -> Result<()> {
+        let Some(session) = self.scope.titled(&self.request.query)? else {
+            return Ok(());
+        };
+        let root = self.scope.root(session.id.clone())?;
+        if self.current.as_ref() != Some(&root) && !HIDDEN.contains(&session.source.as_str()) {
+            let entry = self.scope.discovered_by_title(&session, &root)?;
+            self.found.push(self.with_messages(entry)?);
+            self.seen.insert(root);
+        }
+        Ok(())
+    }
+
+    fn by_words(&mut self, roles: Vec<String>) -> Result<()> {
+        // What a schedule repeats every day comes behind everything else.
+        let hidden = HIDDEN.map(str::to_owned);
+        let demoted = vec![DEMOTED.to_owned()];
+        let mut request = SearchRequest {
+            query: self.request.query.clone(),
+            roles,
+            excluded_sources: [hidden.to_vec(), demoted.clone()].concat(),
+            order: self.request.order,
+            limit: SCANNED,
+            ..SearchRequest::default()
+        };
+        self.scan(&mut request)?;
+        request.excluded_sources = hidden.to_vec();
+        request.sources = demoted;
+        self.scan(&mut request)
+    }
+
+    fn scan(&mut self, request: &mut SearchRequest) -> Result<()> {
+        for round in 0..MOST_SCANS {
+            if self.found.len() >= self.request.limit {
+                return Ok(());
+            }
+            request.offset = round * SCANNED;
+            let hits = self.scope.hits(&self.plan, request)?;
+            let was_last = hits.len() < SCANNED;
+            for hit in hits {
+                self.take(&hit)?;
+            }
+            if was_last {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, hit: &Hit) -> Result<()> {
+        if self.found.len() >= self.request.limit {
+            return Ok(());
+        }
+        let root = self.scope.root(hit.session_id.clone())?;
+        let is_in_sight = self.current.as_ref() == Some(&root) && !hit.compacted;
+        if !is_in_sight && self.seen.insert(root.clone()) {
+            let entry = self.scope.discovered(hit, &root)?;
+            self.found.push(self.with_messages(entry)?);
+        }
+        Ok(())
+    }
+
+    fn with_messages(&self, entry: (Discovery, Option<StoredMessage>)) -> Result<Discovery> {
+        match entry {
+            (entry, Some(anchor)) => {
+                let window = self.request.window.clamp(1, MAX_WINDOW);
+                self.scope.with_messages(entry, &anchor, window)
+            }
+            (entry, None) => Ok(entry),
+        }
+    }
+}
+
 impl Scope<'_> {
     fn root_of(&self, id: Option<&SessionId>) -> Result<Option<SessionId>> {
         id.map(|id| self.root(id.clone())).transpose()
@@ -266,9 +345,16 @@ impl Scope<'_> {
         }
     }
 
-    fn discovered_by_title(&self, session: &Session, root: &SessionId) -> Result<Discovery> {
+    /// An entry, and the message it is about.
+    fn discovered_by_title(
+        &self,
+        session: &Session,
+        root: &SessionId,
+    ) -> Result<(Discovery, Option<StoredMessage>)> {
         let first = self.row(
-            "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id LIMIT 1",
+            "SELECT * FROM messages WHERE session_id = ?1 AND role <> 'system'
+                 AND (active IS NOT 0 OR compacted = 1)
+             ORDER BY id LIMIT 1",
             params![session.id.as_str()],
             cells::message,
         )?;
@@ -277,23 +363,22 @@ impl Scope<'_> {
         "session_title".clone_into(&mut entry.matched_role);
         entry.snippet = format!("The title of this session: {title}");
         entry.title = Some(title);
-        match first {
-            Some(first) => self.with_messages(entry, &first),
-            None => Ok(entry),
-        }
+        Ok((entry, first))
     }
 
-    fn discovered(&self, hit: &Hit, root: &SessionId) -> Result<Discovery> {
+    /// An entry, and the message it is about.
+    fn discovered(
+        &self,
+        hit: &Hit,
+        root: &SessionId,
+    ) -> Result<(Discovery, Option<StoredMessage>)> {
         let session = self
             .session(&hit.session_id)?
             .ok_or_else(|| crate::error::unknown(&hit.session_id))?;
         let mut entry = self.entry(&session, root)?;
         entry.matched_role.clone_from(&hit.role);
-        entry.snippet.clone_from(&hit.snippet);
-        match self.message(hit.id)? {
-            Some(anchor) => self.with_messages(entry, &anchor),
-            None => Ok(entry),
-        }
+        hit.snippet.trim().clone_into(&mut entry.snippet);
+        Ok((entry, self.message(hit.id)?))
     }
 
     /// An entry without its messages. The conversation is named and dated by its first session.
@@ -318,8 +403,13 @@ impl Scope<'_> {
         })
     }
 
-    fn with_messages(&self, entry: Discovery, anchor: &StoredMessage) -> Result<Discovery> {
-        let window = self.window(anchor, WINDOW)?;
+    fn with_messages(
+        &self,
+        entry: Discovery,
+        anchor: &StoredMessage,
+        window: usize,
+    ) -> Result<Discovery> {
+        let window = self.window(anchor, window)?;
         let first = window
             .messages
             .first()
@@ -336,6 +426,7 @@ impl Scope<'_> {
             bookend_start: self.bookend(
                 "SELECT * FROM messages WHERE session_id = ?1 AND id < ?2
                      AND role IN ('user', 'assistant') AND length(content) > 0
+                     AND (active IS NOT 0 OR compacted = 1)
                  ORDER BY id LIMIT ?3",
                 anchor,
                 first,
@@ -343,6 +434,7 @@ impl Scope<'_> {
             bookend_end: self.bookend(
                 "SELECT * FROM (SELECT * FROM messages WHERE session_id = ?1 AND id > ?2
                      AND role IN ('user', 'assistant') AND length(content) > 0
+                     AND (active IS NOT 0 OR compacted = 1)
                  ORDER BY id DESC LIMIT ?3) ORDER BY id",
                 anchor,
                 last,
@@ -375,9 +467,11 @@ impl Scope<'_> {
         let rows = self.rows(
             "SELECT * FROM (
                  SELECT * FROM (SELECT * FROM messages WHERE session_id = ?1 AND id <= ?2
+                     AND role <> 'system' AND (active IS NOT 0 OR compacted = 1)
                      ORDER BY id DESC LIMIT ?3 + 1)
                  UNION ALL
                  SELECT * FROM (SELECT * FROM messages WHERE session_id = ?1 AND id > ?2
+                     AND role <> 'system' AND (active IS NOT 0 OR compacted = 1)
                      ORDER BY id LIMIT ?3))
              ORDER BY id",
             params![anchor.session_id.as_str(), anchor.id.0, count_of(window)],
@@ -402,20 +496,27 @@ impl Scope<'_> {
 fn recalled(stored: StoredMessage, anchor: Option<MessageId>) -> Recalled {
     let message = stored.message;
     let is_tool = message.role == Role::Tool;
+    let called = message.call_ids().into_iter();
+    let called = called.filter_map(|id| message.name_of_call(id));
     Recalled {
         id: stored.id,
         role: message.role.as_str().to_owned(),
-        content: match message.content {
-            Some(Content::Text(text)) => Value::String(text),
-            Some(Content::Parts(parts)) => parts,
-            None => Value::Null,
-        },
+        content: beginning(&message.text()),
         timestamp: stored.timestamp,
+        tool_calls: called.map(str::to_owned).collect(),
         tool_name: message.tool_name,
-        tool_calls: message.tool_calls,
         tool_call_id: message.tool_call_id.filter(|_| is_tool),
         anchor: anchor == Some(stored.id),
     }
+}
+
+fn beginning(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        let omitted = text.chars().count() - SHOWN_CHARS;
+        shown.push_str(&format!("… [{omitted} more characters]"));
+    }
+    shown
 }
 
 /// `January 02, 2026 at 03:04 PM`, in local time.

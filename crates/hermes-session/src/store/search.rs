@@ -112,18 +112,24 @@ impl SessionStore {
             }
             Ok(hits)
         });
-        match found {
-            Err(Error::Store(hermes_store::Error::Statement { source, .. })) => {
-                tracing::debug!(error = %source, "a search was not understood");
-                Ok(Vec::new())
-            }
-            other => other,
+        understood(found)
+    }
+}
+
+/// What was found; nothing, if FTS5 did not understand what was asked.
+pub(super) fn understood<T>(found: Result<Vec<T>>) -> Result<Vec<T>> {
+    match found {
+        Err(Error::Store(hermes_store::Error::Statement { source, .. })) => {
+            tracing::debug!(error = %source, "a search was not understood");
+            Ok(Vec::new())
         }
+        other => other,
     }
 }
 
 impl Scope<'_> {
-    fn hits(&self, plan: &Plan, request: &SearchRequest) -> Result<Vec<Hit>> {
+    /// The messages of a plan, without those beside them.
+    pub(super) fn hits(&self, plan: &Plan, request: &SearchRequest) -> Result<Vec<Hit>> {
         let hidden = !request.taken_back;
         let (sql, query) = match plan {
             Plan::Nothing => return Ok(Vec::new()),

@@ -7,7 +7,8 @@
 macro_rules! hits {
     ($snippet:literal, $from:literal, $condition:literal, $rank:literal, $shown:literal) => {
         concat!(
-            "SELECT m.*, ",
+            // Not all of a message: a sort holds what is selected.
+            "SELECT m.id, m.session_id, m.role, m.timestamp, m.tool_name, m.compacted, ",
             $snippet,
             " AS snippet, s.source AS source, s.model AS model, s.started_at AS session_started
              FROM ",

@@ -6,7 +6,6 @@ use hermes_session::{
     Compaction, Discover, Error, Message, MessageId, SUMMARY_MARK, Scroll, SearchOrder, SessionId,
 };
 use pretty_assertions::assert_eq;
-use serde_json::json;
 
 use crate::world::World;
 
@@ -14,6 +13,7 @@ fn about(query: &str, current: Option<&SessionId>) -> Discover {
     Discover {
         query: query.to_owned(),
         roles: Vec::new(),
+        window: 5,
         limit: 3,
         order: SearchOrder::Relevance,
         current: current.cloned(),
@@ -54,10 +54,7 @@ fn conversations_are_discovered_once_each_with_their_surroundings() {
     assert!(found.messages[0].anchor);
     assert_eq!(found.bookend_start, []);
     assert_eq!(found.bookend_end.len(), 3);
-    assert_eq!(
-        found.bookend_end[2].content,
-        json!("answer to line 19 zebra")
-    );
+    assert_eq!(found.bookend_end[2].content, "answer to line 19 zebra");
     assert_eq!(found.matched_role, "user");
     assert!(found.snippet.contains(">>>zebra<<<"));
     assert!(found.when.contains(" at "), "{}", found.when);
@@ -70,6 +67,46 @@ fn conversations_are_discovered_once_each_with_their_surroundings() {
             .discover(&about("nothing like it", None))
             .unwrap(),
         []
+    );
+}
+
+#[test]
+fn many_hits_of_one_conversation_hide_no_other() {
+    let mut world = World::new();
+    let old = world.talk(&["one zebra"]);
+    let said = vec!["zebra"; 350];
+    let long = world.talk(&said);
+    let asking = world.talk(&said);
+    let newest = Discover {
+        order: SearchOrder::Newest,
+        ..about("zebra", Some(&asking))
+    };
+    let found = world.store.discover(&newest).unwrap();
+    let ids: Vec<&SessionId> = found.iter().map(|found| &found.session_id).collect();
+    assert_eq!(ids, [&long, &old]);
+    let narrow = Discover {
+        window: 1,
+        ..newest
+    };
+    let found = world.store.discover(&narrow).unwrap();
+    assert!(found[0].messages.len() <= 3);
+}
+
+#[test]
+fn what_was_taken_back_is_not_recalled_and_long_messages_are_cut() {
+    let mut world = World::new();
+    let long = format!("zebra {}", "x".repeat(5_000));
+    let id = world.talk(&["first", &long, "last"]);
+    let messages = world.store.all_messages(&id).unwrap();
+    world.store.take_back_from(&id, messages[4].id).unwrap();
+    let found = &world.store.discover(&about("zebra", None)).unwrap()[0];
+    let shown: Vec<MessageId> = found.messages.iter().map(|message| message.id).collect();
+    let expected: Vec<MessageId> = messages[..4].iter().map(|message| message.id).collect();
+    assert_eq!(shown, expected);
+    assert!(
+        found.messages[2]
+            .content
+            .ends_with("… [3506 more characters]")
     );
 }
 

@@ -163,8 +163,12 @@ impl StartRequest<'_> {
         let shown = |text: &String| redact(context, text);
         let watch_patterns = self.watched(context);
         let hint = (!self.notify_on_complete && self.watch_patterns.is_empty()).then_some(
-            "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\"), or start \
-             with notify_on_complete=true.",
+            if can_hear(context) {
+                "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\"), or \
+                 start with notify_on_complete=true."
+            } else {
+                "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\")."
+            },
         );
         let mut fields = Fields::default()
             .with("output", "Background process started")

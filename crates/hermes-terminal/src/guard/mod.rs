@@ -49,9 +49,14 @@ pub(crate) fn last_program(command: &str) -> Option<&str> {
     syntax::last_program(command)
 }
 
-/// Whether a command prints variables with their values.
+/// Whether a command prints variables with their values, or names a file of them.
 pub(crate) fn lists_variables(command: &str) -> bool {
     const LISTERS: [&str; 5] = ["env", "printenv", "set", "export", "declare"];
+    // Between words and parts of paths stands what no name of such a file has.
+    let mut names = command.split(|c: char| !(c.is_alphanumeric() || "._-".contains(c)));
+    if names.any(hermes_secret::is_variables_file) {
+        return true;
+    }
     // Most commands need not be taken apart to know.
     LISTERS.iter().any(|lister| command.contains(lister))
         && Analysis::of(command)

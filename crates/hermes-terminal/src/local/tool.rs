@@ -203,7 +203,7 @@ pub(crate) fn redact(context: &ToolContext<'_>, text: &str) -> String {
 fn too_long(limit: Duration, longest: Duration) -> String {
     format!(
         "A foreground command may take {} s at most, not {} s. For longer work use background=true \
-         with notify_on_complete=true.",
+         and wait for it with process.",
         longest.as_secs(),
         limit.as_secs()
     )

@@ -62,18 +62,23 @@ impl RpcServer {
             .map(drop)
     }
 
-    /// Asks the calls under way to end, as [`Calls::stop`] says.
+    /// Asks the calls under way to end, as [`Calls::stop`] says; nothing is answered any more.
     pub(super) fn stop(&self) {
+        self.hang_up();
         self.calls.stop();
     }
 
     /// Ends the service, as [`Calls::close`] says.
     pub(super) fn close(&self) -> (usize, Option<String>) {
+        self.hang_up();
+        self.calls.close()
+    }
+
+    fn hang_up(&self) {
         if let Some(client) = &*self.connection.lock() {
             // Wakes the reader; a client that has gone already is what we want.
             drop(client.shutdown(std::net::Shutdown::Both));
         }
-        self.calls.close()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hermes_proc::PipedSpec;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
 use crate::files::FileLedger;
 use crate::place::Place;
-use crate::tool::{Tool, error};
+use crate::tool::{Tool, error, two_decimals};
 use hermes_proc::Wake;
 
 /// Tools a script may call, where the session has them.
@@ -285,8 +285,4 @@ fn context_of_script(context: &CallContext) -> Result<CallContext, String> {
         interrupt: Arc::new(interrupt),
         ..context.clone()
     })
-}
-
-fn two_decimals(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 100.0).round() / 100.0
 }

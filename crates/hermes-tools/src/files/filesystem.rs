@@ -12,6 +12,7 @@ use super::ledger::Stamp;
 use super::page::{Data, Lines, PageWanted};
 use super::search::{Found, Query};
 use crate::context::{CallContext, CrossProfile};
+use crate::kept_result::Keeping;
 use crate::place::Place;
 
 /// The files a session works with. A cheap handle; clones mean the same files.
@@ -73,6 +74,9 @@ pub(crate) trait FileOperations: Send + Sync {
     /// Replaces or creates a file, whole or not at all, at a place that was checked before. Missing
     /// directories are made; an existing file keeps its mode.
     fn write(&self, target: &Path, bytes: &[u8], context: &CallContext) -> Result<Written, String>;
+
+    /// Keeps a result in a file of our own; says where.
+    fn keep(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String>;
 
     /// Removes a file at a place that was checked before.
     fn remove(&self, target: &Path, context: &CallContext) -> Result<(), String>;

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use super::credential_stores::{CredentialStores, real};
 use super::filesystem::{Content, FileOperations, FilePage, Loaded, PageRead, Writing, Written};
+use super::kept_host;
 use super::ledger::Stamp;
 use super::page::{Data, Lines, PageWanted, SNIFFED_BYTES};
 use super::patience::{Attentive, Patience};
 use super::search::{Found, Query, walk_and_search};
 use crate::context::{CallContext, WriteGuard};
+use crate::kept_result::Keeping;
 use crate::place::Place;
 
 /// A reading that takes longer ends with what it has.
@@ -131,6 +133,10 @@ impl FileOperations for HostFiles {
             before,
             after: Stamp::now(target),
         })
+    }
+
+    fn keep(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String> {
+        kept_host::keep(keeping)
     }
 
     fn remove(&self, target: &Path, _: &CallContext) -> Result<(), String> {

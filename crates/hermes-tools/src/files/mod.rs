@@ -4,6 +4,7 @@ mod credential_stores;
 mod elsewhere;
 mod filesystem;
 mod host;
+mod kept_host;
 mod ledger;
 mod lint;
 mod page;

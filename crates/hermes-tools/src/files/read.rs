@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hermes_secret::{Sink, is_variables_file};
 use serde_json::{Value, json};
 
 use super::filesystem::{Content, PageRead};
@@ -126,13 +127,21 @@ impl ReadFileTool {
             Content::Text(lines) => lines,
             Content::Data(data) => return Ok(data.to_json(file.size)),
         };
+        let holds_variables = is_variables(&path) || is_variables(&file.real);
         let key = Page {
             path: file.real,
             offset: wanted.offset,
             limit: wanted.limit,
         };
         match context.files.note_reading(key, file.stamp) {
-            Reading::New => Ok(lines.to_json(wanted.offset, file.size)),
+            Reading::New => {
+                let page = lines.to_json(wanted.offset, file.size);
+                Ok(if holds_variables {
+                    masked(page, context)
+                } else {
+                    page
+                })
+            }
             Reading::Unchanged => Ok(json!({
                 "status": "unchanged",
                 "dedup": true,
@@ -147,6 +156,21 @@ impl ReadFileTool {
             )),
         }
     }
+}
+
+/// Whether names in a file say what their values are.
+pub(super) fn is_variables(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(is_variables_file)
+}
+
+/// The page of a file of variables, without the secret ones.
+fn masked(mut page: Value, context: &CallContext) -> Value {
+    let redactor = context.redactor.for_sink(Sink::Variables);
+    if let Some(Value::String(content)) = page.get_mut("content") {
+        *content = redactor.redact(content).into_owned();
+    }
+    page
 }
 
 fn not_found(raw: &str, path: &Path, neighbours: Vec<PathBuf>) -> Value {

@@ -225,7 +225,7 @@ fn earlier_conversations_are_found_with_their_surroundings() {
     assert_eq!(hit["bookend_end"][2]["content"], "answer 19");
     assert_eq!(
         (&hit["messages_before"], &hit["messages_after"]),
-        (&json!(15), &json!(14))
+        (&json!(5), &json!(5))
     );
     let scrolled = stage.call(
         "session_search",

@@ -19,6 +19,7 @@ mod execute_code;
 mod interpreter;
 mod kanban_orchestrator;
 mod kanban_worker;
+mod kept_results;
 mod patch;
 mod places;
 mod read;

@@ -1,5 +1,8 @@
 //! `read_file`.
 
+use std::sync::Arc;
+
+use hermes_secret::{Redactor, Sink};
 use hermes_tools::ReadFileTool;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -243,4 +246,32 @@ fn an_interrupt_is_heard_inside_a_file() {
         page["hint"].as_str().unwrap().contains("more than"),
         "{page}"
     );
+}
+
+#[test]
+fn files_of_variables_show_no_values_of_secret_names() {
+    let mut stage = Stage::new();
+    let redactor = Redactor::new([SECRET]).for_sink(Sink::Output);
+    stage.context.redactor = Arc::new(redactor);
+    let text = "DB_PASSWORD=hunter2hunter2\nURL=https://x/?token=abc\n";
+    stage.file("prod.env", text);
+    stage.file("notes.txt", format!("see below\n{text}"));
+    std::os::unix::fs::symlink(stage.work("prod.env"), stage.work("link")).unwrap();
+    for name in ["prod.env", "link"] {
+        let page = stage.call(
+            "read_file",
+            json!({"path": name, "limit": if name == "link" { 9 } else { 5 }}),
+        );
+        let content = page["content"].as_str().unwrap();
+        assert!(content.contains("DB_PASSWORD=***"), "{page}");
+        assert!(content.contains("https://x/?token=abc"), "{page}");
+    }
+    let found = stage.call(
+        "search_files",
+        json!({"pattern": "PASSWORD", "file_glob": "*.env"}),
+    );
+    assert_eq!(found["matches"][0]["content"], "DB_PASSWORD=***");
+    // Elsewhere a name says nothing: it may be source code.
+    let page = stage.call("read_file", json!({"path": "notes.txt"}));
+    assert!(page["content"].as_str().unwrap().contains("hunter2hunter2"));
 }

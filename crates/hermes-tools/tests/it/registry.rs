@@ -1,6 +1,6 @@
 //! What every tool gets from the registry.
 
-use hermes_tools::{Argument, CallContext, Kind, Registry, Tool, is_failure};
+use hermes_tools::{Argument, CallContext, Kind, MAX_RESULT_CHARS, Registry, Tool, is_failure};
 use serde_json::{Value, json};
 
 use crate::stage::{SECRET, Stage};
@@ -63,10 +63,16 @@ fn a_panic_is_an_answer_without_its_words() {
 }
 
 #[test]
-fn results_have_at_most_a_hundred_thousand_characters() {
-    let result = stage().call("echo", json!({"text": "ä\n".repeat(200_000)}));
+fn results_are_bounded_and_a_long_one_is_whole() {
+    let long = "ä\n".repeat(200_000);
+    let result = stage().call("echo", json!({"text": long}));
+    assert!(
+        result.to_string().contains(&"ä\\n".repeat(200_000)),
+        "for whoever keeps it"
+    );
+    let result = stage().call("echo", json!({"text": long.repeat(10)}));
     let size = result.to_string().chars().count();
-    assert!(size <= 100_100, "{size}");
+    assert!(size <= MAX_RESULT_CHARS + 100, "{size}");
     assert_eq!(result["error"], Value::Null);
 }
 

@@ -10,6 +10,7 @@ use crate::files::credential_stores::CredentialStores;
 use crate::files::filesystem::{FileOperations, Loaded, PageRead, Writing, Written};
 use crate::files::page::PageWanted;
 use crate::files::search::{Found, Query};
+use crate::kept_result::Keeping;
 use crate::place::{Answer, Place, Question};
 
 /// Shell functions all scripts begin with.
@@ -154,6 +155,10 @@ impl FileOperations for PlaceFiles {
 
     fn write(&self, target: &Path, bytes: &[u8], context: &CallContext) -> Result<Written, String> {
         self.write_there(target, bytes, context)
+    }
+
+    fn keep(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String> {
+        self.keep_there(keeping)
     }
 
     fn remove(&self, target: &Path, context: &CallContext) -> Result<(), String> {

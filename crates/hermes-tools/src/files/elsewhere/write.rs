@@ -1,17 +1,19 @@
 //! Changing files of a place.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::files::PlaceFiles;
 use crate::context::CallContext;
 use crate::files::filesystem::Written;
 use crate::files::ledger::Stamp;
+use crate::kept_result::Keeping;
 use crate::place::Question;
 use crate::random::random_hex;
 
 const WRITE: &str = include_str!("scripts/write.sh");
+const KEEP: &str = include_str!("scripts/keep.sh");
 const REMOVE: &str = include_str!("scripts/remove.sh");
 
 /// How long a write may take: content travels, and disks are slow.
@@ -55,6 +57,24 @@ impl PlaceFiles {
             before: stamp(answer.text()?),
             after: stamp(answer.text()?),
         })
+    }
+
+    pub(super) fn keep_there(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String> {
+        let length = keeping.text.len().to_string();
+        let mut answer = self.ask(Question {
+            arguments: &[
+                keeping.directory.as_bytes(),
+                keeping.file.as_bytes(),
+                length.as_bytes(),
+            ],
+            input: keeping.text.as_bytes(),
+            limit: PATIENCE,
+            ..Question::new(KEEP, &keeping.context.interrupt)
+        })?;
+        match answer.text()?.as_str() {
+            "kept" => answer.path(),
+            kind => Err(answer.refusal(kind, Path::new(&keeping.file), "write")),
+        }
     }
 
     pub(super) fn remove_there(&self, target: &Path, context: &CallContext) -> Result<(), String> {

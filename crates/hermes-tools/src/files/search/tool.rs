@@ -1,11 +1,14 @@
 //! `search_files`: the tool around a search, wherever the files are.
 
+use hermes_secret::Sink;
 use serde_json::Value;
 
+use super::found::Found;
 use super::query::Query;
 use super::report::report;
 use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
+use crate::files::read::is_variables;
 use crate::tool::{Reach, Tool, error};
 
 /// The tool.
@@ -92,6 +95,17 @@ impl Tool for SearchFilesTool {
 
 fn search(args: &Value, context: &CallContext) -> Result<Value, String> {
     let query = Query::of(args, context)?;
-    let found = context.filesystem.operations().search(&query, context)?;
+    let mut found = context.filesystem.operations().search(&query, context)?;
+    mask_variables(&mut found, context);
     Ok(report(&query, &found))
+}
+
+/// Masks lines of files of variables, whose names say what the values are.
+fn mask_variables(found: &mut Found, context: &CallContext) {
+    let mut redactor = None;
+    let lines = found.matches.iter_mut();
+    for line in lines.filter(|line| is_variables(&line.path)) {
+        let redactor = redactor.get_or_insert_with(|| context.redactor.for_sink(Sink::Variables));
+        line.text = redactor.redact(&line.text).into_owned();
+    }
 }

@@ -184,7 +184,7 @@ mod tests {
     fn an_interrupt_is_heard_inside_a_file_and_said() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("long.log");
-        std::fs::write(&path, "nothing here\n".repeat(100_000)).unwrap();
+        std::fs::write(&path, "nothing\n".repeat(100_000)).unwrap();
         let interrupt = Wake::new().unwrap();
         interrupt.raise();
         let walk = Walk {
@@ -202,6 +202,5 @@ mod tests {
         let mut found = Found::default();
         walk.search_file(&mut Searcher::new(), &wanted, &path, &mut found);
         assert_eq!(found.stopped, Some(Found::INTERRUPTED));
-        assert!(found.total < 100_000);
     }
 }

@@ -1,23 +1,21 @@
-//! The tool: three ways to look, by what the call names.
+//! `session_search`: what was said in earlier conversations, in three ways, by what the call names.
+//!
+//! Asks the store of sessions, which knows what is shown, and never changes it.
 
 use std::path::PathBuf;
 
 use hermes_session::{
-    Error, Hit, ListRequest, MessageId, SearchOrder, SearchRequest, SessionId, SessionStore,
+    Discover, Error, MessageId, Scroll, SearchOrder, SessionId, SessionStore, Window,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::found::{Excerpt, discovered, listed};
 use crate::argument::{Argument, Kind};
 use crate::context::CallContext;
 use crate::tool::{Reach, Tool, error};
 
 const DEFAULT_LIMIT: usize = 3;
 const DEFAULT_WINDOW: usize = 5;
-/// Hits looked at until there are enough conversations among them.
-const MOST_HITS: usize = 60;
-/// Conversations that people do not know of.
-const HIDDEN_SOURCE: &str = "tool";
 
 /// Searches earlier conversations.
 #[derive(Debug, Clone)]
@@ -126,25 +124,38 @@ impl SessionSearchTool {
             return Ok(nothing(query));
         };
         let own = context.conversation.session_id.as_deref();
+        let own = own.and_then(|own| SessionId::parse(own).ok());
         let limit = number("limit", DEFAULT_LIMIT);
         let window = number("window", DEFAULT_WINDOW);
         let looked = match (place, query) {
-            (Some((session, message)), _) => scroll(&store, session, message, window),
-            (None, Some(query)) => Discovery {
-                store: &store,
-                own: own_root(&store, own),
-                query,
-                limit,
-                window,
-                order: match text("sort") {
-                    Some("newest") => SearchOrder::Newest,
-                    Some("oldest") => SearchOrder::Oldest,
-                    _ => SearchOrder::Relevance,
-                },
-                roles: text("role_filter").map(roles),
-            }
-            .run(),
-            (None, None) => browse(&store, own, limit),
+            (Some((session, around)), _) => store
+                .find(session)
+                .and_then(|session| {
+                    store.scroll(&Scroll {
+                        session,
+                        around,
+                        window,
+                        current: own,
+                    })
+                })
+                .map(|found| scrolled(&found, around, window)),
+            (None, Some(query)) => store
+                .discover(&Discover {
+                    query: query.to_owned(),
+                    roles: text("role_filter").map(roles).unwrap_or_default(),
+                    window,
+                    limit,
+                    order: match text("sort") {
+                        Some("newest") => SearchOrder::Newest,
+                        Some("oldest") => SearchOrder::Oldest,
+                        _ => SearchOrder::Relevance,
+                    },
+                    current: own,
+                })
+                .map(|found| results("discover", Some(query), &found)),
+            (None, None) => store
+                .browse(limit, own.as_ref())
+                .map(|found| results("browse", None, &found)),
         };
         looked.map_err(|error| said(&error))
     }
@@ -168,120 +179,28 @@ fn roles(text: &str) -> Vec<String> {
     words.filter(|role| !role.is_empty()).collect()
 }
 
-/// The beginning of the conversation that asks; `None` for a call by hand or an unknown session.
-fn own_root(store: &SessionStore, own: Option<&str>) -> Option<SessionId> {
-    let own = SessionId::parse(own?).ok()?;
-    store.root_of(&own).ok()
+fn results(mode: &str, query: Option<&str>, results: &[impl Serialize]) -> Value {
+    let mut shown = json!({
+        "success": true,
+        "mode": mode,
+        "count": results.len(),
+        "results": results,
+    });
+    if let Some(query) = query {
+        shown["query"] = json!(query);
+    }
+    shown
 }
 
-fn browse(store: &SessionStore, own: Option<&str>, limit: usize) -> Result<Value, Error> {
-    let own = own_root(store, own);
-    let conversations = store.list(&ListRequest {
-        excluded_sources: vec![HIDDEN_SOURCE.to_owned()],
-        // One more, in case the asking one is among them.
-        limit: Some(limit + 1),
-        ..ListRequest::default()
-    })?;
-    let results: Vec<Value> = conversations
-        .iter()
-        .filter(|one| own.as_ref() != Some(&one.root))
-        .take(limit)
-        .map(listed)
-        .collect();
-    Ok(json!({"success": true, "mode": "browse", "count": results.len(), "results": results}))
-}
-
-fn scroll(
-    store: &SessionStore,
-    session: &str,
-    message: MessageId,
-    window: usize,
-) -> Result<Value, Error> {
-    let session = store.find(session)?;
-    let excerpt = Excerpt::of(store, &session, message, window)?;
-    let Some(excerpt) = excerpt else {
-        return Ok(json!({
-            "success": false,
-            "mode": "scroll",
-            "error": format!("There is no message {message} in session {session}."),
-        }));
-    };
-    Ok(json!({
+fn scrolled(window: &Window, around: MessageId, size: usize) -> Value {
+    json!({
         "success": true,
         "mode": "scroll",
-        "session_id": session,
-        "around_message_id": message,
-        "window": window,
-        "messages": excerpt.around,
-        "messages_before": excerpt.before,
-        "messages_after": excerpt.after,
-    }))
-}
-
-/// A search by words.
-struct Discovery<'a> {
-    store: &'a SessionStore,
-    own: Option<SessionId>,
-    query: &'a str,
-    limit: usize,
-    window: usize,
-    order: SearchOrder,
-    roles: Option<Vec<String>>,
-}
-
-impl Discovery<'_> {
-    fn run(&self) -> Result<Value, Error> {
-        let mut hits = match &self.roles {
-            Some(roles) => self.hits(roles.clone())?,
-            None => self.hits(vec!["user".to_owned(), "assistant".to_owned()])?,
-        };
-        if hits.is_empty() && self.roles.is_none() {
-            // What only a tool said is better than nothing.
-            hits = self.hits(Vec::new())?;
-        }
-        let mut results = Vec::new();
-        for hit in &hits {
-            results.push(self.result(hit)?);
-        }
-        Ok(json!({
-            "success": true,
-            "mode": "discover",
-            "query": self.query,
-            "count": results.len(),
-            "results": results,
-        }))
-    }
-
-    /// The best hit of each conversation.
-    fn hits(&self, roles: Vec<String>) -> Result<Vec<Hit>, Error> {
-        let found = self.store.search(&SearchRequest {
-            query: self.query.to_owned(),
-            excluded_sources: vec![HIDDEN_SOURCE.to_owned()],
-            roles,
-            order: self.order,
-            limit: MOST_HITS,
-            ..SearchRequest::default()
-        })?;
-        let mut conversations: Vec<SessionId> = Vec::new();
-        let mut best = Vec::new();
-        for hit in found {
-            let root = self.store.root_of(&hit.session_id)?;
-            let in_sight = self.own.as_ref() == Some(&root) && !hit.compacted;
-            if in_sight || conversations.contains(&root) {
-                continue;
-            }
-            conversations.push(root);
-            best.push(hit);
-            if best.len() == self.limit {
-                break;
-            }
-        }
-        Ok(best)
-    }
-
-    fn result(&self, hit: &Hit) -> Result<Value, Error> {
-        let session = self.store.session(&hit.session_id)?;
-        let excerpt = Excerpt::of(self.store, &hit.session_id, hit.id, self.window)?;
-        Ok(discovered(hit, session.as_ref(), excerpt))
-    }
+        "session_id": window.session_id,
+        "around_message_id": around,
+        "window": size,
+        "messages": window.messages,
+        "messages_before": window.messages_before,
+        "messages_after": window.messages_after,
+    })
 }
