@@ -10,7 +10,7 @@ use hermes_providers::{Provider, ToolSchema};
 use hermes_session::{
     EndReason, Message, MessageId, NewSession, SessionId, SessionStore, StoredMessage,
 };
-use hermes_tools::CallContext;
+use hermes_tools::{CallContext, TodoList};
 
 use crate::calibration::Calibration;
 use crate::compaction::CompactionState;
@@ -95,18 +95,29 @@ impl Agent {
         Self::with(parts, id, Some(new), Vec::new(), system_prompt)
     }
 
-    /// Goes on with a stored conversation, with the system prompt it began with. `system_prompt` is
-    /// for sessions that another program stored without one.
-    pub fn resume(mut parts: Parts, id: &SessionId, system_prompt: &str) -> Result<Self> {
-        let session = parts.store.reopen_session(id)?;
-        let history = parts.store.load_history(id)?;
-        let stored = session.system_prompt.filter(|prompt| !prompt.is_empty());
-        if stored.is_none() {
-            parts.store.set_system_prompt(id, system_prompt)?;
+    /// Goes on with a stored conversation, with the system prompt and the list of things to do that
+    /// it had. `system_prompt` is asked where another program stored a session without one.
+    pub fn resume(
+        mut parts: Parts,
+        id: &SessionId,
+        system_prompt: impl FnOnce(&Parts) -> String,
+    ) -> Result<Self> {
+        let resumed = parts.store.resume(id)?;
+        let stored = resumed.session.system_prompt;
+        let prompt = match stored.filter(|prompt| !prompt.is_empty()) {
+            Some(prompt) => prompt,
+            None => {
+                let prompt = system_prompt(&parts);
+                parts.store.set_system_prompt(id, &prompt)?;
+                prompt
+            }
+        };
+        if let Some(items) = &resumed.todos {
+            parts.context.conversation.todos = Arc::new(TodoList::restored(items));
         }
-        let prompt = stored.as_deref().unwrap_or(system_prompt);
-        let history = history.messages.into_iter().map(Entry::from).collect();
-        Ok(Self::with(parts, id.clone(), None, history, prompt))
+        let history = resumed.history.messages;
+        let history = history.into_iter().map(Entry::from).collect();
+        Ok(Self::with(parts, id.clone(), None, history, &prompt))
     }
 
     fn with(
@@ -173,9 +184,17 @@ impl Agent {
             return Ok(None);
         }
         let taken = self.store.take_back(&self.session, count)?;
+        self.reload()?;
+        // What was read after that message is not in the conversation any more.
+        self.context.files.forget_pages();
+        Ok(taken.map(|taken| taken.message.message.text()))
+    }
+
+    /// Takes the conversation from the store again.
+    pub(crate) fn reload(&mut self) -> Result<()> {
         let history = self.store.load_history(&self.session)?;
         self.history = history.messages.into_iter().map(Entry::from).collect();
-        Ok(taken.map(|taken| taken.message.message.text()))
+        Ok(())
     }
 
     /// Ends the session, if anything was stored of it.

@@ -75,6 +75,13 @@ impl Ending {
     }
 }
 
+/// A request, and how long it is.
+pub(super) struct Prepared {
+    pub(super) request: Request,
+    /// Its size, estimated.
+    pub(super) tokens: u64,
+}
+
 /// A turn that runs.
 pub(super) struct Turn<'a> {
     pub(super) agent: &'a mut Agent,
@@ -135,10 +142,8 @@ impl Turn<'_> {
             if !self.budget.take() {
                 return self.sum_up();
             }
-            if let Next::End(ending) = self.make_room()? {
-                return Ok(*ending);
-            }
-            let next = match self.ask() {
+            let prepared = self.make_room()?;
+            let next = match self.send(&prepared) {
                 Ok(response) => self.act_on(response)?,
                 Err(error) if error.class == ErrorClass::Interrupted => {
                     return Ok(Ending::interrupted(ExitReason::InterruptedDuringRequest));
@@ -179,7 +184,15 @@ impl Turn<'_> {
     }
 
     /// The request as it would be sent now.
-    pub(super) fn request(&self) -> Request {
+    pub(super) fn prepared(&self) -> Prepared {
+        let request = self.request();
+        Prepared {
+            tokens: request.estimated_tokens(),
+            request,
+        }
+    }
+
+    fn request(&self) -> Request {
         let history = self.agent.history.iter();
         let messages = history.filter_map(|entry| to_wire(&entry.message));
         let messages = messages.chain(self.tail.iter().cloned()).collect();
@@ -194,25 +207,21 @@ impl Turn<'_> {
         request
     }
 
-    fn ask(&mut self) -> std::result::Result<Response, ProviderError> {
-        let request = self.request();
-        self.send(&request)
-    }
-
-    fn send(&mut self, request: &Request) -> std::result::Result<Response, ProviderError> {
+    fn send(&mut self, prepared: &Prepared) -> std::result::Result<Response, ProviderError> {
         let provider = Arc::clone(&self.agent.provider);
         let interrupt = Arc::clone(&self.agent.context.interrupt);
         let observer = &mut *self.observer;
         self.api_calls += 1;
         let response = provider.complete(
-            request,
+            &prepared.request,
             &mut |event| observer.on(Event::Stream(event)),
             &interrupt,
         )?;
+        self.tries.compactions = 0;
         if let Some(usage) = &response.usage {
             self.usage.add(usage);
-            let estimated = request.estimated_tokens();
-            self.agent.calibration.learn(estimated, usage.prompt());
+            let calibration = &mut self.agent.calibration;
+            calibration.learn(prepared.tokens, usage.prompt());
         }
         Ok(response)
     }
@@ -224,13 +233,14 @@ impl Turn<'_> {
             "The {cap} steps of this turn are used up; asking for a summary."
         ));
         self.tail = vec![Message::user(SUMMARY_REQUEST)];
-        let mut request = self.request();
-        request.tools = Arc::from([]);
+        let mut prepared = self.make_room()?;
+        prepared.request.tools = Arc::from([]);
+        prepared.tokens = prepared.request.estimated_tokens();
         let failure = TurnFailure::own(
             "max_iterations",
             format!("the budget of {cap} steps is used up"),
         );
-        let text = match self.send(&request) {
+        let text = match self.send(&prepared) {
             Ok(mut response) => {
                 response.tool_calls.clear();
                 response.text = crate::answer_text::cleaned(&response.text).text;

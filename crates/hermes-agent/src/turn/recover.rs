@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hermes_providers::ProviderError;
 
-use super::machine::{Ending, Next, Turn};
+use super::machine::{Ending, Next, Prepared, Turn};
 use super::result::{ExitReason, TurnFailure};
 use super::tries;
 use crate::compaction::{Compacted, Need};
@@ -17,23 +17,22 @@ const OUTPUT_MARGIN: u64 = 64;
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Turn<'_> {
-    /// Shortens the conversation before a request that would be too long.
-    pub(super) fn make_room(&mut self) -> Result<Next> {
-        while self.tries.compactions < tries::COMPACTIONS {
-            let request = self.request();
-            if !self.agent.is_too_long(&request) {
-                break;
+    /// The next request, after shortening the conversation if it would be too long.
+    pub(super) fn make_room(&mut self) -> Result<Prepared> {
+        loop {
+            let prepared = self.prepared();
+            let may_shorten = self.tries.compactions < tries::COMPACTIONS;
+            if !may_shorten || !self.agent.is_too_long(prepared.tokens) || self.is_interrupted() {
+                return Ok(prepared);
             }
-            self.tries.compactions += 1;
-            match self.agent.compact(Need::Wanted, self.observer)? {
-                Compacted::Done => {}
-                Compacted::Unchanged => break,
-            }
-            if self.is_interrupted() {
-                break;
+            let need = Need::Wanted {
+                request: prepared.tokens,
+            };
+            match self.agent.compact(need, self.observer)? {
+                Compacted::Done => self.tries.compactions += 1,
+                Compacted::Unchanged => return Ok(prepared),
             }
         }
-        Ok(Next::Request)
     }
 
     pub(super) fn recover(&mut self, error: &ProviderError) -> Result<Next> {
@@ -70,9 +69,9 @@ impl Turn<'_> {
             self.budget.refund();
             return Ok(Next::Request);
         }
-        self.tries.compactions += 1;
         match self.agent.compact(Need::Forced, self.observer)? {
             Compacted::Done => {
+                self.tries.compactions += 1;
                 self.budget.refund();
                 Ok(Next::Request)
             }

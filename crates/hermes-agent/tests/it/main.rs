@@ -7,5 +7,6 @@
 
 mod children;
 mod scene;
+mod shortening;
 mod taking_back;
 mod turns;

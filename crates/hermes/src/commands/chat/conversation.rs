@@ -9,8 +9,8 @@ use hermes_agent::{
 };
 use hermes_proc::Wake;
 use hermes_providers::{Provider, ToolSchema};
-use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, latest_todos};
-use hermes_tools::{CallContext, Conversation as OfTools, TodoList, ToolSelection};
+use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock};
+use hermes_tools::{CallContext, Conversation as OfTools, ToolSelection};
 
 use super::asking::AskPerson;
 use super::system_prompt;
@@ -40,7 +40,7 @@ impl Conversation {
     pub(super) fn open(wishes: &Wishes, context: &Context) -> Result<Self> {
         let provider = open_provider(wishes, context)?;
         context.ensure_home()?;
-        let mut store = SessionStore::open(&context.location.home)?;
+        let store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
         let worktree = if wishes.worktree {
             Some(Worktree::make(context)?)
@@ -77,23 +77,12 @@ impl Conversation {
             limits: ChildLimits::resolve(context.config()),
             places: toolbox.child_places(),
         };
-        let history = match &resumed {
-            Some(session) => {
-                store.reopen_session(&session.id)?;
-                store.load_history(&session.id)?.messages
-            }
-            None => Vec::new(),
-        };
         call.conversation = OfTools {
             session_id: Some(id.to_string()),
-            todos: match latest_todos(&history) {
-                Some(items) => Arc::new(TodoList::restored(&items)),
-                None => Arc::clone(&call.conversation.todos),
-            },
+            todos: Arc::clone(&call.conversation.todos),
             answerer: AskPerson::present(wishes, &context, &toolbox),
             children: Some(Arc::new(children)),
         };
-        drop(history);
         let tools = offered(&mut call, wishes, &context)?;
         let ending = match &worker {
             Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
@@ -110,15 +99,17 @@ impl Conversation {
             store,
         };
         let notes = worktree.iter().map(Worktree::note).collect();
-        let prompt = system_prompt::of(&parts, &id, wishes, &toolbox, notes, &context);
+        let prompt =
+            |parts: &Parts| system_prompt::of(parts, &id, wishes, &toolbox, notes, &context);
         let agent = match &resumed {
-            Some(_) => Agent::resume(parts, &id, &prompt.text)?,
+            Some(_) => Agent::resume(parts, &id, |parts| prompt(parts).text)?,
             None => {
+                let prompt = prompt(&parts);
                 for notice in &prompt.notices {
                     context.printer.warn(notice, None)?;
                 }
                 let new = new_session(&parts, wishes, &context);
-                Agent::begin(parts, id, new, &prompt.text)
+                Agent::begin(parts, id.clone(), new, &prompt.text)
             }
         };
         Ok(Self {
