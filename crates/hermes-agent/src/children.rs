@@ -150,13 +150,15 @@ impl ChildRunner for Children {
         let timeout = self.limits.timeout;
         let (result, timed_out) = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| watch(&context.interrupt, &finished, timeout, &interrupt));
-            let result = self.run(job, &own);
+            // The watcher waits for the end, so a bug must not skip it.
+            let result = hermes_telemetry::contained(|| self.run(job, &own));
             finished.raise();
             (result, watcher.join().unwrap_or(false))
         });
         match result {
-            Ok(result) => told(result, timed_out, begun),
-            Err(error) => failed(self, begun, error.to_string()),
+            Ok(Ok(result)) => told(result, timed_out, begun),
+            Ok(Err(error)) => failed(self, begun, error.to_string()),
+            Err(_) => failed(self, begun, "a bug; the log has the details".to_owned()),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! stops the work; it is counted. And no line reaches a file before the redactor has seen it.
 
 mod best_effort;
+mod contained;
 mod error;
 mod head;
 mod level;
@@ -19,6 +20,7 @@ mod subscriber;
 mod writer;
 
 pub use best_effort::{best_effort, best_effort_failures};
+pub use contained::{contained, is_contained};
 pub use error::ArgumentError;
 pub use level::Level;
 pub use logger_name::{Component, logger_name};

@@ -1,7 +1,6 @@
 //! All tools, and the one way to call them: arguments checked, panics caught, secrets masked, size
 //! bounded.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use hermes_secret::Redactor;
@@ -73,9 +72,8 @@ impl Registry {
             Err(_) if tool.checks_its_own_arguments() && args.is_object() => args.clone(),
             Err(message) => return redacted(error(message), &context.redactor),
         };
-        // A bug in one tool must not end a gateway that serves other conversations. Builds that
-        // abort on panic end here all the same.
-        let result = catch_unwind(AssertUnwindSafe(|| what(tool, &args, context)));
+        // A bug in one tool must not end a gateway that serves other conversations.
+        let result = hermes_telemetry::contained(|| what(tool, &args, context));
         let result = result.unwrap_or_else(|_| {
             tracing::error!(tool = name, "a tool panicked");
             error(format!(

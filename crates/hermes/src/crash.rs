@@ -1,4 +1,5 @@
-//! The last word of a bug: one sentence, no backtrace, no secret, exit code 70.
+//! The last word of a bug: one sentence, no backtrace, no secret, exit code 70. A bug that is
+//! contained, such as one in a tool, goes into the log and ends nothing.
 
 use std::io::Write;
 use std::panic::PanicHookInfo;
@@ -12,6 +13,10 @@ const EXIT_CODE: i32 = 70;
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info| {
         let report = describe(info);
+        if hermes_telemetry::is_contained() {
+            tracing::error!("{}", report.trim_end());
+            return;
+        }
         // Standard error may be closed; the exit code still tells.
         drop(std::io::stderr().write_all(report.as_bytes()));
         leave();

@@ -10,7 +10,7 @@ use crate::session::Session;
 /// What sessions must have in common; an empty filter means all of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionFilter {
-    /// Only sessions that are over.
+    /// Only sessions that are over: ended, or silent for a week.
     pub ended: bool,
     /// Over since before this moment.
     pub ended_before: Option<f64>,
@@ -58,9 +58,18 @@ pub struct SessionFilter {
     pub archived: Option<bool>,
 }
 
-const CHOSEN: &str = "SELECT * FROM sessions s
- WHERE (NOT :ended OR s.ended_at IS NOT NULL)
-     AND (:ended_before IS NULL OR s.ended_at < :ended_before)
+/// A session without an end that has been silent for so long is over: its process was killed.
+const SILENT_SECONDS: f64 = 7.0 * 86_400.0;
+
+const CHOSEN: &str = "SELECT s.* FROM
+     (SELECT *,
+          COALESCE(ended_at, (SELECT MAX(m.timestamp) FROM messages m WHERE m.session_id = one.id),
+              started_at) AS over_at
+      FROM sessions one) s
+ WHERE (NOT :ended OR s.ended_at IS NOT NULL OR s.over_at < :silent_since)
+     AND (:ended_before IS NULL
+         OR (s.over_at < :ended_before
+             AND (s.ended_at IS NOT NULL OR s.over_at < :silent_since)))
      AND (:started_before IS NULL OR s.started_at < :started_before)
      AND (:started_after IS NULL OR s.started_at >= :started_after)
      AND (:source IS NULL OR s.source = :source)
@@ -110,6 +119,7 @@ impl Scope<'_> {
             CHOSEN,
             named_params! {
                 ":ended": filter.ended,
+                ":silent_since": self.now - SILENT_SECONDS,
                 ":ended_before": filter.ended_before,
                 ":started_before": filter.started_before,
                 ":started_after": filter.started_after,

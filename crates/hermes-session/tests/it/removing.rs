@@ -104,6 +104,9 @@ fn aged() -> World {
                 ('new', 'telegram', {old}, {now}, 'new_session', NULL, '/srv/ab', 'gpt', NULL, 0, 0, 0, 0),
                 ('open', 'cli', {old}, NULL, NULL, NULL, '/srv/a/deep', NULL, NULL, 0, 0, 1, 0)"
     ));
+    world.sql(&format!(
+        "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('open', 'user', 'x', {now})"
+    ));
     world
 }
 
@@ -300,6 +303,40 @@ fn pruning_takes_only_what_is_over() {
         [id("new")]
     );
     assert_eq!(all(&world), [id("open")]);
+}
+
+#[test]
+fn a_session_whose_process_was_killed_is_over_when_it_has_been_silent_for_a_week() {
+    let mut world = aged();
+    let ended = SessionFilter {
+        ended: true,
+        ..SessionFilter::default()
+    };
+    let is_over = |world: &World| {
+        let chosen = world.store.chosen(&ended).unwrap();
+        chosen.iter().any(|session| session.id == id("open"))
+    };
+    for (days, expected) in [(6.0, false), (8.0, true)] {
+        let silent_since = world.store.now() - days * 86_400.0;
+        world.sql(&format!(
+            "UPDATE messages SET timestamp = {silent_since} WHERE session_id = 'open'"
+        ));
+        assert_eq!(is_over(&world), expected, "{days}");
+    }
+    // Its last message counts, not its beginning.
+    let rules = |days: u64| AutoPrune {
+        retention: Duration::from_hours(days * 24),
+        interval: Duration::ZERO,
+        vacuum: false,
+    };
+    assert_eq!(
+        world.store.prune_if_due(&rules(9)).unwrap(),
+        AutoPruned::Done(vec![id("old")])
+    );
+    assert_eq!(
+        world.store.prune_if_due(&rules(7)).unwrap(),
+        AutoPruned::Done(vec![id("open")])
+    );
 }
 
 #[test]

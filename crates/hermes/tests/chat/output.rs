@@ -1,5 +1,7 @@
 //! What is printed where, and with which code it ends.
 
+use std::path::Path;
+
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -24,6 +26,43 @@ fn a_quiet_query_prints_the_answer_and_nothing_else() {
         bodies[0]["messages"][1],
         json!({"role": "user", "content": "hi"})
     );
+}
+
+#[test]
+fn an_answer_that_nobody_takes_ends_the_conversation_all_the_same() {
+    for (is_closed, code) in [(true, 0), (false, 3)] {
+        let pid = "pid.txt";
+        let world = World::with(ModelServer::start([
+            Answer::call(
+                "terminal",
+                &json!({"command": format!("echo $$ > {pid}; exec sleep 600"), "background": true}),
+            ),
+            Answer::call(
+                "terminal",
+                &json!({"command": format!("until [ -s {pid} ]; do sleep 0.05; done")}),
+            ),
+            Answer::text("done"),
+        ]));
+        let work = world.home.outside("work");
+        std::fs::create_dir(&work).unwrap();
+        let run = world
+            .hermes(&["chat", "-Q", "--yolo", "-q", "hi"])
+            .in_directory(&work);
+        let outcome = if is_closed {
+            run.run_into_closed_pipe()
+        } else {
+            run.run_into(Path::new("/dev/full"))
+        };
+        outcome.exits(code);
+        let pid = std::fs::read_to_string(work.join(pid)).unwrap();
+        let process = Path::new("/proc").join(pid.trim());
+        assert!(
+            !process.exists(),
+            "the background process goes on: {outcome}"
+        );
+        let listed = world.home.run(["sessions", "export", "-"]).json();
+        assert_eq!(listed["end_reason"], json!("agent_close"), "{listed}");
+    }
 }
 
 #[test]

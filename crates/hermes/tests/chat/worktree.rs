@@ -43,6 +43,18 @@ fn outside_of_a_repository_it_is_refused() {
 }
 
 #[test]
+fn a_conversation_that_does_not_come_about_leaves_none() {
+    let world = World::answering([]);
+    let root = repository(&world);
+    for (mistake, code) in [(["-t", "nosuch"], 2), (["--image", "/nonexistent.png"], 1)] {
+        let words = ["chat", "-Q", "-q", "hi", "-w", mistake[0], mistake[1]];
+        world.hermes(&words).in_directory(&root).run().exits(code);
+        assert_eq!(git(&root, &["worktree", "list"]).lines().count(), 1);
+        assert_eq!(git(&root, &["branch", "--list", "hermes/*"]), "");
+    }
+}
+
+#[test]
 fn a_clean_worktree_is_removed_and_a_dirty_one_kept() {
     let world = World::answering([
         Answer::call("terminal", &json!({"command": "pwd; cat local.env"})),
@@ -58,6 +70,14 @@ fn a_clean_worktree_is_removed_and_a_dirty_one_kept() {
             .run()
     };
     run().succeeds().prints("done\n");
+    let session = world.home.run(["sessions", "export", "-"]).json();
+    let branch = session["git_branch"].as_str().unwrap();
+    assert!(branch.starts_with("hermes/hermes-"), "{branch}");
+    let tree = session["git_repo_root"].as_str().unwrap();
+    assert!(
+        Path::new(tree).starts_with(root.join(".worktrees")),
+        "{tree}"
+    );
     let seen = world.bodies()[1].to_string();
     assert!(
         seen.contains(".worktrees/hermes-") && seen.contains("here"),

@@ -191,3 +191,20 @@ fn colours_are_for_terminals() {
         home.run(args).never_shows("\u{1b}[");
     }
 }
+
+#[test]
+fn a_bug_is_one_sentence_and_a_contained_one_goes_into_the_log() {
+    let home = configured("model: {}\n");
+    home.run(["internal", "panic"])
+        .exits(70)
+        .prints("")
+        .says_part("Error: internal error: asked for, with OPENAI_API_KEY=")
+        .never_shows("abcdefghijklmnopqrstuvwx");
+    home.run(["internal", "panic", "--contained"])
+        .succeeds()
+        .prints("went on\n")
+        .says("");
+    let log = home.read("logs/errors.log");
+    assert!(log.contains("internal error: asked for"), "{log}");
+    assert!(!log.contains("abcdefghijklmnopqrstuvwx"), "{log}");
+}

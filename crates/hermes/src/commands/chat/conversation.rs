@@ -13,6 +13,7 @@ use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock};
 use hermes_tools::{CallContext, Conversation as OfTools, ToolSelection};
 
 use super::asking::AskPerson;
+use super::repository::Repository;
 use super::system_prompt;
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
@@ -108,7 +109,7 @@ impl Conversation {
                 for notice in &prompt.notices {
                     context.printer.warn(notice, None)?;
                 }
-                let new = new_session(&parts, wishes, &context);
+                let new = new_session(&parts, wishes, &toolbox, &context);
                 Agent::begin(parts, id.clone(), new, &prompt.text)
             }
         };
@@ -144,17 +145,21 @@ impl Conversation {
 
     /// Ends the session and what it started. Gives the exit code: that of a signal, if one has come.
     pub(super) fn close(mut self, result: Option<&TurnResult>, code: u8) -> Result<ExitCode> {
+        // Each step is taken, whatever became of the one before.
         let closed = self.agent.close();
-        self.toolbox.end_conversations(&self.context)?;
+        let told = self.toolbox.end_conversations(&self.context);
         self.toolbox.leave();
-        if let Some(worktree) = self.worktree.take() {
-            worktree.leave(&self.context)?;
-        }
+        let left = match self.worktree.take() {
+            Some(worktree) => worktree.leave(&self.context),
+            None => Ok(()),
+        };
         let code = self.ending.code(code);
         if let Some(worker) = &self.worker {
             worker.finish(result, code);
         }
         closed?;
+        told?;
+        left?;
         Ok(ExitCode::from(code))
     }
 }
@@ -259,12 +264,22 @@ fn offered(
     Ok(tools.collect())
 }
 
-fn new_session(parts: &Parts, wishes: &Wishes, context: &Context) -> NewSession {
+fn new_session(parts: &Parts, wishes: &Wishes, toolbox: &Toolbox, context: &Context) -> NewSession {
+    let cwd = parts.context.session.cwd();
+    // What a directory in a container is part of cannot be seen from here.
+    let repository = match toolbox.elsewhere() {
+        None => Repository::around(&cwd),
+        Some(_) => None,
+    };
     NewSession {
         source: wishes.source.clone(),
         model: Some(parts.provider.route().model),
-        model_config: Some(system_prompt::model_config(parts)),
-        cwd: Some(parts.context.session.cwd().display().to_string()),
+        model_config: Some(system_prompt::model_config(parts, context)),
+        cwd: Some(cwd.display().to_string()),
+        git_repo_root: repository
+            .as_ref()
+            .map(|repository| repository.root.display().to_string()),
+        git_branch: repository.and_then(|repository| repository.branch),
         profile_name: context.current.as_ref().map(ToString::to_string),
         ..NewSession::default()
     }

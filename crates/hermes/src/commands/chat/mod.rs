@@ -8,6 +8,7 @@ mod ending;
 mod line_loop;
 mod once;
 mod picture;
+mod repository;
 mod system_prompt;
 mod usage_report;
 mod wishes;

@@ -16,23 +16,31 @@ use crate::error::Result;
 /// `chat -q` and `chat -Q -q`.
 pub(super) fn query(query: &str, wishes: &Wishes, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let mut conversation = super::open(wishes, context)?;
-    let mut display = Display::new(wishes, context);
-    display.resumed(&mut conversation)?;
-    display.query(query)?;
     let mut input = TurnInput::text(query);
     if let Some(path) = &wishes.image {
         input.images.push(picture::load(path)?);
+    }
+    let mut conversation = super::open(wishes, context)?;
+    let mut display = Display::new(wishes, context);
+    let greeted = display
+        .resumed(&mut conversation)
+        .and_then(|()| display.query(query));
+    if let Err(error) = greeted {
+        conversation.close(None, 1)?;
+        return Err(error);
     }
     if let Some(worker) = &conversation.worker {
         let references = worker.images(&context.location.user_home);
         input.images.extend(picture::referred(&references));
     }
     let result = conversation.turn(input, &mut display);
-    display.answer(&result)?;
-    display.farewell(&mut conversation, &result)?;
+    let said = display
+        .answer(&result)
+        .and_then(|()| display.farewell(&mut conversation, &result));
     let code = exit_code(&result, is_worker(context));
-    conversation.close(Some(&result), code)
+    // Whether anybody still reads what is said, the conversation has an end.
+    let ended = conversation.close(Some(&result), code);
+    after_saying(said, ended)
 }
 
 /// `-z`.
@@ -50,10 +58,19 @@ pub(super) fn script(prompt: &str, wishes: &Wishes, context: &Context) -> Result
     };
     let mut display = Display::new(wishes, context);
     let result = conversation.turn(TurnInput::text(prompt), &mut display);
-    report(&result, wishes)?;
-    display.answer(&result)?;
+    let said = report(&result, wishes).and_then(|()| display.answer(&result));
     let code = exit_code(&result, is_worker(context));
-    conversation.close(Some(&result), code)
+    let ended = conversation.close(Some(&result), code);
+    after_saying(said, ended)
+}
+
+/// How it ended, unless what was said did not arrive. A reader that has gone away did not want more;
+/// that changes nothing about the turn.
+fn after_saying(said: Result<()>, ended: Result<ExitCode>) -> Result<ExitCode> {
+    match said {
+        Err(error) if !error.is_broken_pipe() => Err(error),
+        Ok(()) | Err(_) => ended,
+    }
 }
 
 fn report(result: &TurnResult, wishes: &Wishes) -> Result<()> {

@@ -71,8 +71,18 @@ pub(super) fn of(
 }
 
 /// What a session records of its settings.
-pub(super) fn model_config(parts: &Parts) -> Value {
-    json!({"max_iterations": parts.settings.max_iterations})
+pub(super) fn model_config(parts: &Parts, context: &Context) -> Value {
+    let config = context.config();
+    let reasoning = match config.text("agent.reasoning_effort").trim() {
+        "" => Value::Null,
+        "none" => json!({"enabled": false}),
+        effort => json!({"enabled": true, "effort": effort}),
+    };
+    json!({
+        "max_iterations": parts.settings.max_iterations,
+        "reasoning_config": reasoning,
+        "max_tokens": config.int("model.max_tokens"),
+    })
 }
 
 fn system() -> String {

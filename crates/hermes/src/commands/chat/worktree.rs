@@ -1,5 +1,5 @@
-//! A git worktree for one conversation: made before it begins, put away after it ends unless
-//! something in it would be lost.
+//! A git worktree for one conversation: made before it begins, put away after it ends, however it
+//! ends, unless something in it would be lost.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
@@ -31,6 +31,16 @@ pub(super) struct Worktree {
     branch: String,
     /// What was copied into it.
     taken_along: Vec<String>,
+    is_left: bool,
+}
+
+/// What became of a worktree at the end.
+enum Left {
+    Removed,
+    /// It holds these, and they are nowhere else.
+    Kept(&'static str),
+    /// git said this.
+    Stuck(String),
 }
 
 impl Worktree {
@@ -59,6 +69,7 @@ impl Worktree {
             path,
             branch,
             taken_along: Vec::new(),
+            is_left: false,
         };
         worktree.ignore()?;
         worktree.take_along()?;
@@ -82,21 +93,35 @@ impl Worktree {
     }
 
     /// Removes it with its branch, unless it holds changes or commits that are nowhere else.
-    pub(super) fn leave(self, context: &Context) -> Result<()> {
+    pub(super) fn leave(mut self, context: &Context) -> Result<()> {
         let shown = self.path.display().to_string();
+        match self.put_away() {
+            Left::Removed => {}
+            Left::Kept(what) => context.printer.note(format!(
+                "The worktree {shown} is kept: it holds {what} that are nowhere else (branch {}).",
+                self.branch
+            ))?,
+            Left::Stuck(said) => context.printer.warn(
+                format!("the worktree {shown} was not removed: {said}"),
+                None,
+            )?,
+        }
+        Ok(())
+    }
+
+    fn put_away(&mut self) -> Left {
+        self.is_left = true;
         let is_dirty = self
             .git
             .ask(&self.path, &["status", "--porcelain", "-uall"])
             .map_or(true, |text| text.lines().any(|line| self.is_news(line)));
-        let has_commits = self.holds_commits();
-        if is_dirty || has_commits {
-            let what = if is_dirty { "changes" } else { "commits" };
-            context.printer.note(format!(
-                "The worktree {shown} is kept: it holds {what} that are nowhere else (branch {}).",
-                self.branch
-            ))?;
-            return Ok(());
+        if is_dirty {
+            return Left::Kept("changes");
         }
+        if self.holds_commits() {
+            return Left::Kept("commits");
+        }
+        let shown = self.path.display().to_string();
         let removed = self
             .git
             .ask(&self.repository, &["worktree", "remove", "--force", &shown])
@@ -104,13 +129,10 @@ impl Worktree {
                 self.git
                     .ask(&self.repository, &["branch", "-D", &self.branch])
             });
-        if let Err(said) = removed {
-            context.printer.warn(
-                format!("the worktree {shown} was not removed: {said}"),
-                None,
-            )?;
+        match removed {
+            Ok(_) => Left::Removed,
+            Err(said) => Left::Stuck(said),
         }
-        Ok(())
     }
 
     /// Whether a line of git's status tells of something that is not just a copy we made.
@@ -200,6 +222,15 @@ impl Worktree {
             self.taken_along.push(relative.display().to_string());
         }
         Ok(())
+    }
+}
+
+impl Drop for Worktree {
+    fn drop(&mut self) {
+        // The conversation did not come about.
+        if !self.is_left && !matches!(self.put_away(), Left::Removed) {
+            tracing::warn!(path = %self.path.display(), "a worktree stays behind");
+        }
     }
 }
 

@@ -20,7 +20,11 @@ enum Step {
     Log(log::Args),
     /// Fail as a bug would, to test what people then see
     #[cfg(debug_assertions)]
-    Panic,
+    Panic {
+        /// Where it is contained, as in a tool
+        #[arg(long)]
+        contained: bool,
+    },
     /// Print a page of the reference documentation
     ReferencePage {
         /// Which page
@@ -32,13 +36,29 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.step {
         Step::Log(args) => log::run(args, context),
         #[cfg(debug_assertions)]
-        #[expect(clippy::panic, reason = "that is its purpose")]
-        Step::Panic => panic!("asked for, with OPENAI_API_KEY=sk-abcdefghijklmnopqrstuvwx in it"),
+        Step::Panic { contained } => fail_as_a_bug(*contained, context),
         Step::ReferencePage { page } => {
             context.printer.out(&reference_docs::render(*page))?;
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+#[cfg(debug_assertions)]
+fn fail_as_a_bug(contained: bool, context: &Context) -> Result<ExitCode> {
+    #[expect(clippy::panic, reason = "that is its purpose")]
+    fn fail() -> Result<ExitCode> {
+        panic!("asked for, with OPENAI_API_KEY=sk-abcdefghijklmnopqrstuvwx in it");
+    }
+    if !contained {
+        return fail();
+    }
+    let _logging = context.start_logging();
+    let failed = hermes_telemetry::contained(fail);
+    context
+        .printer
+        .line(if failed.is_err() { "went on" } else { "no bug" })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// How this program is called to look after a background process.

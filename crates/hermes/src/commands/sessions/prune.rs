@@ -19,8 +19,8 @@ const SHOWN: usize = 100;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Only sessions that are over go. Without any option, those that have been \
-                        over for 90 days."
+    after_help = "Only sessions that are over go: ended, or silent for a week. Without any option, \
+                  those that have been over for 90 days."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "one flag each")]
 pub(super) struct Args {

@@ -1,0 +1,64 @@
+//! Work whose panics stay with it: the process and everybody else in it go on.
+//!
+//! The program's panic hook ends the process, because a bug leaves nothing to rely on. Here somebody
+//! has said what is left: the hook asks [`is_contained`] and leaves the panic to [`contained`].
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs `action`; a panic in it becomes its text. Whatever the action was about must be given up
+/// then: it may be half done.
+pub fn contained<T>(action: impl FnOnce() -> T) -> Result<T, String> {
+    let _depth = Depth::deeper();
+    catch_unwind(AssertUnwindSafe(action)).map_err(|panic| text_of(panic.as_ref()).to_owned())
+}
+
+/// Whether a panic of this thread, now, would end in [`contained`].
+pub fn is_contained() -> bool {
+    DEPTH.get() > 0
+}
+
+struct Depth;
+
+impl Depth {
+    fn deeper() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Depth {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no reason given")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_its_text_and_the_thread_goes_on() {
+        assert!(!is_contained());
+        assert_eq!(contained(|| 2), Ok(2));
+        let inner = contained(|| {
+            assert!(is_contained());
+            let failed: Result<(), String> = contained(|| panic!("on {}", "purpose"));
+            assert!(is_contained(), "the outer one still holds");
+            failed
+        });
+        assert_eq!(inner, Ok(Err("on purpose".to_owned())));
+        assert!(!is_contained());
+    }
+}
