@@ -16,6 +16,7 @@ use crate::calibration::Calibration;
 use crate::compaction::CompactionState;
 use crate::error::Result;
 use crate::observer::Observer;
+use crate::prompt::Assembled;
 use crate::settings::AgentSettings;
 use crate::steering::Steering;
 use crate::turn::{StopCheck, TurnInput, TurnResult};
@@ -82,7 +83,12 @@ pub struct Agent {
     pub(crate) steering: Arc<Steering>,
     /// Directories whose own instructions have been given.
     pub(crate) hinted: Vec<PathBuf>,
+    /// What the system prompt is made of anew when the conversation is shortened.
+    pub(crate) prompt_source: Option<Box<PromptSource>>,
 }
+
+/// Puts the system prompt together as it would be now.
+pub type PromptSource = dyn Fn() -> Assembled + Send;
 
 impl Agent {
     /// A new conversation under `new.id`. Nothing is stored before the first turn.
@@ -100,14 +106,14 @@ impl Agent {
     pub fn resume(
         mut parts: Parts,
         id: &SessionId,
-        system_prompt: impl FnOnce(&Parts) -> String,
+        system_prompt: impl FnOnce() -> String,
     ) -> Result<Self> {
         let resumed = parts.store.resume(id)?;
         let stored = resumed.session.system_prompt;
         let prompt = match stored.filter(|prompt| !prompt.is_empty()) {
             Some(prompt) => prompt,
             None => {
-                let prompt = system_prompt(&parts);
+                let prompt = system_prompt();
                 parts.store.set_system_prompt(id, &prompt)?;
                 prompt
             }
@@ -143,7 +149,14 @@ impl Agent {
             compaction: CompactionState::default(),
             steering: Arc::default(),
             hinted: Vec::new(),
+            prompt_source: None,
         }
+    }
+
+    /// From now on the system prompt is made anew when the conversation is shortened: then, and only
+    /// then, nobody has to read the whole of it again for a new one.
+    pub fn make_prompt_with(&mut self, source: Box<PromptSource>) {
+        self.prompt_source = Some(source);
     }
 
     /// The id of the conversation.

@@ -19,7 +19,7 @@ mod tools;
 mod turn;
 mod wire;
 
-pub use agent::{Agent, Parts};
+pub use agent::{Agent, Parts, PromptSource};
 pub use children::{ChildLimits, ChildPlaces, Children};
 pub use error::{Error, Result};
 pub use observer::{Event, Observer, Silent};

@@ -125,10 +125,15 @@ impl Agent {
         let Some(text) = self.summarise(&cut, need, lock, observer)? else {
             return Ok(Compacted::Unchanged);
         };
-        let is_stored = self.store_summary(lock, &self.rewritten(&cut, &text))?;
+        let mut change = self.rewritten(&cut, &text);
+        change.system_prompt = self.new_prompt(observer);
+        let is_stored = self.store_summary(lock, &change)?;
         self.reload()?;
         let after = self.history_tokens();
         if is_stored {
+            if let Some(prompt) = change.system_prompt {
+                self.system = Arc::from(prompt);
+            }
             self.judge(before, after);
             let count = cut.middle.len();
             let how = format!("{count} messages became a summary");
@@ -140,6 +145,18 @@ impl Agent {
             return Ok(Compacted::Done);
         }
         Ok(Compacted::Unchanged)
+    }
+
+    /// The system prompt as it would be now, if that is another one.
+    fn new_prompt(&self, observer: &mut dyn Observer) -> Option<String> {
+        let assembled = self.prompt_source.as_ref()?();
+        if *assembled.text == *self.system {
+            return None;
+        }
+        for notice in assembled.notices {
+            observer.on(Event::Notice(notice));
+        }
+        Some(assembled.text)
     }
 
     /// Stores the shortened conversation. Not if another process has it in hand by now.

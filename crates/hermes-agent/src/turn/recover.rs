@@ -13,6 +13,8 @@ use crate::error::Result;
 
 /// Left free below the room that a provider says there is for the answer.
 const OUTPUT_MARGIN: u64 = 64;
+/// With less room than this for the answer, the conversation is shortened instead.
+const LEAST_ROOM: u64 = 1_024;
 /// Between two compactions of one turn that a provider asked for.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -29,7 +31,10 @@ impl Turn<'_> {
                 request: prepared.tokens,
             };
             match self.agent.compact(need, self.observer)? {
-                Compacted::Done => self.tries.compactions += 1,
+                Compacted::Done => {
+                    self.tries.compactions += 1;
+                    self.room = None;
+                }
                 Compacted::Unchanged => return Ok(prepared),
             }
         }
@@ -37,15 +42,16 @@ impl Turn<'_> {
 
     pub(super) fn recover(&mut self, error: &ProviderError) -> Result<Next> {
         if let Some(room) = error.available_output
+            && room >= LEAST_ROOM
             && self.tries.output_caps < tries::OUTPUT_CAPS
         {
             self.tries.output_caps += 1;
-            let cap = room.saturating_sub(OUTPUT_MARGIN).max(1);
-            self.max_tokens = Some(u32::try_from(cap).unwrap_or(u32::MAX));
+            let room = room.saturating_sub(OUTPUT_MARGIN);
+            self.room = Some(u32::try_from(room).unwrap_or(u32::MAX));
             self.budget.refund();
             return Ok(Next::Request);
         }
-        if error.class.wants_compaction() {
+        if error.class.wants_compaction() || error.available_output.is_some() {
             return self.shorten(error);
         }
         self.fail(error)
@@ -72,6 +78,7 @@ impl Turn<'_> {
         match self.agent.compact(Need::Forced, self.observer)? {
             Compacted::Done => {
                 self.tries.compactions += 1;
+                self.room = None;
                 self.budget.refund();
                 Ok(Next::Request)
             }
@@ -83,18 +90,11 @@ impl Turn<'_> {
     fn fail(&mut self, error: &ProviderError) -> Result<Next> {
         let failure = TurnFailure::from(error);
         let carried = std::mem::take(&mut self.carried);
-        if carried.trim().is_empty() {
-            return Ok(Next::end(Ending::failed(
-                ExitReason::AllRetriesExhausted,
-                failure,
-            )));
-        }
-        self.store_cut_answer(&carried)?;
-        Ok(Next::end(Ending::partial(
-            ExitReason::PartialStream,
-            Some(carried),
-            failure,
-        )))
+        let ending = match self.store_cut_answer(&carried, "length")? {
+            Some(text) => Ending::partial(ExitReason::PartialStream, Some(text), failure),
+            None => Ending::failed(ExitReason::AllRetriesExhausted, failure),
+        };
+        Ok(Next::end(ending))
     }
 }
 

@@ -5,6 +5,7 @@
     reason = "tests look at files directly"
 )]
 
+mod answers;
 mod children;
 mod scene;
 mod shortening;

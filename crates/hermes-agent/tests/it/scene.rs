@@ -36,6 +36,8 @@ pub(crate) struct Fake {
     pub(crate) window: u64,
     pub(crate) max_tokens: Option<u32>,
     pub(crate) asked: AtomicUsize,
+    /// Routes it can still go to.
+    pub(crate) spare_routes: AtomicUsize,
     pub(crate) says: Box<Says>,
 }
 
@@ -48,6 +50,7 @@ impl Fake {
             window,
             max_tokens: None,
             asked: AtomicUsize::new(0),
+            spare_routes: AtomicUsize::new(0),
             says: Box::new(says),
         })
     }
@@ -65,6 +68,15 @@ impl Provider for Fake {
             sink(StreamEvent::Text(answer.text.clone()));
         }
         answer
+    }
+
+    fn give_up_on_route(&self, why: &str, sink: &mut dyn FnMut(StreamEvent)) -> bool {
+        let left = self.spare_routes.load(Ordering::SeqCst);
+        if left > 0 {
+            self.spare_routes.store(left - 1, Ordering::SeqCst);
+            sink(StreamEvent::Switched(format!("fake {why}")));
+        }
+        left > 0
     }
 
     fn route(&self) -> RouteInfo {
@@ -202,7 +214,7 @@ impl Scene {
 
     /// The same conversation in another process, so to speak.
     pub(crate) fn resumed(&self, id: &SessionId) -> Agent {
-        Agent::resume(self.parts(), id, |_| unreachable!()).unwrap()
+        Agent::resume(self.parts(), id, String::new).unwrap()
     }
 }
 

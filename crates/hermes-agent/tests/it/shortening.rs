@@ -306,3 +306,21 @@ fn after_a_compaction_a_file_is_shown_again_and_the_plan_is_still_known() {
     say(&mut agent, "what is left?");
     assert!(result_of(&mut agent, "call_13").contains("paint it"));
 }
+
+#[test]
+fn the_system_prompt_is_made_anew_with_the_summary() {
+    let scene = Scene::asking(worker(12, || Ok(words("summary"))), |r| r.with(Big));
+    let mut agent = scene.agent();
+    agent.make_prompt_with(Box::new(|| hermes_agent::prompt::Assembled {
+        text: "You are another test.".to_owned(),
+        notices: vec!["a paragraph is missing".to_owned()],
+    }));
+    let (_, notices) = heard(&mut agent, "go");
+    assert!(notices.contains(&"a paragraph is missing".to_owned()));
+    let id = agent.session_id().clone();
+    let session = agent.store().session(&id).unwrap().unwrap();
+    assert_eq!(
+        session.system_prompt.as_deref(),
+        Some("You are another test.")
+    );
+}

@@ -212,7 +212,7 @@ fn the_index_follows_what_was_replaced() {
         };
         world.store.compact(&lock, &compaction).unwrap();
     }
-    let mut found = |query: &str| {
+    let found = |query: &str| {
         let query = query.to_owned();
         let request = SearchRequest {
             query,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use hermes_agent::prompt::assemble;
 use hermes_agent::{
     Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
 };
@@ -100,19 +101,19 @@ impl Conversation {
             store,
         };
         let notes = worktree.iter().map(Worktree::note).collect();
-        let prompt =
-            |parts: &Parts| system_prompt::of(parts, &id, wishes, &toolbox, notes, &context);
-        let agent = match &resumed {
-            Some(_) => Agent::resume(parts, &id, |parts| prompt(parts).text)?,
+        let prompt = system_prompt::of(&parts, &id, wishes, &toolbox, notes, &context);
+        let mut agent = match &resumed {
+            Some(_) => Agent::resume(parts, &id, || assemble(&prompt).text)?,
             None => {
-                let prompt = prompt(&parts);
-                for notice in &prompt.notices {
+                let assembled = assemble(&prompt);
+                for notice in &assembled.notices {
                     context.printer.warn(notice, None)?;
                 }
                 let new = new_session(&parts, wishes, &toolbox, &context);
-                Agent::begin(parts, id.clone(), new, &prompt.text)
+                Agent::begin(parts, id, new, &assembled.text)
             }
         };
+        agent.make_prompt_with(system_prompt::again(prompt, &context));
         Ok(Self {
             context,
             agent,

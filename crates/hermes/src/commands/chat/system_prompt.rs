@@ -1,9 +1,11 @@
 //! The system prompt of a conversation from the command line: which files count, and what is known
 //! of the place it works in.
 
-use hermes_agent::Parts;
-use hermes_agent::prompt::{Assembled, Place, PromptParts, assemble};
+use hermes_agent::prompt::{Place, PromptParts, assemble};
+use hermes_agent::{Parts, PromptSource};
+use hermes_board::boards::BoardHome;
 use hermes_session::SessionId;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::wishes::Wishes;
@@ -13,7 +15,7 @@ use crate::toolbox::Toolbox;
 /// Most characters of a context file where nothing else is said.
 const FILE_CHARS: usize = 20_000;
 
-/// Puts the prompt together. `notes` are added to what the settings say.
+/// What the prompt is made of. `notes` are added to what the settings say. Reads no file.
 pub(super) fn of(
     parts: &Parts,
     id: &SessionId,
@@ -21,7 +23,7 @@ pub(super) fn of(
     toolbox: &Toolbox,
     notes: Vec<String>,
     context: &Context,
-) -> Assembled {
+) -> PromptParts {
     let config = context.config();
     let call = &parts.context;
     let cwd = call.session.cwd();
@@ -35,11 +37,13 @@ pub(super) fn of(
         text => Some(text.to_owned()),
     };
     let files_count = !wishes.ignore_rules;
-    assemble(&PromptParts {
+    let board = BoardHome::resolve(&context.env, &context.location);
+    PromptParts {
         soul: files_count.then(|| context.location.home.join("SOUL.md")),
         project: (files_count && !is_elsewhere).then(|| cwd.clone()),
         file_chars: file_chars.unwrap_or(FILE_CHARS),
         tools: parts.tool_names(),
+        has_card: board.worker_task().is_some(),
         place: Place {
             system: if is_elsewhere {
                 String::new()
@@ -63,10 +67,21 @@ pub(super) fn of(
             .cloned()
             .unwrap_or(Value::Null),
         notes,
-        date: today(context),
+        date: today(&context.zone().resolve()),
         session_id: wishes.pass_session_id.then(|| id.to_string()),
         model: route.model,
         provider: route.provider,
+    }
+}
+
+/// Puts the prompt together again on a later day.
+pub(super) fn again(parts: PromptParts, context: &Context) -> Box<PromptSource> {
+    let zone = context.zone().resolve();
+    Box::new(move || {
+        assemble(&PromptParts {
+            date: today(&zone),
+            ..parts.clone()
+        })
     })
 }
 
@@ -95,7 +110,7 @@ fn system() -> String {
     )
 }
 
-fn today(context: &Context) -> String {
-    let now = jiff::Timestamp::now().to_zoned(context.zone().resolve());
+fn today(zone: &TimeZone) -> String {
+    let now = jiff::Timestamp::now().to_zoned(zone.clone());
     now.strftime("%A, %B %d, %Y").to_string()
 }
