@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hermes_providers::{Provider, ToolSchema};
+use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{
     EndReason, Message, MessageId, NewSession, SessionId, SessionStore, StoredMessage,
 };
@@ -25,8 +25,8 @@ use crate::turn::{StopCheck, TurnInput, TurnResult};
 pub struct Parts {
     /// Who answers.
     pub provider: Arc<dyn Provider>,
-    /// Who summarises; the one that answers if `None`.
-    pub summariser: Option<Arc<dyn Provider>>,
+    /// Who does side tasks; the one that answers if `None`.
+    pub side: Option<Arc<SideModels>>,
     /// Where it is stored.
     pub store: SessionStore,
     /// What its calls see.
@@ -67,7 +67,7 @@ impl From<StoredMessage> for Entry {
 /// A conversation.
 pub struct Agent {
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) summariser: Option<Arc<dyn Provider>>,
+    pub(crate) side: Option<Arc<SideModels>>,
     pub(crate) store: SessionStore,
     pub(crate) context: CallContext,
     pub(crate) settings: AgentSettings,
@@ -93,12 +93,19 @@ pub type PromptSource = dyn Fn() -> Assembled + Send;
 impl Agent {
     /// A new conversation under `new.id`. Nothing is stored before the first turn.
     pub fn begin(parts: Parts, id: SessionId, new: NewSession, system_prompt: &str) -> Self {
-        let new = NewSession {
+        let mut agent = Self::with(parts, id.clone(), None, Vec::new(), system_prompt);
+        agent.begin_as(id, new, system_prompt);
+        agent
+    }
+
+    /// The next turn begins this session.
+    pub(crate) fn begin_as(&mut self, id: SessionId, new: NewSession, system_prompt: &str) {
+        self.new = Some(NewSession {
             id: Some(id.clone()),
             system_prompt: Some(system_prompt.to_owned()),
             ..new
-        };
-        Self::with(parts, id, Some(new), Vec::new(), system_prompt)
+        });
+        self.session = id;
     }
 
     /// Goes on with a stored conversation, with the system prompt and the list of things to do that
@@ -135,7 +142,7 @@ impl Agent {
     ) -> Self {
         Self {
             provider: parts.provider,
-            summariser: parts.summariser,
+            side: parts.side,
             store: parts.store,
             context: parts.context,
             settings: parts.settings,
@@ -226,6 +233,11 @@ impl Agent {
             self.new = None;
         }
         Ok(())
+    }
+
+    /// What the session row will be made of, while there is none.
+    pub(crate) fn pending(&mut self) -> Option<&mut NewSession> {
+        self.new.as_mut()
     }
 
     /// Whether anything was stored.

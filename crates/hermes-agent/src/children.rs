@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hermes_config::Config;
 use hermes_proc::{Wake, wait_for_any};
-use hermes_providers::{Provider, ToolSchema};
+use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{NewSession, SessionId, SessionStore, SystemClock};
 use hermes_tools::{
     CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus, Conversation,
@@ -80,6 +80,8 @@ pub struct Children {
     pub limits: ChildLimits,
     /// Where they work.
     pub places: Arc<ChildPlaces>,
+    /// Who does their side tasks; the one that answers if `None`.
+    pub side: Option<Arc<SideModels>>,
 }
 
 impl Children {
@@ -92,6 +94,7 @@ impl Children {
         let mut own = (self.places)(context, id.as_str());
         own.conversation = Conversation {
             session_id: Some(id.to_string()),
+            judge: context.conversation.judge.clone(),
             ..Conversation::default()
         };
         if job.role == ChildRole::Orchestrator && self.limits.depth > 1 {
@@ -109,7 +112,7 @@ impl Children {
         own.enabled_tools = tools.iter().map(|tool| tool.name.clone()).collect();
         let parts = Parts {
             provider,
-            summariser: None,
+            side: self.side.clone(),
             store: SessionStore::open(&self.home)?,
             tools,
             settings: AgentSettings {

@@ -4,6 +4,7 @@
 //! reader takes what it reads for the present.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -28,6 +29,9 @@ pub struct ContextOptions {
     pub zone: TimeZone,
     /// Seconds a terminal command may take where the reader is, if known.
     pub terminal_timeout: Option<i64>,
+    /// Where the reader finds the workspace, if not where the card says: in a container it has
+    /// another name.
+    pub workspace: Option<PathBuf>,
 }
 
 impl Default for ContextOptions {
@@ -35,6 +39,7 @@ impl Default for ContextOptions {
         Self {
             zone: hermes_time::local(),
             terminal_timeout: None,
+            workspace: None,
         }
     }
 }
@@ -105,7 +110,7 @@ struct Text<'z> {
 
 impl Text<'_> {
     fn of(mut self, facts: &ContextFacts, options: &ContextOptions) -> String {
-        self.head(&facts.task, options.terminal_timeout);
+        self.head(&facts.task, options);
         if let Some(body) = filled(facts.task.body.as_deref()) {
             self.line("## Body");
             self.line(&capped(body, BODY));
@@ -127,7 +132,7 @@ impl Text<'_> {
         self.out.push('\n');
     }
 
-    fn head(&mut self, task: &Task, terminal_timeout: Option<i64>) {
+    fn head(&mut self, task: &Task, options: &ContextOptions) {
         self.line(&format!("# Kanban task {}: {}", task.id, task.title));
         self.line("");
         let assignee = task.assignee.as_deref().unwrap_or("(unassigned)");
@@ -136,11 +141,16 @@ impl Text<'_> {
         if let Some(tenant) = filled(task.tenant.as_deref()) {
             self.line(&format!("Tenant:   {tenant}"));
         }
-        let path = filled(task.workspace_path.as_deref()).unwrap_or("(unresolved)");
+        let seen = options
+            .workspace
+            .as_ref()
+            .map(|path| path.to_string_lossy());
+        let path = seen.as_deref().or(filled(task.workspace_path.as_deref()));
+        let path = path.unwrap_or("(unresolved)");
         self.line(&format!("Workspace: {} @ {path}", task.workspace_kind));
         if let Some(runtime) = task.max_runtime_seconds {
             self.line(&format!("Max runtime: {runtime}s"));
-            let timeout = worker_terminal_timeout(runtime, terminal_timeout);
+            let timeout = worker_terminal_timeout(runtime, options.terminal_timeout);
             self.line(&format!("Terminal timeout: {timeout}s"));
         }
         if let Some(branch) = filled(task.branch_name.as_deref()) {

@@ -22,13 +22,13 @@ mod wire;
 
 pub use error::{ErrorClass, Failure, ProviderError};
 pub use message::{Content, Image, Message, Part, Reasoning, Role, ToolCall};
-pub use pool::{AuthError, AuthFile, Entry, EntryStatus, is_usable_secret};
+pub use pool::{AuthError, AuthFile, Entry, EntryStatus, Forgotten, is_usable_secret};
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;
-pub use request::{Effort, Request, ToolSchema};
-pub use response::{Finish, Response, StreamEvent, Usage};
+pub use request::{Effort, Request, SideTask, ToolSchema};
+pub use response::{Cost, Finish, Response, StreamEvent, Usage};
 pub use route::{
-    BUILTINS, Builtin, OpenError, PoolName, Wanted, builtin, keys_in_variables, open,
-    open_auxiliary,
+    BUILTINS, Builtin, FallbackEntry, OpenError, PoolName, SideModels, Wanted, builtin,
+    fallback_entries, fallback_problem, keys_in_variables, open,
 };
 pub use wire::canonical_arguments;

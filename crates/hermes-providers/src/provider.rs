@@ -25,6 +25,15 @@ pub struct RouteInfo {
     pub takes_images: bool,
 }
 
+impl RouteInfo {
+    /// The same place and model as another.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.provider == other.provider
+            && self.model == other.model
+            && self.base_url == other.base_url
+    }
+}
+
 /// Something that answers.
 ///
 /// Calls block. Raising the flag `interrupt` ends one within a moment, with an error of the class

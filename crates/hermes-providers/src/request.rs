@@ -1,6 +1,7 @@
 //! What a model is asked. The model itself is not part of it: a provider is bound to one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -66,6 +67,59 @@ impl Effort {
     }
 }
 
+/// Something a model is asked beside a conversation. Settings are in `auxiliary.<name>`, costs under
+/// the name in the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SideTask {
+    /// Summarise what a conversation has no room for.
+    Compression,
+    /// Give a session a title.
+    TitleGeneration,
+    /// Make a card of the board clear.
+    TriageSpecifier,
+    /// Split a card of the board.
+    KanbanDecomposer,
+    /// Judge whether a card has reached its goal.
+    GoalJudge,
+}
+
+impl SideTask {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Compression,
+        Self::TitleGeneration,
+        Self::TriageSpecifier,
+        Self::KanbanDecomposer,
+        Self::GoalJudge,
+    ];
+
+    /// As settings, records and scripts write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compression => "compression",
+            Self::TitleGeneration => "title_generation",
+            Self::TriageSpecifier => "triage_specifier",
+            Self::KanbanDecomposer => "kanban_decomposer",
+            Self::GoalJudge => "goal_judge",
+        }
+    }
+
+    /// The task of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|task| task.name() == name)
+    }
+
+    /// How long an answer may take where settings do not say.
+    pub(crate) fn usual_limit(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::TitleGeneration => 30,
+            Self::GoalJudge => 60,
+            Self::Compression | Self::TriageSpecifier => 120,
+            Self::KanbanDecomposer => 180,
+        })
+    }
+}
+
 /// One question to a model.
 ///
 /// `system` and `tools` are shared, not copied: they stay byte-identical for a whole session so that
@@ -86,6 +140,8 @@ pub struct Request {
     pub effort: Option<Effort>,
     /// Sampling temperature; `None` leaves it to the provider.
     pub temperature: Option<f64>,
+    /// What it is about, if not the conversation itself.
+    pub task: Option<SideTask>,
 }
 
 impl Request {
@@ -99,6 +155,7 @@ impl Request {
             max_tokens: None,
             effort: None,
             temperature: None,
+            task: None,
         }
     }
 

@@ -69,6 +69,57 @@ impl Usage {
     }
 }
 
+/// What an answer cost. There is no table of prices: they change, and a wrong one is worse than none.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Cost {
+    /// Nobody said.
+    #[default]
+    Unknown,
+    /// Nothing: the server is this machine's or a neighbour's.
+    Included,
+    /// So many dollars, as the provider says.
+    Stated(f64),
+}
+
+impl Cost {
+    /// In dollars, where that is known.
+    pub fn usd(self) -> Option<f64> {
+        match self {
+            Self::Unknown => None,
+            Self::Included => Some(0.0),
+            Self::Stated(dollars) => Some(dollars),
+        }
+    }
+
+    /// How sure it is, as records write it.
+    pub fn status(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Included => "included",
+            Self::Stated(_) => "actual",
+        }
+    }
+
+    /// Where it comes from, as records write it.
+    pub fn source(self) -> Option<&'static str> {
+        match self {
+            Self::Unknown => None,
+            Self::Included => Some("none"),
+            Self::Stated(_) => Some("provider_cost_api"),
+        }
+    }
+
+    /// What two answers cost together: with an unknown part the sum is unknown.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Included, cost) | (cost, Self::Included) => cost,
+            (Self::Stated(one), Self::Stated(two)) => Self::Stated(one + two),
+        }
+    }
+}
+
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
@@ -85,6 +136,8 @@ pub struct Response {
     pub lost_calls: Vec<String>,
     /// Tokens; `None` when the provider did not say, or not in numbers.
     pub usage: Option<Usage>,
+    /// What it cost.
+    pub cost: Cost,
     /// The model that answered, as the provider names it.
     pub model: Option<String>,
 }
@@ -99,6 +152,7 @@ impl Response {
             finish,
             lost_calls: Vec::new(),
             usage: None,
+            cost: Cost::Unknown,
             model: None,
         }
     }
@@ -137,4 +191,18 @@ pub enum StreamEvent {
     },
     /// Another key or another route answers from here on, one line.
     Switched(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_with_an_unknown_part_is_unknown() {
+        let sum = |costs: &[Cost]| costs.iter().copied().reduce(Cost::and).unwrap();
+        let (own, paid) = (Cost::Included, Cost::Stated(0.25));
+        assert_eq!(sum(&[own, paid, paid, own]), Cost::Stated(0.5));
+        assert_eq!(sum(&[own, own]).usd(), Some(0.0));
+        assert_eq!(sum(&[paid, Cost::Unknown, paid]).usd(), None);
+    }
 }

@@ -2,7 +2,8 @@
 //! of what it sent, and the signatures scripts see.
 //!
 //! Models send numbers as text and single values where a list is meant; such arguments are brought
-//! to the declared type where only one reading exists, and refused with a sentence otherwise.
+//! to the declared type where only one reading exists, and refused with a sentence otherwise. What a
+//! tool does not know it leaves alone: a habit from elsewhere is no reason to lose a step.
 
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,8 @@ use serde_json::{Map, Value, json};
 pub enum Kind {
     /// Text.
     Text,
+    /// The content of a file: text, or what is written as JSON.
+    Document,
     /// A whole number, not below the first bound and not above the second.
     Int {
         /// Smallest value.
@@ -73,7 +76,7 @@ impl Argument {
 
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Text => json!({"type": "string"}),
+            Kind::Text | Kind::Document => json!({"type": "string"}),
             Kind::Int { min, max } | Kind::ClampedInt { min, max } => {
                 let mut schema = json!({"type": "integer", "minimum": min});
                 if max != i64::MAX {
@@ -94,7 +97,7 @@ impl Argument {
 
     fn expected(&self) -> String {
         match self.kind {
-            Kind::Text => "a string".to_owned(),
+            Kind::Text | Kind::Document => "a string".to_owned(),
             Kind::ClampedInt { .. } => "a whole number".to_owned(),
             Kind::Int { min, max: i64::MAX } => format!("a whole number of at least {min}"),
             Kind::Int { min, max } => format!("a whole number from {min} to {max}"),
@@ -145,9 +148,13 @@ impl Argument {
     /// The value as the declared type, or `None` if no single reading exists.
     fn coerce(&self, value: &Value) -> Option<Value> {
         match (self.kind, value) {
-            (Kind::Text, Value::String(_))
+            (Kind::Text | Kind::Document, Value::String(_))
             | (Kind::Flag, Value::Bool(_))
             | (Kind::Object, Value::Object(_)) => Some(value.clone()),
+            (Kind::Document, Value::Object(_) | Value::Array(_)) => {
+                // The alternate form has lines, as files have.
+                Some(json!(format!("{value:#}\n")))
+            }
             (Kind::Int { min, max }, _) => whole_number(value)
                 .filter(|number| (min..=max).contains(number))
                 .map(Value::from),
@@ -179,6 +186,7 @@ impl Argument {
             }
             (
                 Kind::Text
+                | Kind::Document
                 | Kind::Flag
                 | Kind::Choice(_)
                 | Kind::Texts
@@ -248,32 +256,36 @@ pub fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
         let Some(value) = value else {
             if argument.required {
                 return Err(format!(
-                    "Missing argument '{}': expected {}.",
+                    "Missing argument '{}': expected {}.{}",
                     argument.name,
-                    argument.expected()
+                    argument.expected(),
+                    unknown(arguments, given)
                 ));
             }
             continue;
         };
         checked.insert(argument.name.to_owned(), argument.coerced(value)?);
     }
-    if let Some(unknown) = given
-        .keys()
-        .find(|name| !arguments.iter().any(|a| a.name == name.as_str()))
-    {
-        let names: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
-        let unknown: String = unknown.chars().take(60).collect();
-        return Err(format!(
-            "Unknown argument '{unknown}'. Known: {}.",
-            names.join(", ")
-        ));
-    }
     Ok(Value::Object(checked))
+}
+
+/// A sentence about an argument that nobody knows, where it may be the one that is missing.
+fn unknown(arguments: &[Argument], given: &Map<String, Value>) -> String {
+    let is_known = |name: &String| arguments.iter().any(|argument| argument.name == name);
+    match given.keys().find(|name| !is_known(name)) {
+        Some(unknown) => {
+            let names: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
+            let unknown: String = unknown.chars().take(60).collect();
+            format!(" Unknown: '{unknown}'. Known: {}.", names.join(", "))
+        }
+        None => String::new(),
+    }
 }
 
 /// Null, or the word for it where text is not what is wanted.
 fn is_absent(value: &Value, argument: &Argument) -> bool {
-    value.is_null() || (argument.kind != Kind::Text && value.as_str() == Some("null"))
+    let is_text = matches!(argument.kind, Kind::Text | Kind::Document);
+    value.is_null() || (!is_text && value.as_str() == Some("null"))
 }
 
 fn shown(value: &Value) -> String {
@@ -357,13 +369,34 @@ mod tests {
             "Invalid argument 'urls': expected a list of strings, got a list."
         );
         assert_eq!(
-            refused(json!({"path": "x", "pth": 1})),
-            "Unknown argument 'pth'. Known: path, limit, all, mode, urls, facts, items."
+            refused(json!({"pth": "x"})),
+            "Missing argument 'path': expected a string. Unknown: 'pth'. Known: path, limit, all, \
+             mode, urls, facts, items."
         );
         assert_eq!(
             refused(json!([1])),
             "Arguments must be a JSON object, got a list."
         );
+    }
+
+    #[test]
+    fn what_a_tool_does_not_know_it_leaves_alone() {
+        let given = json!({"path": "x", "description": "why", "items": [{"id": "i", "note": 1}]});
+        let expected = json!({"path": "x", "items": [{"id": "i"}]});
+        assert_eq!(checked(TABLE, &given), Ok(expected));
+    }
+
+    #[test]
+    fn a_document_may_come_as_what_it_holds() {
+        const FILE: &[Argument] = &[Argument::required("content", Kind::Document, "What.")];
+        let read = |content: Value| checked(FILE, &json!({"content": content}));
+        assert_eq!(
+            read(json!({"a": [1]})),
+            Ok(json!({"content": "{\n  \"a\": [\n    1\n  ]\n}\n"}))
+        );
+        assert_eq!(read(json!("null")), Ok(json!({"content": "null"})));
+        assert!(read(json!(5)).is_err() && read(Value::Null).is_err());
+        assert_eq!(schema_of(FILE)["properties"]["content"]["type"], "string");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::child_runner::ChildRunner;
 use crate::clarify::Answerer;
+use crate::goal_judge::GoalJudge;
 use crate::todo::TodoList;
 
 /// A conversation. Clones mean the same one.
@@ -20,6 +21,8 @@ pub struct Conversation {
     pub answerer: Option<Arc<dyn Answerer>>,
     /// Runs agents for parts of the work; `None` where no further depth is allowed.
     pub children: Option<Arc<dyn ChildRunner>>,
+    /// Judges whether a card with a goal is done.
+    pub judge: Option<Arc<dyn GoalJudge>>,
 }
 
 impl std::fmt::Debug for Conversation {

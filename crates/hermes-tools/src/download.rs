@@ -50,14 +50,32 @@ pub(crate) fn download(
         .build()
         .map_err(|error| format!("The network cannot be used: {error}."))?;
     runtime.block_on(async {
-        let fetched = tokio::time::timeout(LIMIT, fetch(url, most, reachable)).await;
+        let judge = |url: &Url| judged(url, reachable);
+        let fetched = tokio::time::timeout(LIMIT, fetch(url, most, &judge)).await;
         fetched.unwrap_or_else(|_| Err(format!("It took longer than {} s.", LIMIT.as_secs())))
     })
 }
 
-async fn fetch(mut url: Url, most: u64, reachable: Reachable) -> Result<Downloaded, String> {
+/// Fetches a page of at most `most` bytes that is text; the error is a sentence without the address.
+pub fn fetch_text(address: &str, most: u64, reachable: Reachable) -> Result<String, String> {
+    let page = download(address, most, reachable)?;
+    let is_other = page.content_type.as_deref().is_some_and(|kind| {
+        let (kind, detail) = kind.split_once('/').unwrap_or((kind, ""));
+        matches!(kind, "image" | "audio" | "video" | "font")
+            || ["octet-stream", "pdf", "zip", "gzip"].contains(&detail)
+    });
+    if is_other {
+        return Err("It is no text.".to_owned());
+    }
+    String::from_utf8(page.bytes).map_err(|_| "It is no text in UTF-8.".to_owned())
+}
+
+/// Finds the addresses of the host of a URL that may be spoken to; an error if there is none.
+type Judge<'j> = dyn Fn(&Url) -> Result<Vec<SocketAddr>, String> + 'j;
+
+async fn fetch(mut url: Url, most: u64, judge: &Judge<'_>) -> Result<Downloaded, String> {
     for _ in 0..=MOST_REDIRECTS {
-        let client = client_for(&url, reachable)?;
+        let client = client_for(&url, judge)?;
         let response = client.get(url.clone()).send().await.map_err(reason)?;
         let status = response.status();
         let location = response.headers().get(LOCATION);
@@ -106,12 +124,9 @@ async fn read(mut response: Response, url: &Url, most: u64) -> Result<Downloaded
     })
 }
 
-/// A client that speaks to the addresses of this host that were judged, and to no others.
-fn client_for(url: &Url, reachable: Reachable) -> Result<Client, String> {
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err("Only http and https addresses can be fetched.".to_owned());
-    }
-    let host = url.host_str().ok_or("The address has no host.")?;
+/// The addresses of a host that may be spoken to.
+fn judged(url: &Url, reachable: Reachable) -> Result<Vec<SocketAddr>, String> {
+    let host = host_of(url)?;
     let found = url
         .socket_addrs(|| None)
         .map_err(|_| format!("The host {host} could not be found."))?;
@@ -124,6 +139,21 @@ fn client_for(url: &Url, reachable: Reachable) -> Result<Client, String> {
             "The host {host} is not on the public web (security.allow_private_urls is off)."
         ));
     }
+    Ok(allowed)
+}
+
+fn host_of(url: &Url) -> Result<&str, String> {
+    url.host_str()
+        .ok_or_else(|| "The address has no host.".to_owned())
+}
+
+/// A client that speaks to the addresses of this host that were judged, and to no others.
+fn client_for(url: &Url, judge: &Judge<'_>) -> Result<Client, String> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("Only http and https addresses can be fetched.".to_owned());
+    }
+    let host = host_of(url)?;
+    let allowed = judge(url)?;
     Client::builder()
         .user_agent(concat!("hermes/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_LIMIT)
@@ -244,5 +274,112 @@ mod tests {
             let message = refused(address);
             assert!(message.contains(part), "{address}: {message}");
         }
+    }
+
+    /// A server on this machine that plays one of the public web: `/to?<address>` redirects there,
+    /// `/hops/<n>` redirects to itself n times. Notes what it was asked for.
+    struct Web {
+        port: u16,
+        asked: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+    }
+
+    impl Web {
+        fn start() -> Self {
+            use std::io::{BufRead, BufReader, Write};
+
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let web = Self {
+                port: listener.local_addr().unwrap().port(),
+                asked: std::sync::Arc::default(),
+            };
+            let (asked, port) = (std::sync::Arc::clone(&web.asked), web.port);
+            std::thread::spawn(move || {
+                for stream in listener.incoming() {
+                    let mut stream = stream.unwrap();
+                    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                    let first = lines.next().unwrap().unwrap();
+                    while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+                    let path = first.split(' ').nth(1).unwrap().to_owned();
+                    let hops = path.strip_prefix("/hops/");
+                    let next = match hops.and_then(|hops| hops.parse::<u32>().ok()) {
+                        Some(0) => None,
+                        Some(hops) => Some(format!("http://public.test:{port}/hops/{}", hops - 1)),
+                        None => path.strip_prefix("/to?").map(str::to_owned),
+                    };
+                    asked.lock().unwrap().push(path);
+                    let answer = match next {
+                        Some(next) => format!(
+                            "HTTP/1.1 302 Found\r\nLocation: {next}\r\nContent-Length: 0\r\n\
+                             Connection: close\r\n\r\n"
+                        ),
+                        None => {
+                            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
+                                .to_owned()
+                        }
+                    };
+                    stream.write_all(answer.as_bytes()).unwrap();
+                }
+            });
+            web
+        }
+
+        /// Fetches as if this server, by its name, were on the public web.
+        fn fetch(&self, path: &str) -> Result<Downloaded, String> {
+            drop(rustls::crypto::ring::default_provider().install_default());
+            let judge = |url: &Url| match url.host_str() {
+                Some("public.test") => Ok(vec![SocketAddr::from(([127, 0, 0, 1], self.port))]),
+                _ => judged(url, Reachable::Public),
+            };
+            let url = Url::parse(&format!("http://public.test:{}{path}", self.port)).unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(fetch(url, 10, &judge))
+        }
+
+        fn asked(&self) -> usize {
+            self.asked.lock().unwrap().len()
+        }
+    }
+
+    #[test]
+    fn a_redirect_to_a_private_host_is_refused() {
+        let web = Web::start();
+        let port = web.port;
+        for (inner, part) in [
+            (
+                format!("http://127.0.0.1:{port}/secret"),
+                "not on the public web",
+            ),
+            (
+                format!("http://localhost:{port}/secret"),
+                "not on the public web",
+            ),
+            (
+                format!("http://[::ffff:127.0.0.1]:{port}/secret"),
+                "not on the public web",
+            ),
+            (
+                "http://169.254.169.254/latest".to_owned(),
+                "not on the public web",
+            ),
+            ("file:///etc/passwd".to_owned(), "Only http and https"),
+        ] {
+            let before = web.asked();
+            let message = web.fetch(&format!("/to?{inner}")).unwrap_err();
+            assert!(message.contains(part), "{inner}: {message}");
+            assert_eq!(web.asked(), before + 1, "{inner} was asked");
+        }
+    }
+
+    #[test]
+    fn five_redirects_are_followed_and_a_sixth_is_not() {
+        let web = Web::start();
+        assert_eq!(web.fetch("/hops/5").unwrap().bytes, b"hi");
+        assert_eq!(web.asked(), 6);
+        let message = web.fetch("/hops/6").unwrap_err();
+        assert!(message.contains("more than 5 times"), "{message}");
+        assert_eq!(web.asked(), 12);
     }
 }

@@ -11,6 +11,7 @@ mod delegate;
 mod download;
 mod execute_code;
 mod files;
+mod goal_judge;
 mod kanban;
 mod place;
 mod random;
@@ -29,7 +30,7 @@ pub use clarify::{Answerer, ClarifyTool, Question};
 pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
 pub use conversation::Conversation;
 pub use delegate::DelegateTool;
-pub use download::Reachable;
+pub use download::{Reachable, fetch_text};
 pub use execute_code::{
     CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
     ScriptGate, ScriptVerdict, UnattendedScripts,
@@ -38,6 +39,7 @@ pub use files::{
     FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
     WriteFileTool, WriteRules,
 };
+pub use goal_judge::{GoalClaim, GoalJudge, GoalVerdict};
 pub use kanban::{ImageReference, KanbanDesk, KanbanTool, Worker, images_in, kanban_tools};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};

@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Kanban(Box<commands::kanban::Args>),
     /// Manage the keys of model providers
     Auth(commands::auth::Args),
+    /// Manage who is asked when the first provider fails
+    Fallback(commands::fallback::Args),
     /// Show what is configured and what runs
     Status(commands::status::Args),
     /// Check the installation and say how to mend it

@@ -210,8 +210,8 @@ impl Context {
         let names = names.chain(config_secret_names(config));
         let values = names.filter_map(|name| config.secret(&name));
         let values = values.map(|value| value.expose().to_owned());
-        let sudo = config.text("terminal.sudo_password").to_owned();
-        let values = values.chain(std::iter::once(sudo));
+        let values = values.chain(hermes_config::settings::secret_values(config.tree()));
+        let values = values.chain(self.kept_keys());
         // Of a name that is set in both places only one value counts; both are secret.
         let in_file = dotenv.names().filter_map(|name| dotenv.get(name));
         let exported = self.env.iter().filter_map(|(name, value)| {
@@ -219,5 +219,16 @@ impl Context {
             is_secret.then(|| value.to_str()).flatten()
         });
         Redactor::new(values.chain(in_file.chain(exported).map(str::to_owned)))
+    }
+
+    /// Keys that were given to `hermes auth` to keep.
+    fn kept_keys(&self) -> Vec<String> {
+        let file = hermes_providers::AuthFile::of_home(&self.location.home);
+        // A file that cannot be read has no keys that anybody here could show.
+        let pools = file.all().unwrap_or_default();
+        let entries = pools.into_iter().flat_map(|(_, entries)| entries);
+        entries
+            .filter_map(|entry| Some(entry.secret()?.expose().to_owned()))
+            .collect()
     }
 }

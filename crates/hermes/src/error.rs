@@ -116,6 +116,11 @@ impl CommandError {
         (&self.message, &self.hints)
     }
 
+    /// The exit code of a program that ends because of it.
+    pub(crate) fn exit_code(&self) -> u8 {
+        self.kind.exit_code()
+    }
+
     /// Prints the error and gives the exit code.
     pub(crate) fn report(&self, printer: &Printer) -> ExitCode {
         if self.kind != Kind::BrokenPipe && !self.message.is_empty() {
@@ -130,7 +135,7 @@ impl CommandError {
             // Standard error may be closed; the exit code still tells.
             drop(printer.err(&text));
         }
-        ExitCode::from(self.kind.exit_code())
+        ExitCode::from(self.exit_code())
     }
 }
 

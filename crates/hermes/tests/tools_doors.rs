@@ -165,6 +165,19 @@ fn without_python_scripts_are_not_offered_and_say_why() {
 }
 
 #[test]
+fn what_a_project_brings_is_not_started_to_make_a_list() {
+    let place = Place::new();
+    let python = place.path("work/.venv/bin/python");
+    std::fs::create_dir_all(python.parent().unwrap()).unwrap();
+    let started = place.path("started");
+    let text = format!("#!/bin/sh\ntouch {}\necho 3 12\n", started.display());
+    std::fs::write(&python, text).unwrap();
+    std::fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(place.run(&["tools", "list"]).status.success());
+    assert!(!started.exists());
+}
+
+#[test]
 fn exit_codes_follow_the_result() {
     let place = Place::new();
     std::fs::write(place.path("work/a"), "one\n").unwrap();

@@ -7,12 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use hermes_proc::{ProcessIdentity, Wake, identity_of, is_same_live_process};
-use hermes_providers::{ErrorClass, Provider, ProviderError, Request, Response};
+use hermes_providers::{ErrorClass, Provider, ProviderError, Request};
 use hermes_session::{CompactionLock, Error as StoreError, LockAttempt, SessionStore};
 
 use crate::agent::Agent;
 use crate::error::Result;
 use crate::observer::{Event, Observer};
+use crate::side::{SideAnswer, ask_aside};
 
 /// How long the right lasts without being prolonged.
 const LEASE: Duration = Duration::from_mins(1);
@@ -100,14 +101,14 @@ pub(super) fn ask_holding(
     request: &Request,
     interrupt: &Wake,
     (store, lock): (&mut SessionStore, &CompactionLock),
-) -> std::result::Result<Response, ProviderError> {
+) -> std::result::Result<SideAnswer, ProviderError> {
     std::thread::scope(|scope| {
         let (done, answer) = mpsc::channel();
         let asking = std::thread::Builder::new()
             .name("summary".to_owned())
             .spawn_scoped(scope, move || {
                 // Nobody listens any more only if this thread is being ended, too.
-                drop(done.send(provider.complete(request, &mut |_| {}, interrupt)));
+                drop(done.send(ask_aside(provider, request, interrupt)));
             });
         if let Err(error) = asking {
             let message = format!("no thread could be started: {error}");

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hermes_providers::{ErrorClass, Provider, Request};
+use hermes_providers::{ErrorClass, Provider, Request, SideTask};
 use hermes_session::{
     Compaction, CompactionLock, CompactionPause, Error as StoreError, Message, MessageId,
 };
@@ -19,7 +19,6 @@ use super::threshold::{share, threshold, usable};
 use crate::agent::{Agent, Entry};
 use crate::error::Result;
 use crate::observer::{Event, Observer};
-use crate::turn::cost;
 
 /// The end keeps this much more than the ratio says.
 const TAIL_SLACK: f64 = 1.5;
@@ -60,6 +59,18 @@ pub(crate) enum Compacted {
 pub(crate) struct CompactionState {
     useless: u32,
     warned: bool,
+    /// What the summary must keep, if somebody said.
+    pub(crate) focus: Option<String>,
+}
+
+impl CompactionState {
+    /// As before the first, for a summary that must keep this.
+    pub(crate) fn focused_on(focus: Option<&str>) -> Self {
+        Self {
+            focus: focus.map(str::to_owned),
+            ..Self::default()
+        }
+    }
 }
 
 impl Agent {
@@ -233,7 +244,7 @@ impl Agent {
         let request = Material {
             messages: &messages,
             previous: previous.as_deref(),
-            focus: None,
+            focus: self.compaction.focus.as_deref(),
             window,
         }
         .request(&self.context.redactor);
@@ -274,10 +285,22 @@ impl Agent {
         )))
     }
 
-    /// Who may summarise: the one for it, then the one that answers.
+    /// Who may summarise: the one for it, then the one that answers, unless they are the same.
     fn summarisers(&self) -> Vec<Arc<dyn Provider>> {
         let main = Arc::clone(&self.provider);
-        self.summariser.iter().cloned().chain([main]).collect()
+        let own = self
+            .side
+            .as_ref()
+            .map(|side| side.open(SideTask::Compression));
+        match own {
+            Some(Ok(own)) if own.route().is_same(&main.route()) => vec![own],
+            Some(Ok(own)) => vec![own, main],
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the model for summaries cannot be used");
+                vec![main]
+            }
+            None => vec![main],
+        }
     }
 
     /// Asks for a summary. What it costs is recorded whatever becomes of it.
@@ -289,18 +312,16 @@ impl Agent {
     ) -> Result<std::result::Result<String, Failed>> {
         let interrupt = Arc::clone(&self.context.interrupt);
         let answer = ask_holding(provider, request, &interrupt, (&mut self.store, lock));
-        let response = match answer {
-            Ok(response) => response,
+        let answer = match answer {
+            Ok(answer) => answer,
             Err(error) => return Ok(Err(Failed::from(error))),
         };
-        let usage = cost(response.usage.as_ref(), &provider.route(), "compression");
-        self.store.record_usage(&self.session, &usage)?;
-        let text = crate::answer_text::cleaned(&response.text).text;
-        if text.trim().is_empty() {
+        self.store.record_usage(&self.session, &answer.usage)?;
+        if answer.text.is_empty() {
             let message = "the summary is empty".to_owned();
             return Ok(Err(Failed::Because(message, PAUSE)));
         }
-        Ok(Ok(text))
+        Ok(Ok(answer.text))
     }
 
     /// What changes: the middle goes, its first message makes room for the summary, and what is

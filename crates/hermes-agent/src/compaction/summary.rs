@@ -1,6 +1,6 @@
 //! The request for a summary, and the message that holds it.
 
-use hermes_providers::{Message as Wire, Request};
+use hermes_providers::{Message as Wire, Request, SideTask};
 use hermes_secret::Redactor;
 use hermes_session::{Message, Role, SUMMARY_MARK};
 use serde_json::Value;
@@ -90,6 +90,7 @@ impl Material<'_> {
         let text = redactor.redact(&text).into_owned();
         let mut request = Request::new(INSTRUCTIONS, vec![Wire::user(text)]);
         request.max_tokens = u32::try_from(share(budget, SLACK)).ok();
+        request.task = Some(SideTask::Compression);
         request
     }
 }

@@ -82,7 +82,7 @@ pub fn assemble(parts: &PromptParts) -> Assembled {
             sections.push("# About this project\n\nThe project has these instructions:".to_owned());
         }
         for file in files {
-            note_blocked(&file, &mut notices);
+            note_missing(&file, &mut notices);
             sections.push(format!("## {}\n\n{}", file.name, file.text.trim()));
         }
     }
@@ -101,7 +101,7 @@ fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<Str
         .and_then(|path| load(path, "SOUL.md", SOUL_CHARS));
     match soul {
         Some(soul) => {
-            note_blocked(&soul, notices);
+            note_missing(&soul, notices);
             sections.push(soul.text.trim().to_owned());
         }
         None => sections.push(wording::IDENTITY.to_owned()),
@@ -204,7 +204,8 @@ fn is_pressed(setting: &Value, model: &str) -> bool {
     }
 }
 
-fn note_blocked(file: &Loaded, notices: &mut Vec<String>) {
+fn note_missing(file: &Loaded, notices: &mut Vec<String>) {
+    notices.extend(file.missing.clone());
     for blocked in &file.blocked {
         notices.push(blocked.told(&file.name));
     }

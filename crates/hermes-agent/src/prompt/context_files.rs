@@ -26,6 +26,8 @@ pub(super) struct Loaded {
     pub(super) text: String,
     /// What was taken out.
     pub(super) blocked: Vec<Blocked>,
+    /// Why something is missing, for whoever watches.
+    pub(super) missing: Option<String>,
 }
 
 /// Reads a text file; `None` if there is none or nothing in it. One that is no text says so.
@@ -39,6 +41,7 @@ pub(super) fn load(path: &Path, name: &str, most: usize) -> Option<Loaded> {
                 name: name.to_owned(),
                 text: format!("[{name} could not be read and is left out]"),
                 blocked: Vec::new(),
+                missing: Some(format!("{name} is left out: {error}.")),
             });
         }
     };
@@ -48,29 +51,46 @@ pub(super) fn load(path: &Path, name: &str, most: usize) -> Option<Loaded> {
     if text.is_empty() {
         return None;
     }
+    let total = text.chars().count();
+    if total > most {
+        return Some(shortened(text, name, total, most));
+    }
     let (text, blocked) = scan(name, text);
     Some(Loaded {
         name: name.to_owned(),
-        text: shortened(&text, name, most),
+        text,
         blocked,
+        missing: None,
     })
 }
 
-/// Beginning and end of a text that is too long.
-fn shortened(text: &str, name: &str, most: usize) -> String {
-    let total = text.chars().count();
-    if total <= most {
-        return text.to_owned();
-    }
+/// Beginning and end of a text that is too long. Only these are scanned: what nobody gets can harm
+/// nobody, however long it is.
+fn shortened(text: &str, name: &str, total: usize, most: usize) -> Loaded {
     let head = most * HEAD_PERCENT / 100;
     let tail = most * TAIL_PERCENT / 100;
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(total - tail).collect();
-    format!(
-        "{start}\n[… {} of {total} characters of {name} are left out here; read the file for \
-         them …]\n{end}",
-        total - head - tail
-    )
+    let before_end = text.lines().count() - end.lines().count();
+    let (start, mut blocked) = scan(name, &start);
+    let (end, blocked_in_end) = scan(name, &end);
+    blocked.extend(blocked_in_end.into_iter().map(|one| Blocked {
+        line: one.line + before_end,
+        ..one
+    }));
+    Loaded {
+        name: name.to_owned(),
+        text: format!(
+            "{start}\n[… {} of {total} characters of {name} are left out here; read the file for \
+             them …]\n{end}",
+            total - head - tail
+        ),
+        blocked,
+        missing: Some(format!(
+            "{name} has {total} characters; the model gets its beginning and its end, {} of them.",
+            head + tail
+        )),
+    }
 }
 
 /// The files of the project around `cwd`: the first kind that is there.

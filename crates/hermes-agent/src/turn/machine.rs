@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hermes_providers::{
-    ErrorClass, Message, ProviderError, Reasoning, Request, Response, RouteInfo, StreamEvent, Usage,
+    Cost, ErrorClass, Message, ProviderError, Reasoning, Request, Response, RouteInfo, StreamEvent,
+    Usage,
 };
 use hermes_session as store;
 use serde_json::Value;
@@ -112,6 +113,8 @@ pub(super) struct Turn<'a> {
     pub(super) reasoning: Reasoning,
     api_calls: u64,
     usage: Usage,
+    /// Of all answers so far; none without an answer.
+    cost: Option<Cost>,
 }
 
 /// Runs a turn to its end.
@@ -133,6 +136,7 @@ pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observ
         reasoning: Reasoning::default(),
         api_calls: 0,
         usage: Usage::default(),
+        cost: None,
         agent,
         observer,
     };
@@ -256,6 +260,10 @@ impl Turn<'_> {
         let response = provider.complete(&prepared.request, &mut hear, &interrupt)?;
         self.arrived.clear();
         self.tries.compactions = 0;
+        self.cost = Some(match self.cost {
+            Some(before) => before.and(response.cost),
+            None => response.cost,
+        });
         if let Some(usage) = &response.usage {
             self.usage.add(usage);
             let calibration = &mut self.agent.calibration;
@@ -378,7 +386,7 @@ impl Turn<'_> {
     }
 
     fn cost_of(&self, response: &Response) -> store::Usage {
-        cost(response.usage.as_ref(), &self.agent.provider.route(), "")
+        cost(response, &self.agent.provider.route(), "")
     }
 
     pub(super) fn notice(&mut self, text: String) {
@@ -402,6 +410,7 @@ impl Turn<'_> {
             api_calls: self.api_calls,
             max_iterations: self.budget.cap(),
             usage: self.usage,
+            cost: self.cost.unwrap_or_default(),
             pending_steer: self.agent.steering.take(),
             unwritten_files: if self.agent.settings.verify_file_changes {
                 self.unwritten
@@ -416,8 +425,8 @@ impl Turn<'_> {
 }
 
 /// What a response cost, as sessions record it.
-pub(crate) fn cost(usage: Option<&Usage>, route: &RouteInfo, task: &str) -> store::Usage {
-    let usage = usage.copied().unwrap_or_default();
+pub(crate) fn cost(response: &Response, route: &RouteInfo, task: &str) -> store::Usage {
+    let usage = response.usage.unwrap_or_default();
     let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
     store::Usage {
         api_calls: 1,
@@ -426,7 +435,13 @@ pub(crate) fn cost(usage: Option<&Usage>, route: &RouteInfo, task: &str) -> stor
         cache_read_tokens: count(usage.cache_read),
         cache_write_tokens: count(usage.cache_write),
         reasoning_tokens: count(usage.reasoning),
-        cost_status: Some("unknown".to_owned()),
+        estimated_cost_usd: response.cost.usd(),
+        actual_cost_usd: match response.cost {
+            Cost::Stated(dollars) => Some(dollars),
+            Cost::Included | Cost::Unknown => None,
+        },
+        cost_status: Some(response.cost.status().to_owned()),
+        cost_source: response.cost.source().map(str::to_owned),
         model: Some(route.model.clone()),
         provider: Some(route.provider.clone()),
         base_url: Some(route.base_url.clone()).filter(|url| !url.is_empty()),

@@ -1,6 +1,6 @@
 //! How a turn ended.
 
-use hermes_providers::{ErrorClass, ProviderError, RouteInfo, Usage};
+use hermes_providers::{Cost, ErrorClass, ProviderError, RouteInfo, Usage};
 use hermes_session::SessionId;
 use serde_json::Value;
 
@@ -131,6 +131,8 @@ pub struct TurnResult {
     pub max_iterations: u32,
     /// Tokens of all of them.
     pub usage: Usage,
+    /// What they cost together.
+    pub cost: Cost,
     /// Words that came too late for this turn; the next one begins with them.
     pub pending_steer: Option<String>,
     /// Files whose last change in this turn failed.

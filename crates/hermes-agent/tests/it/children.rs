@@ -29,6 +29,7 @@ fn children(scene: &Scene, timeout: Option<Duration>) -> Children {
             timeout,
             depth: 1,
         },
+        side: None,
         places: Arc::new(|parent, key| hermes_tools::CallContext {
             session_key: key.to_owned(),
             ..parent.clone()

@@ -125,7 +125,7 @@ impl Scene {
     pub(crate) fn playing(script: &str, add: impl FnOnce(Registry) -> Registry) -> Self {
         let script = Script::parse(script, Path::new("script.yaml")).unwrap();
         let registry = Registry::default()
-            .with(ReadFileTool { max_chars: 100_000 })
+            .with(ReadFileTool::default())
             .with(WriteFileTool);
         Self {
             directory: tempfile::tempdir().unwrap(),
@@ -193,7 +193,7 @@ impl Scene {
             .collect();
         Parts {
             provider: Arc::clone(&self.provider),
-            summariser: None,
+            side: None,
             store: SessionStore::open(self.directory.path()).unwrap(),
             tools: tools.into(),
             settings: self.settings.clone(),

@@ -17,8 +17,8 @@ mod workshop;
 
 pub use checks::{CheckSetup, Finish, complete};
 pub use local::{
-    Children, LocalWorkshop, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup, worker_program,
-    write_exit_record,
+    AfterLoss, Children, LocalWorkshop, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup,
+    worker_program, write_exit_record,
 };
 pub use once::{Dispatcher, Pass};
 pub use rounds::{BoardRound, Looked, Rounds};

@@ -1,5 +1,7 @@
 //! Looks at boards by this process, and the workers it started in them.
 
+use hermes_home::ProfileName;
+
 use crate::boards::{Board, BoardHome, TickLock};
 use crate::dispatch::local::{Children, LocalWorkshop, WorkerSetup};
 use crate::dispatch::{TakenBack, Tick, take_back};
@@ -85,7 +87,7 @@ impl Dispatcher {
 
     fn look(&mut self, store: &mut SqliteBoard) -> Result<Report> {
         let board = store.board().clone();
-        let _lock = match TickLock::take(&board) {
+        let lock = match TickLock::take(&board) {
             TickLock::Held(lock) => Some(lock),
             TickLock::HeldElsewhere => return Ok(Report::locked()),
             TickLock::Unavailable(error) => {
@@ -94,8 +96,8 @@ impl Dispatcher {
                 None
             }
         };
-        let lock = Claimer::of_this_process().lock();
-        let tick = Tick::new(self.limits.clone(), lock);
+        let claim = Claimer::of_this_process().lock();
+        let tick = Tick::new(self.limits.clone(), claim);
         let report = tick.run(store, &mut self.workshop(&board))?;
         if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
             tracing::warn!(
@@ -105,7 +107,27 @@ impl Dispatcher {
             );
         }
         self.tip(store, &report);
+        drop(lock);
+        let lost = [
+            &report.crashed,
+            &report.timed_out,
+            &report.stale,
+            &report.reclaimed,
+        ];
+        self.put_away(store, lost.into_iter().flatten());
         Ok(report)
+    }
+
+    /// Lets somebody put away what workers of these cards, and others that were killed, could not.
+    fn put_away<'t>(&mut self, store: &SqliteBoard, lost: impl Iterator<Item = &'t TaskId>) {
+        let mut profiles = self.children.take_killed();
+        for id in lost {
+            let assignee = store.task(id).ok().flatten().and_then(|task| task.assignee);
+            profiles.extend(assignee.and_then(|name| ProfileName::parse(&name).ok()));
+        }
+        for profile in profiles {
+            (self.workers.after_loss)(&profile);
+        }
     }
 
     /// Takes a card back by hand.
@@ -116,7 +138,9 @@ impl Dispatcher {
         reason: Option<&str>,
     ) -> Result<TakenBack> {
         let board = store.board().clone();
-        take_back(store, &mut self.workshop(&board), id, reason)
+        let taken = take_back(store, &mut self.workshop(&board), id, reason)?;
+        self.put_away(store, std::iter::once(id));
+        Ok(taken)
     }
 
     /// This machine, as far as one board is concerned.

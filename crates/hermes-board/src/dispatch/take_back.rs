@@ -53,7 +53,7 @@ pub fn take_back(
             terminated: true,
             ..Termination::default()
         },
-        WorkerFact::Elsewhere | WorkerFact::NotStarted => Termination {
+        WorkerFact::Elsewhere | WorkerFact::NotStarted | WorkerFact::Abandoned => Termination {
             prev_pid: worker.pid,
             ..Termination::default()
         },

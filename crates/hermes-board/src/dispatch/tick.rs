@@ -136,7 +136,7 @@ impl Tick {
             }
             Stage::Look { again } => self.look(again, store, workshop)?,
             Stage::End => self.end(workshop),
-            Stage::Act => self.act(store)?,
+            Stage::Act => self.act(store, workshop)?,
             Stage::Claimed(start) => match workshop.prepare(&start.claimed.task) {
                 Ok(workspace) => Stage::Prepared(start, workspace),
                 Err(error) => Stage::Failed(start, format!("workspace: {error}")),
@@ -206,7 +206,7 @@ impl Tick {
         Stage::Act
     }
 
-    fn act(&mut self, store: &mut impl BoardStore) -> Result<Stage> {
+    fn act(&mut self, store: &mut impl BoardStore, workshop: &impl Workshop) -> Result<Stage> {
         let (looked_at, again) = self.looked;
         if !(0..PLAN_SECONDS).contains(&store.now().saturating_sub(looked_at)) {
             // The clock was set, or this machine slept: what had run out may be in force.
@@ -248,7 +248,9 @@ impl Tick {
                     Applied::LostRace => return Ok(self.lose_start(task)),
                 }
             }
-            Action::SendBack { task } => return self.claim(task, ClaimFrom::Ready, store),
+            Action::SendBack { task } => {
+                return self.claim(task, ClaimFrom::Ready, store, workshop);
+            }
             Action::Start {
                 task,
                 from,
@@ -257,7 +259,7 @@ impl Tick {
                 let is_free =
                     leftover.is_none() || self.ended.get(&task).is_some_and(|end| end.terminated);
                 if is_free {
-                    return self.claim(task, from, store);
+                    return self.claim(task, from, store, workshop);
                 }
                 self.report.reclaim_deferred.push(task);
             }
@@ -276,13 +278,15 @@ impl Tick {
         task: TaskId,
         from: ClaimFrom,
         store: &mut impl BoardStore,
+        workshop: &impl Workshop,
     ) -> Result<Stage> {
-        let outcome = store.claim(&ClaimRequest {
+        let request = ClaimRequest {
             task: task.clone(),
             lock: self.lock.clone(),
             ttl_seconds: self.limits.claim_ttl_seconds,
             from,
-        })?;
+        };
+        let outcome = store.claim_for_worker(&request, workshop.dispatcher().as_ref())?;
         Ok(match outcome {
             ClaimOutcome::Claimed(claimed) => Stage::Claimed(Box::new(Start {
                 claimed: *claimed,

@@ -17,6 +17,9 @@ pub trait Processes {
     /// Seconds since the worker of a card started, if exactly this process lives.
     fn age_of(&self, task: &TaskId, pid: u32, identity: Option<&WorkerIdentity>) -> Option<i64>;
 
+    /// Whether exactly this process has certainly ended, whatever it did.
+    fn is_gone(&self, pid: u32, identity: &WorkerIdentity) -> bool;
+
     /// Live processes that say they belong to this attempt, whether or not they are on record.
     fn of_attempt(&self, task: &TaskId, run: RunId) -> Kin;
 
@@ -70,10 +73,25 @@ pub fn worker_fact(
             age_seconds: Some(age),
         },
         (None, None, Kin::Leader(worker)) => WorkerFact::Unrecorded { worker },
-        (None, None, Kin::Nobody) => WorkerFact::NotStarted,
+        (None, None, Kin::Nobody) => match run.and_then(|run| processes.exit_of(task, run)) {
+            // It ended before anybody could say that it was there.
+            Some(exit) => WorkerFact::Gone { exit },
+            None if is_abandoned(running, processes) => WorkerFact::Abandoned,
+            None => WorkerFact::NotStarted,
+        },
         (_, None, Kin::Others) | (Some(_), None, Kin::Leader(_)) => {
             WorkerFact::Survivors { exit: exit() }
         }
         (Some(_), None, Kin::Nobody) => WorkerFact::Gone { exit: exit() },
     }
+}
+
+/// Whether whoever claimed the card in order to start a worker has ended before it could.
+fn is_abandoned(running: &RunningTask, processes: &impl Processes) -> bool {
+    let Some(dispatcher) = &running.dispatcher else {
+        return false;
+    };
+    let lock = running.claim.lock.as_deref();
+    let pid = lock.and_then(|lock| lock.rsplit(':').next()?.parse().ok());
+    pid.is_some_and(|pid| processes.is_gone(pid, dispatcher))
 }

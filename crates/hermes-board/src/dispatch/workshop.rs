@@ -10,6 +10,11 @@ pub trait Workshop {
     /// Takes note of workers of ours that have ended.
     fn reap(&mut self);
 
+    /// This process, for those who must know later whether it is still there.
+    fn dispatcher(&self) -> Option<WorkerIdentity> {
+        None
+    }
+
     /// What is known about workers and profiles. Changes nothing.
     fn look(&self, board: &Snapshot) -> Facts;
 

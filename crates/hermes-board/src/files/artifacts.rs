@@ -51,7 +51,8 @@ pub(super) fn keep_artifacts(
         return Ok((completion, kept));
     };
     let mut artifacts = declared(&completion);
-    for named in mentioned(&completion, &written) {
+    let texts = [completion.summary.as_deref(), completion.result.as_deref()];
+    for named in files_mentioned(texts.into_iter().flatten(), &written, Path::new(&written)) {
         if !artifacts.contains(&named) {
             artifacts.push(named);
         }
@@ -111,15 +112,17 @@ fn declared(completion: &Completion) -> Vec<String> {
         .collect()
 }
 
-/// Existing files below the workspace that the summary or the result names in full.
-fn mentioned(completion: &Completion, workspace: &str) -> Vec<String> {
+/// Existing files below a workspace that texts name in full, each once, as paths of this machine.
+/// The texts call the workspace `called`.
+pub fn files_mentioned<'t>(
+    texts: impl Iterator<Item = &'t str>,
+    called: &str,
+    workspace: &Path,
+) -> Vec<String> {
     let mut found = Vec::new();
-    for text in [&completion.summary, &completion.result]
-        .into_iter()
-        .flatten()
-    {
-        for (start, _) in text.match_indices(workspace) {
-            let Some(rest) = text.get(start + workspace.len()..) else {
+    for text in texts {
+        for (start, _) in text.match_indices(called) {
+            let Some(rest) = text.get(start + called.len()..) else {
                 continue;
             };
             if !rest.starts_with('/') {
@@ -130,7 +133,7 @@ fn mentioned(completion: &Completion, workspace: &str) -> Vec<String> {
                 .unwrap_or(rest.len());
             let below = rest.get(..end).unwrap_or_default();
             let below = below.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
-            let path = format!("{workspace}{below}");
+            let path = format!("{}{below}", workspace.display());
             if Path::new(&path).is_file() && !found.contains(&path) {
                 found.push(path);
             }

@@ -11,6 +11,7 @@ mod complete;
 mod gc;
 mod log;
 
+pub use artifacts::files_mentioned;
 pub use attach::{ATTACHMENT_LIMIT, NewFile, attach_bytes, attach_file, attachment_file, detach};
 pub use cleanup::{Cleaned, discard_card_files, remove_finished_workspaces};
 pub use complete::{complete_card, finish_card_checks};

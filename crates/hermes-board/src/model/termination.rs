@@ -35,6 +35,9 @@ impl Termination {
     }
 }
 
+/// Where metadata tells who is about to start a worker.
+const DISPATCHER: &str = "dispatcher";
+
 /// What tells a worker from a later process with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerIdentity {
@@ -56,6 +59,18 @@ impl WorkerIdentity {
     pub(crate) fn add_to(&self, object: &mut Object) {
         object.insert("start".to_owned(), json!(self.start));
         object.insert("boot_id".to_owned(), json!(self.boot_id));
+    }
+
+    /// Finds who claimed a card for a worker that is not recorded yet.
+    pub(crate) fn of_dispatcher(metadata: &Object) -> Option<Self> {
+        Self::from_metadata(metadata.get(DISPATCHER)?.as_object()?)
+    }
+
+    /// The metadata of an attempt whose worker is about to be started by this process.
+    pub(crate) fn as_dispatcher(&self) -> Object {
+        let mut own = Object::new();
+        self.add_to(&mut own);
+        Object::from_iter([(DISPATCHER.to_owned(), Value::Object(own))])
     }
 }
 

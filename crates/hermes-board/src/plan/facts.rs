@@ -33,6 +33,8 @@ pub enum WorkerFact {
     Elsewhere,
     /// The card is claimed on this machine, no worker is recorded and none was found.
     NotStarted,
+    /// The same, and whoever was about to start one has ended.
+    Abandoned,
     /// It lives.
     Alive {
         /// Seconds since it started, by a clock that nobody sets.

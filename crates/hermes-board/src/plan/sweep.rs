@@ -118,7 +118,9 @@ impl<'a> Card<'a> {
 
     fn end(&self) -> EndWorker {
         match self.fact {
-            WorkerFact::Elsewhere | WorkerFact::NotStarted => EndWorker::OutOfReach,
+            WorkerFact::Elsewhere | WorkerFact::NotStarted | WorkerFact::Abandoned => {
+                EndWorker::OutOfReach
+            }
             WorkerFact::Gone { .. } | WorkerFact::LostInRestart => EndWorker::Gone(self.worker()),
             WorkerFact::Alive { .. }
             | WorkerFact::Unrecorded { .. }
@@ -133,6 +135,7 @@ impl<'a> Card<'a> {
             WorkerFact::LostInRestart => Some(WorkerExit::Unknown),
             WorkerFact::Elsewhere
             | WorkerFact::NotStarted
+            | WorkerFact::Abandoned
             | WorkerFact::Alive { .. }
             | WorkerFact::Unrecorded { .. } => None,
         }
@@ -146,6 +149,7 @@ impl<'a> Card<'a> {
             WorkerFact::Gone { exit } => exit != WorkerExit::Unknown,
             WorkerFact::Elsewhere
             | WorkerFact::NotStarted
+            | WorkerFact::Abandoned
             | WorkerFact::Alive { .. }
             | WorkerFact::Unrecorded { .. } => false,
         }
@@ -251,6 +255,9 @@ impl<'a> Sweep<'a, '_> {
 
     fn has_run_out(&self, card: &Card<'a>) -> bool {
         let Situation { limits, now, .. } = self.situation;
+        if card.fact == WorkerFact::Abandoned {
+            return true;
+        }
         match card.task.claim.expires {
             Some(expires) => expires < now || card.is_from_a_wrong_clock(now),
             // Nobody claims without an end and starts no worker: there is nothing to wait for.

@@ -78,6 +78,7 @@ impl Scene {
             last_heartbeat_at: None,
             max_runtime_seconds: None,
             identity: None,
+            dispatcher: None,
             violation_streak: 0,
         };
         change(&mut running);

@@ -194,6 +194,11 @@ impl Processes for Bench<'_> {
         Some(self.machine.uptime - worker.started_at)
     }
 
+    fn is_gone(&self, _: u32, _: &WorkerIdentity) -> bool {
+        // Dispatchers of the simulation claim without saying who they are, as the reference does.
+        false
+    }
+
     fn of_attempt(&self, task: &TaskId, run: RunId) -> Kin {
         if self.flaw == Some(Flaw::OverlooksSurvivors) {
             return Kin::Nobody;

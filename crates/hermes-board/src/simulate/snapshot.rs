@@ -28,6 +28,7 @@ impl ModelBoard {
                         last_heartbeat_at: card.heartbeat_at,
                         max_runtime_seconds: card.max_runtime,
                         identity: card.identity.clone(),
+                        dispatcher: None,
                         violation_streak: card.streak,
                     });
                 }

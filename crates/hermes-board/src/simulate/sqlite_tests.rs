@@ -197,6 +197,9 @@ impl BoardStore for RealBoard {
         promote_satisfied(failure_limit: i64) -> Result<Vec<TaskId>>;
         wake_due() -> Result<Vec<(TaskId, Status)>>;
         claim(request: &ClaimRequest) -> Result<ClaimOutcome>;
+        claim_for_worker(
+            request: &ClaimRequest, dispatcher: Option<&WorkerIdentity>
+        ) -> Result<ClaimOutcome>;
         record_workspace(id: &TaskId, run: RunId, at: &ResolvedWorkspace) -> Result<Applied>;
         record_spawned(
             id: &TaskId, run: RunId, pid: u32, identity: Option<&WorkerIdentity>

@@ -117,6 +117,14 @@ impl BoardStore for ModelBoard {
         Ok(woken)
     }
 
+    fn claim_for_worker(
+        &mut self,
+        request: &ClaimRequest,
+        _: Option<&WorkerIdentity>,
+    ) -> Result<ClaimOutcome> {
+        self.claim(request)
+    }
+
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
         let now = self.now;
         let flawed = self.flaw == Some(Flaw::ClaimsWithoutLooking);

@@ -12,10 +12,49 @@ use crate::sqlite::session::Session;
 use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace};
 
 impl SqliteBoard {
-    pub(super) fn take(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
+    /// A silent sign of life of the worker of an attempt: prolongs its claim, if that is still under
+    /// this text, and appends no event. Says whether the attempt is in progress.
+    pub fn keep_alive(
+        &mut self,
+        id: &TaskId,
+        run: RunId,
+        lock: Option<&str>,
+        ttl_seconds: i64,
+    ) -> Result<Applied> {
+        // What a loss of power undoes is the sign of life of a worker that is gone as well.
+        self.write_as(Commit::Logged, |session| {
+            let beaten = session.execute(
+                "UPDATE tasks SET last_heartbeat_at = ?3
+                 WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
+                params![id.as_str(), run.0, session.now],
+            )?;
+            if beaten == 0 {
+                return Ok(Applied::LostRace);
+            }
+            session.execute(
+                "UPDATE task_runs SET last_heartbeat_at = ?2 WHERE id = ?1 AND ended_at IS NULL",
+                params![run.0, session.now],
+            )?;
+            let until = session.now + ttl_seconds.max(1);
+            let prolonged = session.execute(
+                "UPDATE tasks SET claim_expires = ?3 WHERE id = ?1 AND claim_lock = ?2",
+                params![id.as_str(), lock, until],
+            )?;
+            if prolonged > 0 {
+                session.move_run_expiry(id, until)?;
+            }
+            Ok(Applied::Yes)
+        })
+    }
+
+    pub(super) fn take(
+        &mut self,
+        request: &ClaimRequest,
+        dispatcher: Option<&WorkerIdentity>,
+    ) -> Result<ClaimOutcome> {
         // Nobody works before the next write has been forced: the place of the work, the worker,
         // or its end. A claim that a loss of power undoes leaves the card as it was.
-        self.write_as(Commit::Logged, |session| session.take(request))
+        self.write_as(Commit::Logged, |session| session.take(request, dispatcher))
     }
 
     pub(super) fn keep_own(
@@ -112,7 +151,11 @@ impl SqliteBoard {
 }
 
 impl Session<'_> {
-    fn take(&self, request: &ClaimRequest) -> Result<ClaimOutcome> {
+    fn take(
+        &self,
+        request: &ClaimRequest,
+        dispatcher: Option<&WorkerIdentity>,
+    ) -> Result<ClaimOutcome> {
         let id = &request.task;
         let Some(task) = self.task(id)? else {
             return Ok(ClaimOutcome::Unknown);
@@ -151,7 +194,8 @@ impl Session<'_> {
              WHERE id = ?1",
             params![id.as_str(), request.lock, expires, self.now],
         )?;
-        let run = self.open_run(id, &request.lock, expires, None, None)?;
+        let metadata = dispatcher.map(WorkerIdentity::as_dispatcher);
+        let run = self.open_run(id, &request.lock, expires, None, metadata.as_ref())?;
         self.append(
             id,
             Some(run),

@@ -102,6 +102,7 @@ fn live(board: &mut SqliteBoard) {
     let run = claim(board, &parent);
     let _applied = board.record_spawned(&parent, run, 7, None).unwrap();
     let _applied = board.extend_own_claim(&parent, "h:1", 9).unwrap();
+    let _applied = board.keep_alive(&parent, run, Some("h:1"), 9).unwrap();
     board.heartbeat(&parent, None, None).unwrap();
     let seen = board.snapshot(2).unwrap().running[0].claim.clone();
     let policy = FailurePolicy::default();

@@ -344,7 +344,7 @@ fn candidate(cells: &mut Cells<'_>) -> hermes_store::rusqlite::Result<Found> {
 fn running_task(row: &Row<'_>) -> hermes_store::rusqlite::Result<(Found, RunningTask)> {
     let mut cells = Cells::new(row);
     let found = candidate(&mut cells)?;
-    let work = RunningTask {
+    let mut work = RunningTask {
         card: found.0.clone(),
         claim: ClaimSeen {
             lock: cells.text_or_none()?,
@@ -355,12 +355,14 @@ fn running_task(row: &Row<'_>) -> hermes_store::rusqlite::Result<(Found, Running
         started_at: cells.int_or_none()?,
         last_heartbeat_at: cells.int_or_none()?,
         max_runtime_seconds: cells.int_or_none()?,
-        identity: cells
-            .object()?
-            .as_ref()
-            .and_then(WorkerIdentity::from_metadata),
+        identity: None,
+        dispatcher: None,
         violation_streak: 0,
     };
+    if let Some(metadata) = cells.object()? {
+        work.identity = WorkerIdentity::from_metadata(&metadata);
+        work.dispatcher = WorkerIdentity::of_dispatcher(&metadata);
+    }
     Ok((found, work))
 }
 

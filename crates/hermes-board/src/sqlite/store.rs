@@ -59,7 +59,15 @@ impl BoardStore for SqliteBoard {
     }
 
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
-        self.take(request)
+        self.take(request, None)
+    }
+
+    fn claim_for_worker(
+        &mut self,
+        request: &ClaimRequest,
+        dispatcher: Option<&WorkerIdentity>,
+    ) -> Result<ClaimOutcome> {
+        self.take(request, dispatcher)
     }
 
     fn record_workspace(

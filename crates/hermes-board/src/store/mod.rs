@@ -65,6 +65,14 @@ pub trait BoardStore {
     /// Claims a card and opens an attempt.
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome>;
 
+    /// The same for a process that starts a worker next. Until the worker is recorded, whoever finds
+    /// that process gone knows that nobody works on the card.
+    fn claim_for_worker(
+        &mut self,
+        request: &ClaimRequest,
+        dispatcher: Option<&WorkerIdentity>,
+    ) -> Result<ClaimOutcome>;
+
     /// Records where the worker of an attempt will work.
     fn record_workspace(
         &mut self,

@@ -86,6 +86,8 @@ pub struct RunningTask {
     pub max_runtime_seconds: Option<i64>,
     /// What tells the worker from a later process.
     pub identity: Option<WorkerIdentity>,
+    /// Who claimed the card in order to start a worker, until that worker is recorded.
+    pub dispatcher: Option<WorkerIdentity>,
     /// Attempts in a row, before this one, that ended without a word.
     pub violation_streak: i64,
 }

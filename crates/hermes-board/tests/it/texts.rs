@@ -14,7 +14,7 @@ use crate::{Fixture, below, card, claim, complete, file};
 fn context(board: &SqliteBoard, id: &TaskId) -> String {
     let options = ContextOptions {
         zone: jiff::tz::TimeZone::UTC,
-        terminal_timeout: None,
+        ..ContextOptions::default()
     };
     worker_context(board, id, &options).unwrap()
 }

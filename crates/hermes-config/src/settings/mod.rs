@@ -18,9 +18,9 @@ pub use file::{BrokenFile, FileState, SettingsFile};
 pub use migrate::{MigrationReport, migrate, version_of};
 pub use origin::{Candidate, Layer};
 pub use problem::Problem;
-pub use value_text::{is_secret_path, masked, plain_text};
+pub use value_text::{is_secret_path, masked, plain_text, secret_values};
 pub use write::{
-    ConfigError, SetOutcome, SetRequest, Target, append_to_list, edit_text_file, remove_root_key,
-    set, unset,
+    ConfigError, SetOutcome, SetRequest, Target, append_to_list, append_value, edit_text_file,
+    remove_root_key, remove_value, set, unset,
 };
 pub use wrong_value::WrongValue;

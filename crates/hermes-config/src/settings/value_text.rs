@@ -54,6 +54,34 @@ fn mask_below(value: &Value, path: &mut Vec<String>) -> Value {
     }
 }
 
+/// Every secret text of a tree, so that it can be masked wherever it turns up.
+pub fn secret_values(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect_secrets(value, &mut Vec::new(), &mut found);
+    found
+}
+
+fn collect_secrets<'a>(value: &'a Value, path: &mut Vec<&'a str>, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                path.push(key);
+                collect_secrets(value, path, found);
+                path.pop();
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_secrets(item, path, found);
+            }
+        }
+        Value::String(text) if !text.is_empty() && is_secret_path(path) && !is_reference(text) => {
+            found.push(text.clone());
+        }
+        _ => {}
+    }
+}
+
 fn is_reference(text: &str) -> bool {
     text.starts_with("${") && text.ends_with('}')
 }

@@ -162,10 +162,35 @@ pub fn set(sources: &Sources, request: &SetRequest<'_>) -> Result<SetOutcome, Co
 /// Adds a text to the end of a list in `config.yaml`, under the file's lock, unless it is there.
 /// Comments, order and every other byte stay.
 pub fn append_to_list(sources: &Sources, key: &str, item: &str) -> Result<(), ConfigError> {
+    append_value(sources, key, &Value::String(item.to_owned()))
+}
+
+/// The same for an element of any kind.
+pub fn append_value(sources: &Sources, key: &str, item: &Value) -> Result<(), ConfigError> {
     let path = split_key(key)?;
     refuse_managed(sources, &path)?;
     edit_text_file(&sources.config_path(), "config.yaml", |text| {
-        Ok(yaml::append(text, &path, &Value::String(item.to_owned()))?)
+        Ok(yaml::append(text, &path, item)?)
+    })
+}
+
+/// Takes an element out of a list in `config.yaml`, under the file's lock; the first that is equal.
+pub fn remove_value(sources: &Sources, key: &str, item: &Value) -> Result<(), ConfigError> {
+    let mut path = split_key(key)?;
+    refuse_managed(sources, &path)?;
+    let file = sources.config_path();
+    edit_text_file(&file, "config.yaml", |text| {
+        let document = Document::parse(text).map_err(EditError::from)?;
+        let listed = value_at(document.value(), &path).and_then(Value::as_array);
+        let position = listed.and_then(|items| items.iter().position(|one| one == item));
+        let Some(position) = position else {
+            return Err(ConfigError::NotSet(format!(
+                "that entry of {key} in {}",
+                file.display()
+            )));
+        };
+        path.push(position.to_string());
+        Ok(yaml::remove(text, &path)?)
     })
 }
 

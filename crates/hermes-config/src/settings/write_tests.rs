@@ -223,3 +223,20 @@ fn a_broken_file_gets_no_element() {
     assert!(append_to_list(&sources, "command_allowlist", "x").is_err());
     assert_eq!(config_text(&sources), "a: [1\n");
 }
+
+#[test]
+fn elements_of_any_kind_come_and_go() {
+    let before = "# mine\nlist:\n  # the first\n  - {a: 1}\n  - b: 2\nmodel: x\n";
+    let (_dir, sources) = home(before, "");
+    append_value(&sources, "list", &json!({"c": "d e"})).unwrap();
+    remove_value(&sources, "list", &json!({"b": 2})).unwrap();
+    let text = config_text(&sources);
+    assert_eq!(
+        text,
+        "# mine\nlist:\n  # the first\n  - {a: 1}\n  - {c: d e}\nmodel: x\n"
+    );
+    let absent = remove_value(&sources, "list", &json!({"b": 2}));
+    assert!(matches!(absent, Err(ConfigError::NotSet(_))));
+    assert!(remove_value(&sources, "nothing.here", &json!(1)).is_err());
+    assert_eq!(config_text(&sources), text);
+}

@@ -275,8 +275,12 @@ fn splice_remove(document: &Document, path: &[String]) -> Option<String> {
     let text = Splicer::new(document.text());
     let (last, parents) = path.split_last()?;
     let parent = document.find(parents)?;
-    let NodeKind::Map { entries, flow } = &parent.kind else {
-        return None;
+    let (entries, flow) = match &parent.kind {
+        NodeKind::Map { entries, flow } => (entries, flow),
+        NodeKind::List { items, flow: false } if items.len() > 1 => {
+            return text.remove_item(items.get(last.parse::<usize>().ok()?)?);
+        }
+        _ => return None,
     };
     let position = entries.iter().rposition(|entry| entry.key == *last)?;
     let entry = entries.get(position)?;
@@ -504,6 +508,17 @@ impl<'t> Splicer<'t> {
             (None, None) => entry.key_span.start..entry.end(),
         };
         self.splice(range, "")
+    }
+
+    /// Whole lines of an element of a block list; `None` if it shares its first line with another.
+    fn remove_item(&self, item: &Node) -> Option<String> {
+        let start = self.line_start(item.span.start);
+        let (indent, gap) = self.slice(start..item.span.start).split_once('-')?;
+        if !indent.chars().chain(gap.chars()).all(|c| c == ' ') {
+            return None;
+        }
+        let own = self.slice(start..item.span.end).trim_end();
+        Some(self.splice(start..self.next_line(start + own.len()), ""))
     }
 
     /// Whole lines of a block entry; `None` if something else stands before the key.

@@ -438,3 +438,35 @@ fn an_element_is_added_and_nothing_else_changes() {
         Err(EditError::NotAList("list".to_owned()))
     );
 }
+
+#[test]
+fn an_element_is_taken_out_with_its_own_lines_alone() {
+    let path = |at: &str| vec!["list".to_owned(), at.to_owned()];
+    let before =
+        "list:  # why\n  - a: 1  # first\n    b: 2\n  # about the second\n  - c: 3\n  - d\nz: 1\n";
+    for (at, after) in [
+        (
+            "0",
+            "list:  # why\n  # about the second\n  - c: 3\n  - d\nz: 1\n",
+        ),
+        (
+            "1",
+            "list:  # why\n  - a: 1  # first\n    b: 2\n  # about the second\n  - d\nz: 1\n",
+        ),
+        (
+            "2",
+            "list:  # why\n  - a: 1  # first\n    b: 2\n  # about the second\n  - c: 3\nz: 1\n",
+        ),
+    ] {
+        assert_eq!(remove(before, &path(at)).unwrap(), after, "{at}");
+    }
+    assert_eq!(remove("list: [a, b]\n", &path("0")).unwrap(), "list: [b]\n");
+    assert_eq!(
+        remove("list:\n- a\nz: 1\n", &path("0")).unwrap(),
+        "list: []\nz: 1\n"
+    );
+    assert_eq!(
+        remove("list:\n- a\n", &path("3")),
+        Err(EditError::NotSet("list.3".to_owned()))
+    );
+}

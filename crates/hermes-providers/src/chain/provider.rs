@@ -45,6 +45,7 @@ impl Leg {
 /// Several routes as one provider, for one conversation.
 pub(crate) struct Chain {
     routes: Arc<Routes>,
+    moves_on: MovesOn,
     state: Mutex<State>,
 }
 
@@ -56,6 +57,16 @@ struct Routes {
     redactor: Redactor,
     windows: WindowCache,
     window_was_asked_for: AtomicBool,
+}
+
+/// When the next route is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MovesOn {
+    /// Whenever another provider may do better.
+    Always,
+    /// When an account is empty. What belongs to a conversation does not go to another company only
+    /// because a server hiccups.
+    WhenUnpaid,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +100,23 @@ impl Chain {
         };
         Self {
             routes: Arc::new(routes),
+            moves_on: MovesOn::Always,
             state: Mutex::default(),
+        }
+    }
+
+    /// The same for side tasks: another route only where an account is empty, and no try beyond
+    /// those that are counted.
+    pub(crate) fn for_side_tasks(mut self) -> Self {
+        self.moves_on = MovesOn::WhenUnpaid;
+        self
+    }
+
+    /// Whether a failure is a reason to leave a route.
+    fn may_leave(&self, failure: &Failure) -> bool {
+        match self.moves_on {
+            MovesOn::Always => true,
+            MovesOn::WhenUnpaid => failure.class == ErrorClass::Billing,
         }
     }
 
@@ -101,9 +128,11 @@ impl Chain {
 
     /// Goes on to the next route with a usable key.
     fn advance(&self, from: usize, failure: &Failure, sink: &mut dyn FnMut(StreamEvent)) -> bool {
-        let why = format!("failed ({})", failure.class.name());
-        let is_limited = failure.class == ErrorClass::RateLimit;
-        self.go_on(from, &failure.provider, &why, is_limited, sink)
+        self.may_leave(failure) && {
+            let why = format!("failed ({})", failure.class.name());
+            let is_limited = failure.class == ErrorClass::RateLimit;
+            self.go_on(from, &failure.provider, &why, is_limited, sink)
+        }
     }
 
     fn go_on(
@@ -251,6 +280,9 @@ impl Provider for Chain {
         let Some((at, leg)) = self.active() else {
             return false;
         };
+        if self.moves_on == MovesOn::WhenUnpaid {
+            return false;
+        }
         self.go_on(at, &leg.endpoint.route().provider, why, false, sink)
     }
 
@@ -258,6 +290,7 @@ impl Provider for Chain {
         let active = self.lock().active;
         Some(Arc::new(Self {
             routes: Arc::clone(&self.routes),
+            moves_on: self.moves_on,
             state: Mutex::new(State {
                 active,
                 home: active,
@@ -296,8 +329,8 @@ impl Chain {
             most: self.routes.most_attempts,
             keys: leg.keys.len(),
             slowed: journey.slowed,
-            has_fallback: at + 1 < self.routes.legs.len(),
-            reconnected: journey.reconnected,
+            has_fallback: at + 1 < self.routes.legs.len() && self.may_leave(&error),
+            reconnected: journey.reconnected || self.moves_on == MovesOn::WhenUnpaid,
         };
         let step = step(&error, standing, SystemTime::now());
         match step {

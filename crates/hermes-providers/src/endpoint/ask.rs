@@ -17,7 +17,7 @@ use crate::error::{ErrorClass, Failure, ProviderError};
 use crate::http::{HttpRequest, Method, Transport};
 use crate::provider::RouteInfo;
 use crate::request::Request;
-use crate::response::{Finish, Response, StreamEvent};
+use crate::response::{Cost, Finish, Response, StreamEvent};
 use crate::route::{ApiMode, Route, is_host};
 use crate::wire::Decoder;
 use crate::wire::anthropic::{self, AnthropicDecoder};
@@ -51,6 +51,12 @@ impl Endpoint {
             window: AtomicU64::new(window),
             told_window: AtomicU64::new(0),
         }
+    }
+
+    /// The same, asked for whole answers.
+    pub(crate) fn without_streaming(self) -> Self {
+        self.lock().no_stream = true;
+        self
     }
 
     /// Where it leads.
@@ -133,7 +139,7 @@ impl Endpoint {
             }
             .read();
             let (reason, had_begun) = match outcome {
-                Ok(Reading::Complete) => return complete(decoder),
+                Ok(Reading::Complete) => return complete(decoder).map(|whole| self.priced(whole)),
                 Ok(Reading::Broken { reason, had_begun }) => (reason, had_begun),
                 // An error in the midst of an answer is a broken answer.
                 Err(error) if decoder.collected().has_anything() && error.class.is_retryable() => {
@@ -148,12 +154,12 @@ impl Endpoint {
             };
             let calls = decoder.collected().calls_begun();
             if decoder.collected().has_text() && calls.is_empty() {
-                return Ok(cut(decoder));
+                return Ok(self.priced(cut(decoder)));
             }
             let refused = !had_begun && reason.starts_with("no connection");
             if refused || reconnects >= self.route.timeouts.reconnects {
                 if !calls.is_empty() {
-                    return Ok(cut(decoder));
+                    return Ok(self.priced(cut(decoder)));
                 }
                 if has_streamed {
                     sink(StreamEvent::Restart);
@@ -192,6 +198,14 @@ impl Endpoint {
             _ => {}
         }
         *adaptations != before
+    }
+
+    /// A server of one's own charges nothing, unless it says so.
+    fn priced(&self, mut response: Response) -> Response {
+        if response.cost == Cost::Unknown && self.route.is_local() {
+            response.cost = Cost::Included;
+        }
+        response
     }
 
     fn encode(&self, request: &Request, adaptations: Adaptations) -> Value {

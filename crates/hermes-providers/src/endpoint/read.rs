@@ -62,6 +62,10 @@ impl Reader<'_> {
         let head = match self.next(self.silence_before_head())? {
             Next::Head(head) => head,
             Next::Failed(reason) => return Ok(broken(reason, false)),
+            // It would say the same the next time.
+            Next::Misdirected(reason) => {
+                return Err(ProviderError::new(ErrorClass::FormatError, reason));
+            }
             // Nothing but a head comes first.
             _ => return Err(too_late("no answer came")),
         };
@@ -105,9 +109,11 @@ impl Reader<'_> {
                     let reason = "nothing came any more".to_owned();
                     return Ok(broken(reason, true));
                 }
-                Next::Head(_) | Next::Failed(_) | Next::Quiet | Next::Interrupted => {
-                    return Ok(Reading::Complete);
-                }
+                Next::Head(_)
+                | Next::Failed(_)
+                | Next::Misdirected(_)
+                | Next::Quiet
+                | Next::Interrupted => return Ok(Reading::Complete),
             }
         }
     }

@@ -51,6 +51,8 @@ pub(crate) enum Next {
     End,
     /// The connection could not be made, or broke: one line without secrets.
     Failed(String),
+    /// The server sends elsewhere, where nobody wanted to go: one line without secrets.
+    Misdirected(String),
     /// The caller's flag is up.
     Interrupted,
     /// Nothing came in time.

@@ -235,7 +235,7 @@ async fn drive(
 ) {
     let mut response = match answer(&client, &method, url, &headers, body).await {
         Ok(response) => response,
-        Err(reason) => return queue.put(Next::Failed(reason)).await,
+        Err(next) => return queue.put(next).await,
     };
     let head = Head {
         status: response.status().as_u16(),
@@ -257,23 +257,25 @@ async fn answer(
     mut url: Url,
     headers: &HeaderMap,
     body: Bytes,
-) -> Result<reqwest::Response, String> {
+) -> Result<reqwest::Response, Next> {
     for _ in 0..=redirect::MOST {
         let request = client
             .request(method.clone(), url.clone())
             .headers(headers.clone())
             .body(body.clone());
-        let response = request.send().await.map_err(reason)?;
+        let sent = request.send().await;
+        let response = sent.map_err(|error| Next::Failed(reason(error)))?;
         let location = response.headers().get(LOCATION);
         let status = response.status();
         match location.and_then(|value| value.to_str().ok()) {
             Some(location) if status.is_redirection() => {
-                url = redirect::target(&url, method, status.as_u16(), location)?;
+                url = redirect::target(&url, method, status.as_u16(), location)
+                    .map_err(Next::Misdirected)?;
             }
             _ => return Ok(response),
         }
     }
-    Err("it redirects in a circle".to_owned())
+    Err(Next::Misdirected("it redirects in a circle".to_owned()))
 }
 
 /// What went wrong, in the words of its innermost cause. Addresses stay out: they may hold a key.

@@ -43,6 +43,15 @@ impl AuthError {
     }
 }
 
+/// What was forgotten of a provider.
+#[derive(Debug)]
+pub struct Forgotten {
+    /// Its keys.
+    pub keys: Vec<Entry>,
+    /// Whether somebody was logged in.
+    pub login: bool,
+}
+
 /// The file of a profile.
 #[derive(Debug, Clone)]
 pub struct AuthFile {
@@ -94,11 +103,44 @@ impl AuthFile {
         let after: Vec<Value> = entries.iter().map(Entry::to_value).collect();
         if before != after {
             put(&mut document, provider, after);
-            let mut text = serde_json::to_vec_pretty(&document).unwrap_or_default();
-            text.push(b'\n');
-            hermes_fs::write_atomic_exact(&self.path, &text, 0o600)?;
+            self.save(&document)?;
         }
         Ok(result)
+    }
+
+    /// Forgets the keys and the login of one provider. `None` if there was nothing of it.
+    pub fn forget(&self, provider: &str) -> Result<Option<Forgotten>, AuthError> {
+        let lock = self.path.with_file_name("auth.lock");
+        let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
+        let mut document = self.load()?;
+        let keys = entries_of(&document, provider);
+        let logins = document.get_mut("providers").and_then(Value::as_object_mut);
+        let login = logins.and_then(|logins| logins.remove(provider));
+        if keys.is_empty() && login.is_none() {
+            return Ok(None);
+        }
+        put(&mut document, provider, Vec::new());
+        if document.get("active_provider").and_then(Value::as_str) == Some(provider) {
+            document.insert("active_provider".to_owned(), Value::Null);
+        }
+        self.save(&document)?;
+        Ok(Some(Forgotten {
+            keys,
+            login: login.is_some(),
+        }))
+    }
+
+    /// The provider that somebody logged in to.
+    pub fn active_provider(&self) -> Result<Option<String>, AuthError> {
+        let document = self.load()?;
+        let name = document.get("active_provider").and_then(Value::as_str);
+        Ok(name.filter(|name| !name.is_empty()).map(str::to_owned))
+    }
+
+    fn save(&self, document: &Map<String, Value>) -> Result<(), AuthError> {
+        let mut text = serde_json::to_vec_pretty(document).unwrap_or_default();
+        text.push(b'\n');
+        Ok(hermes_fs::write_atomic_exact(&self.path, &text, 0o600)?)
     }
 
     fn load(&self) -> Result<Map<String, Value>, AuthError> {
@@ -204,6 +246,34 @@ mod tests {
         let mode = std::fs::metadata(file.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(file.all().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_provider_is_forgotten_whole_and_no_other() {
+        let home = tempfile::tempdir().unwrap();
+        let file = AuthFile::of_home(home.path());
+        assert!(file.forget("xai").unwrap().is_none());
+        assert!(!file.path().exists());
+        let before = json!({
+            "active_provider": "nous", "providers": {"nous": {"x": 1}, "other": {}},
+            "credential_pool": {
+                "xai": [{"id": "111111", "access_token": "abcdefgh"}],
+                "nous": [{"id": "222222", "access_token": "abcdefgh"}],
+            },
+        });
+        std::fs::write(file.path(), before.to_string()).unwrap();
+        assert_eq!(file.active_provider().unwrap().as_deref(), Some("nous"));
+        let forgotten = file.forget("nous").unwrap().unwrap();
+        assert_eq!((forgotten.keys.len(), forgotten.login), (1, true));
+        assert!(file.forget("nous").unwrap().is_none());
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        let after: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(after["providers"], json!({"other": {}}));
+        assert_eq!(after["active_provider"], Value::Null);
+        assert_eq!(
+            after["credential_pool"],
+            json!({"xai": before["credential_pool"]["xai"]})
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod entry;
 mod ring;
 mod strategy;
 
-pub use auth_file::{AuthError, AuthFile};
+pub use auth_file::{AuthError, AuthFile, Forgotten};
 pub use entry::{Entry, EntryStatus};
 pub(crate) use ring::{Key, KeyRing, Lease};
 pub(crate) use strategy::Strategy;

@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::reader::{Complaint, fields, text};
 use crate::message::{Message, Role};
-use crate::request::Request;
+use crate::request::{Request, SideTask};
 
 /// What must hold of a request. All that is given must.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +24,8 @@ pub(super) struct Condition {
     turn: Option<u64>,
     /// The how-manieth request for that message, from 1.
     step: Option<u64>,
+    /// The side task it is about; none means the conversation itself.
+    task: Option<SideTask>,
 }
 
 /// A text to look for: plain, or a regular expression between slashes.
@@ -44,7 +46,9 @@ impl Condition {
                 ..Self::default()
             });
         }
-        let known = ["last", "user", "seen", "unseen", "tool", "turn", "step"];
+        let known = [
+            "last", "user", "seen", "unseen", "tool", "turn", "step", "task",
+        ];
         let fields = fields(node, "`match`", &known)?;
         let pattern = |key| {
             fields
@@ -60,11 +64,18 @@ impl Condition {
             tool: fields.text("tool")?,
             turn: fields.whole("turn")?,
             step: fields.whole("step")?,
+            task: fields
+                .text("task")?
+                .map(|name| side_task(node, &name))
+                .transpose()?,
         })
     }
 
     /// Whether it holds, and what its groups found.
     pub(super) fn holds(&self, request: &Request) -> Option<Captures> {
+        if self.task != request.task {
+            return None;
+        }
         let mut captures = Captures::new();
         let messages = &request.messages;
         let last = messages.last();
@@ -154,6 +165,14 @@ impl Pattern {
             .find_map(|text| self.find(&text, captures))
             .or_else(|| self.find(&request.system, captures))
     }
+}
+
+fn side_task(node: &Node, name: &str) -> Result<SideTask, Complaint> {
+    SideTask::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = SideTask::ALL.iter().map(|task| task.name()).collect();
+        let reason = format!("there is no side task `{name}`: {}", names.join(", "));
+        Complaint::new(node, reason)
+    })
 }
 
 fn since_user(messages: &[Message]) -> &[Message] {

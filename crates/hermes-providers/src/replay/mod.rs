@@ -13,6 +13,8 @@
 //!   - match: hello            # the same as {last: hello}
 //!     text: Good day.
 //!   - error: {class: overloaded, message: come back later}   # once; `times` for more
+//!   - match: {task: title_generation}     # a side task is answered by turns that name it
+//!     text: A short talk
 //!   - text: Done.
 //! ```
 //!

@@ -11,7 +11,7 @@ use crate::error::{ErrorClass, Failure, ProviderError};
 use crate::message::{Message, Reasoning, Role, ToolCall};
 use crate::provider::{Provider, RouteInfo};
 use crate::request::Request;
-use crate::response::{Finish, Response, StreamEvent, Usage};
+use crate::response::{Cost, Finish, Response, StreamEvent, Usage};
 
 /// The provider `replay`.
 #[derive(Debug)]
@@ -64,6 +64,10 @@ impl Replay {
             Some((at, turn, captures))
         });
         let (at, turn, captures) = matched.or_else(|| {
+            // Those in order are the conversation's.
+            if request.task.is_some() {
+                return None;
+            }
             // A resumed session has had its first answers already.
             let position = next.get_or_insert_with(|| count(&request.messages, Role::Assistant));
             let mut sequence = self.script.turns.iter().enumerate();
@@ -117,6 +121,7 @@ impl Provider for Replay {
         };
         let response = Response {
             model: Some(self.model.clone()),
+            cost: Cost::Included,
             ..response(answer, &captures, &Numbering::of(request, first_call))
         };
         stream(&response, sink);
@@ -217,6 +222,11 @@ fn estimated(request: &Request, response: &Response) -> Usage {
 }
 
 fn no_answer(request: &Request) -> ProviderError {
+    if let Some(task) = request.task {
+        let name = task.name();
+        let message = format!("no turn matches the side task {name} (`match: {{task: {name}}}`)");
+        return ProviderError::new(ErrorClass::Script, message);
+    }
     let last = request.messages.last();
     let shown: String = last
         .map(|message| message.content.to_text())

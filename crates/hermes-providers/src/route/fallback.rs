@@ -5,32 +5,88 @@ use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::keys::GivenKey;
+use super::open::OpenError;
 use super::resolve::{Choice, Resolved, resolve};
 
-/// The routes to try after the first. Entries without a key, equal to the first or to each other are
-/// left out: they cannot help.
-pub(super) fn chain(config: &Config, primary: Option<&Resolved>) -> Vec<Resolved> {
-    let mut chain: Vec<Resolved> = Vec::new();
-    for key in ["fallback_providers", "fallback_model"] {
+/// The settings that name the chain, in the order in which they count.
+const KEYS: [&str; 2] = ["fallback_providers", "fallback_model"];
+
+/// An entry of the chain as the settings have it.
+#[derive(Debug)]
+pub struct FallbackEntry {
+    /// The setting it stands in.
+    pub setting: &'static str,
+    /// The entry itself. May hold a key.
+    pub raw: Value,
+    /// Provider, as written; `custom` for an address alone.
+    pub provider: String,
+    /// Model, as written.
+    pub model: String,
+    /// Address, as written.
+    pub base_url: Option<String>,
+    /// Variable with its key.
+    pub key_env: Option<String>,
+    /// Why it cannot be used; such entries are passed over.
+    pub problem: Option<OpenError>,
+}
+
+/// The chain as the settings have it, entries that cannot be used included. Makes no request.
+pub fn fallback_entries(config: &Config) -> Vec<FallbackEntry> {
+    entries(config)
+        .map(|(setting, raw)| {
+            let choice = choice(raw);
+            let text = |key: &str| raw[key].as_str().unwrap_or_default().to_owned();
+            let problem = fallback_problem(config, raw);
+            let known = choice.unwrap_or_default();
+            FallbackEntry {
+                setting,
+                raw: raw.clone(),
+                provider: known.provider.unwrap_or_else(|| text("provider")),
+                model: known.model.unwrap_or_else(|| text("model")),
+                base_url: known.base_url,
+                key_env: known.given_key.key_env,
+                problem,
+            }
+        })
+        .collect()
+}
+
+/// Why an entry of the chain could not be used; `None` if it can.
+pub fn fallback_problem(config: &Config, entry: &Value) -> Option<OpenError> {
+    match choice(entry) {
+        Some(choice) => resolve(config, &choice).err(),
+        None => Some(OpenError::IncompleteFallback),
+    }
+}
+
+fn entries(config: &Config) -> impl Iterator<Item = (&'static str, &Value)> {
+    KEYS.into_iter().flat_map(|key| {
         let entries: &[Value] = match config.get(key) {
             Some(Value::Array(items)) => items,
             Some(one @ Value::Object(_)) => std::slice::from_ref(one),
             _ => &[],
         };
-        for entry in entries {
-            let Some(choice) = choice(entry) else {
-                tracing::warn!("an entry of `{key}` has no provider and model");
-                continue;
-            };
-            match resolve(config, &choice) {
-                Ok(found) => {
-                    let known = primary.into_iter().chain(&chain);
-                    if !known.into_iter().any(|one| one.route.is_same(&found.route)) {
-                        chain.push(found);
-                    }
+        entries.iter().map(move |entry| (key, entry))
+    })
+}
+
+/// The routes to try after the first. Entries without a key, equal to the first or to each other are
+/// left out: they cannot help.
+pub(super) fn chain(config: &Config, primary: Option<&Resolved>) -> Vec<Resolved> {
+    let mut chain: Vec<Resolved> = Vec::new();
+    for (key, entry) in entries(config) {
+        let Some(choice) = choice(entry) else {
+            tracing::warn!("an entry of `{key}` has no provider and model");
+            continue;
+        };
+        match resolve(config, &choice) {
+            Ok(found) => {
+                let mut known = primary.into_iter().chain(&chain);
+                if !known.any(|one| one.route.is_same(&found.route)) {
+                    chain.push(found);
                 }
-                Err(error) => tracing::info!("an entry of `{key}` is left out: {error}"),
             }
+            Err(error) => tracing::info!("an entry of `{key}` is left out: {error}"),
         }
     }
     chain

@@ -1,6 +1,8 @@
 //! From settings and flags to a provider that can be asked.
 
 mod api_mode;
+mod auxiliary;
+mod choose;
 mod custom;
 mod fallback;
 mod host;
@@ -9,12 +11,15 @@ mod open;
 mod pools;
 mod registry;
 mod resolve;
+mod serving;
 mod settings;
 mod wanted;
 
 pub(crate) use api_mode::ApiMode;
+pub use auxiliary::SideModels;
+pub use fallback::{FallbackEntry, fallback_entries, fallback_problem};
 pub(crate) use host::is_host;
-pub use open::{OpenError, open, open_auxiliary};
+pub use open::{OpenError, open};
 pub use pools::{PoolName, keys_in_variables};
 pub use registry::{BUILTINS, Builtin, builtin};
 pub(crate) use settings::{EffortStyle, Route, Timeouts};

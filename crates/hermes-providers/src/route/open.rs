@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_config::{Config, vars};
-use hermes_secret::SecretString;
 
+use super::choose::choice;
 use super::fallback::chain;
-use super::keys::GivenKey;
 use super::registry::builtin;
 use super::resolve::{Choice, Resolved, resolve};
 use super::settings::Route;
@@ -57,6 +56,9 @@ pub enum OpenError {
         /// Where it is looked for.
         variables: &'static [&'static str],
     },
+    /// An entry of the fallback chain lacks its provider or its model.
+    #[error("it names no provider, or no model")]
+    IncompleteFallback,
     /// The replay provider needs a script.
     #[error("the provider `replay` needs a script")]
     NoScript,
@@ -88,6 +90,9 @@ impl OpenError {
                 "set {} in `.env`, `model.key_env`, or run `hermes auth add {provider}`",
                 variables.first().copied().unwrap_or("the key")
             ),
+            Self::IncompleteFallback => {
+                "an entry is a mapping with `provider` and `model`".to_owned()
+            }
             Self::NoScript => "set `model.script` to a file of turns".to_owned(),
             Self::Script(error) => error.hint().to_owned(),
         }
@@ -102,7 +107,7 @@ const NAMING_LIMIT: Duration = Duration::from_secs(2);
 pub fn open(config: &Config, wanted: &Wanted) -> Result<Arc<dyn Provider>, OpenError> {
     let choice = choice(config, wanted);
     if choice.provider.as_deref() == Some(Replay::ID) {
-        return Ok(Arc::new(open_replay(config, &choice)?));
+        return Ok(Arc::new(open_replay(config, &choice, attempts(config))?));
     }
     let transport = Transport::new(TransportSettings::resolve(config));
     let primary = match resolve(config, &choice) {
@@ -125,43 +130,20 @@ pub fn open(config: &Config, wanted: &Wanted) -> Result<Arc<dyn Provider>, OpenE
     Ok(Arc::new(assemble(config, routes, &transport)))
 }
 
-/// The provider of a side task (`auxiliary.<task>`), or `None` where it is the same as for everything
-/// else. The fallback chain is not part of it.
-pub fn open_auxiliary(config: &Config, task: &str) -> Result<Option<Arc<dyn Provider>>, OpenError> {
-    let Some(own) = config.get("auxiliary").and_then(|all| all.get(task)) else {
-        return Ok(None);
-    };
-    let text = |key: &str| {
-        let text = own[key].as_str()?.trim();
-        (!text.is_empty() && text != "auto").then(|| text.to_owned())
-    };
-    let (provider, model, base_url) = (text("provider"), text("model"), text("base_url"));
-    if provider.is_none() && model.is_none() && base_url.is_none() {
-        return Ok(None);
-    }
-    let wanted = Wanted {
-        provider: provider.or_else(|| base_url.as_ref().map(|_| "custom".to_owned())),
-        model,
-        base_url,
-        api_key: None,
-    };
-    let mut choice = choice(config, &wanted);
-    if let Some(key) = text("api_key") {
-        choice.given_key.api_key = Some(SecretString::new(key));
-    }
-    if choice.provider.as_deref() == Some(Replay::ID) {
-        return Ok(Some(Arc::new(open_replay(config, &choice)?)));
-    }
-    let mut found = resolve(config, &choice)?;
-    if let Some(extra) = own["extra_body"].as_object() {
-        found.route.extra_body.extend(extra.clone());
-    }
-    let seconds = own["timeout"].as_f64();
-    if let Some(seconds) = seconds.filter(|seconds| (0.001..1e9).contains(seconds)) {
-        found.route.timeouts.request = Duration::from_secs_f64(seconds);
-    }
+/// Routes for a side task as one provider: whole answers, no look at windows.
+pub(super) fn side_chain(config: &Config, routes: Vec<Resolved>, attempts: u32) -> Chain {
     let transport = Transport::new(TransportSettings::resolve(config));
-    Ok(Some(Arc::new(assemble(config, vec![found], &transport))))
+    let cache = WindowCache::of_home(&config.sources().home);
+    let legs = routes.into_iter().map(|found| {
+        let (window, _) = window(&found.route, &cache);
+        let endpoint = Endpoint::new(found.route, Arc::clone(&transport), window);
+        Leg {
+            endpoint: Arc::new(endpoint.without_streaming()),
+            keys: found.keys,
+            window_is_guessed: false,
+        }
+    });
+    Chain::new(legs.collect(), attempts, cache.clone()).for_side_tasks()
 }
 
 /// Routes and their keys as one provider.
@@ -202,49 +184,6 @@ fn only_local_model(config: &Config, choice: &Choice, transport: &Transport) -> 
     resolve(config, &named(model)).ok()
 }
 
-/// What flags ask for, laid over the `model:` block and aliases.
-fn choice(config: &Config, wanted: &Wanted) -> Choice {
-    let (_, configured) = config.model();
-    let alias = wanted
-        .model
-        .as_deref()
-        .filter(|_| wanted.provider.is_none())
-        .and_then(|name| config.get("model_aliases")?.get(name));
-    let aliased = |key: &str| {
-        let text = alias?.get(key)?.as_str()?.trim();
-        (!text.is_empty()).then(|| text.to_owned())
-    };
-    let asked = wanted.provider.clone().or_else(|| aliased("provider"));
-    let same = match (&asked, configured) {
-        (None, _) => true,
-        (Some(asked), Some(configured)) => is_same_provider(asked, configured),
-        (Some(_), None) => false,
-    };
-    let own_address = wanted.base_url.clone().or_else(|| aliased("base_url"));
-    let from_block = same && own_address.is_none();
-    let text = |key: &str| {
-        let text = config.text(key).trim();
-        (from_block && !text.is_empty()).then(|| text.to_owned())
-    };
-    Choice {
-        provider: asked.or_else(|| configured.map(str::to_owned)),
-        model: aliased("model").or_else(|| wanted.model.clone()),
-        base_url: own_address,
-        flag_key: wanted.api_key.clone(),
-        given_key: GivenKey {
-            api_key: text("model.api_key").map(SecretString::from),
-            key_env: text("model.key_env"),
-        },
-        from_model_block: from_block,
-    }
-}
-
-fn is_same_provider(one: &str, other: &str) -> bool {
-    let known = |name: &str| builtin(name).map(|found| found.id);
-    one.trim().eq_ignore_ascii_case(other.trim())
-        || (known(one).is_some() && known(one) == known(other))
-}
-
 /// Settings, what was stated before, the family of the name, or a guess; and whether the server
 /// could know better. The large vendors are not asked about families that are known.
 fn window(route: &Route, cache: &WindowCache) -> (u64, bool) {
@@ -262,14 +201,18 @@ fn window(route: &Route, cache: &WindowCache) -> (u64, bool) {
     }
 }
 
-fn open_replay(config: &Config, choice: &Choice) -> Result<Patient<Replay>, OpenError> {
+pub(super) fn open_replay(
+    config: &Config,
+    choice: &Choice,
+    attempts: u32,
+) -> Result<Patient<Replay>, OpenError> {
     let script = config.text("model.script").trim();
     if script.is_empty() {
         return Err(OpenError::NoScript);
     }
     let script = Script::load(&script_path(config, script))?;
     let model = choice.model.as_deref().or(config.model().0);
-    Ok(Patient::new(Replay::new(script, model), attempts(config)))
+    Ok(Patient::new(Replay::new(script, model), attempts))
 }
 
 /// Relative paths start at the home of the profile, `~` is the user's.

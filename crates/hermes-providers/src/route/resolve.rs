@@ -76,19 +76,20 @@ fn block_url(config: &Config, choice: &Choice) -> Option<String> {
 
 /// The first provider with a usable key.
 fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
-    let has_key = |one: &&Builtin| {
-        let Some(address) = Address::parse(one.base_url) else {
-            return false;
-        };
-        let source = AddressSource::Table;
-        let given = GivenKey::default();
-        keys::of_builtin(config, one, &address.host, source, &given).len() > 0
-    };
     BUILTINS
         .iter()
         .filter(|one| one.id != "lmstudio")
-        .find(has_key)
+        .find(|one| has_key(config, one))
         .ok_or(OpenError::NothingConfigured)
+}
+
+/// Whether there is a key for a known provider at its own address.
+pub(super) fn has_key(config: &Config, one: &Builtin) -> bool {
+    let Some(address) = Address::parse(one.base_url) else {
+        return false;
+    };
+    let given = GivenKey::default();
+    keys::of_builtin(config, one, &address.host, AddressSource::Table, &given).len() > 0
 }
 
 fn known(config: &Config, choice: &Choice, found: &'static Builtin) -> Result<Resolved, OpenError> {
@@ -294,7 +295,7 @@ fn wanted_model(config: &Config, choice: &Choice) -> Option<String> {
 }
 
 /// A variable of the process or of `.env`.
-fn variable(config: &Config, name: &str) -> Option<String> {
+pub(super) fn variable(config: &Config, name: &str) -> Option<String> {
     let value = config
         .sources()
         .env

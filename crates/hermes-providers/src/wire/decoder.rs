@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::arguments::repair_arguments;
 use crate::error::ProviderError;
 use crate::message::{Reasoning, ToolCall};
-use crate::response::{Finish, Response, StreamEvent, Usage};
+use crate::response::{Cost, Finish, Response, StreamEvent, Usage};
 
 /// Most bytes of arguments of one call that are kept. What is longer counts as cut off.
 const MAX_ARGUMENTS: usize = 4 << 20;
@@ -51,6 +51,8 @@ pub(crate) struct Collected {
     /// Whether an answer has begun, even if nothing is in it yet.
     pub(super) begun: bool,
     pub(super) usage: Option<Usage>,
+    /// What it cost, where the provider says.
+    pub(super) cost: Cost,
     pub(super) model: Option<String>,
 }
 
@@ -110,6 +112,7 @@ impl Collected {
             reasoning: reasoning(Some(self.thought).filter(|thought| !thought.is_empty())),
             tool_calls,
             usage: self.usage,
+            cost: self.cost,
             model: self.model,
             ..Response::new(finish)
         })

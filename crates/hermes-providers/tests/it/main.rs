@@ -7,10 +7,12 @@
 
 mod bad_servers;
 mod bench;
+mod choices;
 mod fallback;
 mod formats;
 mod keys;
 mod replay;
 mod retries;
+mod side_tasks;
 mod streams;
 mod windows;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_providers::{Content, Image, Message, Part, Provider, Request, Wanted, open_auxiliary};
+use hermes_providers::{Content, Image, Message, Part, Provider, Request, Wanted};
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -71,38 +71,6 @@ fn the_only_model_of_a_local_server_is_meant() {
         .err()
         .unwrap();
     assert!(error.hint().contains("model.default"), "{error}");
-}
-
-#[test]
-fn side_tasks_have_routes_of_their_own_and_no_stray_keys() {
-    let main = ModelServer::always(Answer::text("main"));
-    let side = ModelServer::always(Answer::text("side"));
-    let auxiliary = format!(
-        "auxiliary:\n  compression: {{provider: auto, model: ''}}\n  title_generation: {{model: small, base_url: '{}', extra_body: {{top_k: 1}}, timeout: 30}}\n",
-        side.base_url()
-    );
-    let bench = Bench::custom(
-        &main.base_url(),
-        &format!("  api_key: sk-canary-main-123\n{auxiliary}"),
-    )
-    .env("OPENAI_API_KEY", "sk-canary-openai-123");
-    let config = bench.config();
-    assert!(open_auxiliary(&config, "compression").unwrap().is_none());
-    assert!(open_auxiliary(&config, "vision").unwrap().is_none());
-    let provider = open_auxiliary(&config, "title_generation")
-        .unwrap()
-        .unwrap();
-    assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "side");
-    let sent = &side.questions()[0];
-    assert_eq!(
-        (&sent.body["model"], &sent.body["top_k"]),
-        (&json!("small"), &json!(1))
-    );
-    assert!(
-        side.received()
-            .iter()
-            .all(|request| !request.contains("canary"))
-    );
 }
 
 #[test]

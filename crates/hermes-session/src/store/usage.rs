@@ -24,7 +24,8 @@ impl Scope<'_> {
     }
 
     /// The route of the first request that was answered is the route of the session; later ones
-    /// have rows of their own.
+    /// have rows of their own. A price that is not known is not a price of nothing: without any the
+    /// cost stays empty, and a sum with an unknown part stays marked as unknown.
     fn add_to_session(&self, session: &SessionId, usage: &Usage) -> Result<()> {
         self.execute(
             "UPDATE sessions SET model = ?2, billing_provider = ?3, billing_base_url = ?4,
@@ -47,10 +48,12 @@ impl Scope<'_> {
                  cache_read_tokens = COALESCE(cache_read_tokens, 0) + ?5,
                  cache_write_tokens = COALESCE(cache_write_tokens, 0) + ?6,
                  reasoning_tokens = COALESCE(reasoning_tokens, 0) + ?7,
-                 estimated_cost_usd = COALESCE(estimated_cost_usd, 0) + COALESCE(?8, 0),
+                 estimated_cost_usd = CASE WHEN ?8 IS NULL THEN estimated_cost_usd
+                     ELSE COALESCE(estimated_cost_usd, 0) + ?8 END,
                  actual_cost_usd = CASE WHEN ?9 IS NULL THEN actual_cost_usd
                      ELSE COALESCE(actual_cost_usd, 0) + ?9 END,
-                 cost_status = COALESCE(?10, cost_status),
+                 cost_status = CASE WHEN cost_status = 'unknown' THEN cost_status
+                     ELSE COALESCE(?10, cost_status) END,
                  cost_source = COALESCE(?11, cost_source),
                  pricing_version = COALESCE(?12, pricing_version),
                  model = COALESCE(model, ?13),

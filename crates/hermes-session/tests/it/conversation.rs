@@ -195,6 +195,41 @@ fn unanswered_calls_of_other_programs_are_healed() {
 }
 
 #[test]
+fn a_cost_nobody_knows_stays_empty_and_marks_the_sum() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = SessionStore::open(home.path()).unwrap();
+    let mut session = |costs: &[Option<f64>]| {
+        let new = NewSession {
+            source: "cli".to_owned(),
+            ..NewSession::default()
+        };
+        let id = store.create_session(&new).unwrap();
+        for cost in costs {
+            let status = cost.map_or("unknown", |_| "actual");
+            let usage = Usage {
+                api_calls: 1,
+                estimated_cost_usd: *cost,
+                cost_status: Some(status.to_owned()),
+                ..Usage::default()
+            };
+            store.record_usage(&id, &usage).unwrap();
+        }
+        let stored = store.session(&id).unwrap().unwrap();
+        (stored.estimated_cost_usd, stored.cost_status)
+    };
+    let status = |text: &str| Some(text.to_owned());
+    assert_eq!(session(&[None, None]), (None, status("unknown")));
+    assert_eq!(
+        session(&[Some(0.25), Some(0.5)]),
+        (Some(0.75), status("actual"))
+    );
+    assert_eq!(
+        session(&[Some(0.25), None, Some(0.5)]),
+        (Some(0.75), status("unknown"))
+    );
+}
+
+#[test]
 fn nothing_is_written_to_a_session_that_does_not_exist() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();

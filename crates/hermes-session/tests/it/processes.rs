@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::world::{call, new_session, sql_in};
 
 /// How long the writers write.
-const SPAN: Duration = Duration::from_secs(6);
+const SPAN: Duration = Duration::from_mins(1);
 /// Writers at once.
 const WRITERS: usize = 4;
 

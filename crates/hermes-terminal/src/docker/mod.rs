@@ -52,7 +52,7 @@ pub use identity::{HomeOf, SandboxIdentity};
 pub use inspect::{BindFact, ContainerFacts, State};
 pub use mounts::{Mount, MountOrigin, PathMap};
 pub use plan::{HostFacts, Limits, SandboxPlan, SandboxRequest};
-pub use reaper::{sweep, threshold};
+pub use reaper::{sweep, sweep_ownerless, threshold};
 pub use recipe::{Circumstance, InitSource, fingerprint, run_arguments};
 pub use sandbox::{Container, DockerSandbox, Removal};
 pub use settings::{DockerSettings, InitMode, Isolation, OnDrift};

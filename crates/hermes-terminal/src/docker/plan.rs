@@ -47,6 +47,9 @@ pub struct SandboxRequest {
     pub skill_credentials: Vec<String>,
     /// Variables that loaded skills need.
     pub skill_variables: Vec<String>,
+    /// The directory of the host that the work is about, bound at `/workspace` whatever the settings
+    /// say. Such a sandbox goes with this process: nobody comes back to the directory of a card.
+    pub workspace: Option<PathBuf>,
 }
 
 impl SandboxRequest {
@@ -135,6 +138,7 @@ impl SandboxPlan {
             mount_current: settings.mount_cwd,
             process_directory: start,
             user_home: &facts.user_home,
+            workspace: request.workspace.as_deref(),
             workspace_is_taken: volumes.has_target(WORKSPACE),
             requested: request.directory.as_ref(),
         });
@@ -171,6 +175,7 @@ impl SandboxPlan {
         if settings.auto_mounts {
             builder.add_automatic(settings, request, facts);
         }
+        let bound = bound.flatten().map(PathBuf::from);
         let user = settings.run_as_host_user.then(|| {
             let uid = rustix::process::getuid().as_raw();
             (uid, rustix::process::getgid().as_raw())
@@ -181,12 +186,13 @@ impl SandboxPlan {
             env.entry("HOME".to_owned())
                 .or_insert_with(|| CONTAINER_HOME.to_owned());
         }
+        let goes = request.workspace.is_some() && bound.is_some();
         Ok(Self {
             identity: SandboxIdentity {
                 task: request.task.clone(),
                 profile: facts.profile.clone(),
                 home_key: labels::home_key(&facts.hermes_home),
-                bound_directory: bound.flatten().map(PathBuf::from),
+                bound_directory: bound,
             },
             image: image_of(settings, request)?,
             directory: workdir.directory,
@@ -205,7 +211,7 @@ impl SandboxPlan {
             },
             disk_mb: settings.disk_mb,
             init: settings.init,
-            is_shared: settings.persist_across_processes,
+            is_shared: settings.persist_across_processes && !goes,
             engine_sandbox_dir: host_paths.translate(&settings.sandbox_dir.join("docker")),
             sandbox_directory,
             warnings: builder.warnings,

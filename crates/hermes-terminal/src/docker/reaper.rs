@@ -97,21 +97,42 @@ fn sweep_exited(host: &DockerHost, threshold: Duration, now: Timestamp) -> usize
     reaped
 }
 
-/// Containers of this home that never started, and those whose owner is dead.
-fn sweep_abandoned(host: &DockerHost, threshold: Duration, now: Timestamp) -> usize {
+/// Removes containers of this home whose process is provably gone, if sweeping is wanted; says how
+/// many that were.
+pub fn sweep_ownerless(host: &DockerHost) -> usize {
+    if !host.settings.orphan_reaper {
+        return 0;
+    }
+    let Some(me) = &host.owner else { return 0 };
+    let owned = format!("label={}", labels::OWNER);
+    let mut reaped = 0;
+    for id in list_of_home(host, &["--filter", "status=running", "--filter", &owned]) {
+        let format = format!("{{{{index .Config.Labels \"{}\"}}}}\t\t", labels::OWNER);
+        let owner = look(host, &id, &format).and_then(|[label, _, _]| Owner::parse(&label));
+        if owner.is_some_and(|owner| owner.is_dead(me, lives)) && remove(host, &id) {
+            tracing::info!("Reaped container {}: its process is gone", short(&id));
+            reaped += 1;
+        }
+    }
+    reaped
+}
+
+fn list_of_home(host: &DockerHost, filters: &[&str]) -> Vec<String> {
     let home = format!(
         "label={}={}",
         labels::HOME,
         labels::home_key(&host.facts.hermes_home)
     );
     let agent = format!("label={}=1", labels::AGENT);
-    let filters = ["--filter", agent.as_str(), "--filter", home.as_str()];
-    let with = |rest: &[&str]| {
-        let all: Vec<&str> = filters.iter().chain(rest).copied().collect();
-        list(host, &all)
-    };
+    let ours = ["--filter", agent.as_str(), "--filter", home.as_str()];
+    let all: Vec<&str> = ours.iter().chain(filters).copied().collect();
+    list(host, &all)
+}
+
+/// Containers of this home that never started, and those whose owner is dead.
+fn sweep_abandoned(host: &DockerHost, threshold: Duration, now: Timestamp) -> usize {
     let mut reaped = 0;
-    for id in with(&["--filter", "status=created"]) {
+    for id in list_of_home(host, &["--filter", "status=created"]) {
         let format = "{{.Created}}\t{{.State.Status}}\t";
         let created = look(host, &id, format)
             .filter(|[_, state, _]| state == "created")
@@ -121,17 +142,7 @@ fn sweep_abandoned(host: &DockerHost, threshold: Duration, now: Timestamp) -> us
             reaped += 1;
         }
     }
-    let Some(me) = &host.owner else { return reaped };
-    let owned = format!("label={}", labels::OWNER);
-    for id in with(&["--filter", "status=running", "--filter", owned.as_str()]) {
-        let format = format!("{{{{index .Config.Labels \"{}\"}}}}\t\t", labels::OWNER);
-        let owner = look(host, &id, &format).and_then(|[label, _, _]| Owner::parse(&label));
-        if owner.is_some_and(|owner| owner.is_dead(me, lives)) && remove(host, &id) {
-            tracing::info!("Reaped container {}: its process is gone", short(&id));
-            reaped += 1;
-        }
-    }
-    reaped
+    reaped + sweep_ownerless(host)
 }
 
 fn list(host: &DockerHost, filters: &[&str]) -> Vec<String> {

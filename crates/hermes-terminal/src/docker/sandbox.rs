@@ -133,10 +133,13 @@ impl DockerSandbox {
     /// Gives the sandbox up. Returns at once; [`DockerSandbox::wait_for_cleanup`] and
     /// [`DockerHost::finish`] wait. Directories of the host always stay.
     pub fn cleanup(&self, removal: Removal) {
-        let container = self.lock().container.take();
+        let (container, stays) = {
+            let mut state = self.lock();
+            let stays = state.plan.as_ref().is_some_and(|plan| plan.is_shared);
+            (state.container.take(), stays)
+        };
         self.usage.let_go();
         let Some(container) = container else { return };
-        let stays = self.host.settings.persist_across_processes;
         if stays && removal == Removal::AsConfigured {
             return;
         }

@@ -35,6 +35,8 @@ pub(super) struct WorkdirFacts<'a> {
     pub process_directory: Option<&'a Path>,
     /// The user's home.
     pub user_home: &'a Path,
+    /// The directory of the host that the work is about.
+    pub workspace: Option<&'a Path>,
     /// Whether a volume of the user's is mounted at `/workspace`.
     pub workspace_is_taken: bool,
     /// What this sandbox in particular is asked to start in.
@@ -60,13 +62,17 @@ impl Workdir {
             bind: None,
             warnings: Vec::new(),
         };
-        let source = facts.mount_current.then(|| current(facts)).flatten();
+        let current = || facts.mount_current.then(|| current(facts)).flatten();
+        let source = match facts.workspace {
+            Some(workspace) => Some(workspace.to_owned()),
+            None => current().filter(|path| is_of_host(path)),
+        };
         match source {
-            Some(source) if is_of_host(&source) => {
+            Some(source) => {
                 WORKSPACE.clone_into(&mut workdir.directory);
                 workdir.consider(source, facts);
             }
-            _ => workdir.directory = container_path(facts.setting),
+            None => workdir.directory = container_path(facts.setting),
         }
         if let Some(requested) = facts.requested {
             workdir.start_in(requested);
@@ -78,7 +84,13 @@ impl Workdir {
         let real = hermes_fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
         let home =
             hermes_fs::canonicalize(facts.user_home).unwrap_or_else(|_| facts.user_home.to_owned());
-        if facts.workspace_is_taken {
+        if facts.workspace_is_taken && facts.workspace.is_some() {
+            self.warnings.push(format!(
+                "{} is not in the sandbox, because docker_volumes mounts something else at \
+                 {WORKSPACE}; what is done there is not found in the workspace of the card",
+                source.display()
+            ));
+        } else if facts.workspace_is_taken {
             tracing::debug!("a volume is mounted at {WORKSPACE}; the current directory is not");
         } else if !source.is_dir() {
             tracing::debug!(path = %source.display(), "not mounted: it is no directory");
@@ -193,6 +205,7 @@ mod tests {
             mount_current: false,
             process_directory: None,
             user_home: Path::new(HOME),
+            workspace: None,
             workspace_is_taken: false,
             requested: None,
         }
@@ -261,6 +274,37 @@ mod tests {
         assert_eq!(
             (inside.directory.as_str(), inside.bind),
             ("/workspace/sub", None)
+        );
+    }
+
+    #[test]
+    fn the_directory_of_a_card_is_bound_whatever_the_settings_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let of_card = WorkdirFacts {
+            workspace: Some(dir.path()),
+            ..facts("/srv/app")
+        };
+        let workdir = Workdir::resolve(of_card);
+        assert_eq!(workdir.directory, "/workspace");
+        assert_eq!(workdir.bind.as_deref(), Some(dir.path()));
+        // Root's own home on the host has the name of the home in containers.
+        let roots = Path::new("/root");
+        if roots.is_dir() {
+            let workdir = Workdir::resolve(WorkdirFacts {
+                workspace: Some(roots),
+                ..of_card
+            });
+            assert_eq!(workdir.bind.as_deref(), Some(roots));
+        }
+        let taken = Workdir::resolve(WorkdirFacts {
+            workspace_is_taken: true,
+            ..of_card
+        });
+        assert_eq!(taken.bind, None);
+        assert!(
+            taken.warnings[0].contains("docker_volumes"),
+            "{:?}",
+            taken.warnings
         );
     }
 

@@ -124,6 +124,15 @@ impl Calls {
         Ok(())
     }
 
+    /// Asks the calls under way to end, and waits for none of them.
+    pub(super) fn stop(&self) {
+        let mut state = self.shared.lock();
+        state.closed = true;
+        if state.under_way > 0 {
+            self.shared.rules.context.interrupt.raise();
+        }
+    }
+
     /// Ends the service: no further call, those under way are interrupted and waited for. Returns
     /// the number of calls, and a remark if one did not end in time.
     pub(super) fn close(&self) -> (usize, Option<String>) {
@@ -182,9 +191,12 @@ impl Shared {
         let rules = &self.rules;
         if !rules.allowed.contains(&tool) {
             let tool: String = tool.chars().take(60).collect();
+            let available = match rules.allowed.as_slice() {
+                [] => "none in this session".to_owned(),
+                names => names.join(", "),
+            };
             return Err(error(format!(
-                "Tool '{tool}' is not available in scripts. Available: {}.",
-                rules.allowed.join(", ")
+                "Tool '{tool}' is not available in scripts. Available: {available}."
             )));
         }
         let mut state = self.lock();

@@ -1,6 +1,8 @@
 //! Which Python runs a script: the first of a list that is 3.8 or newer.
 //!
-//! There is none of our own, and one that belongs to an install of Hermes is never taken.
+//! There is none of our own, and one that belongs to an install of Hermes is never taken. Whether
+//! there is one at all is told by looking: nothing is started before a script has been approved, for
+//! a project may bring an interpreter of its own, and a project may be a stranger's.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -55,7 +57,26 @@ pub struct Interpreters {
 }
 
 impl Interpreters {
-    /// The interpreter for a script of this session.
+    /// Whether scripts can be offered: an interpreter of the setting or of the path is there. What
+    /// only starting it could tell stays open, and what the project brings does not count.
+    pub fn look(settings: &CodeSettings, context: &CallContext) -> Result<(), NoInterpreter> {
+        let mut rejected = Vec::new();
+        for candidate in installed(settings, context) {
+            if lies_in(&candidate, &settings.own_install_roots)
+                || executable_since(&candidate).is_none()
+            {
+                continue;
+            }
+            if named_version(&candidate).is_none_or(|version| version >= OLDEST) {
+                return Ok(());
+            }
+            rejected.push(candidate);
+        }
+        Err(NoInterpreter { rejected })
+    }
+
+    /// The interpreter for a script of this session that has been approved: interpreters whose names
+    /// do not tell their version are started to ask, those of the project included.
     pub fn find(
         &self,
         settings: &CodeSettings,
@@ -99,6 +120,7 @@ impl Interpreters {
     }
 }
 
+/// The setting, what is activated, the project, the path.
 fn candidates(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = settings.python.iter().cloned().collect();
     if settings.mode == Mode::Project {
@@ -108,12 +130,26 @@ fn candidates(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
         }
         found.extend(project_environments(&context.session.cwd()));
     }
-    let path = context.session.variable("PATH");
-    for name in ["python3", "python"] {
-        found.extend(on_path(name, path.as_deref(), &settings.own_install_roots));
-    }
+    found.extend(on_path(settings, context));
     found.retain(|path| path.is_absolute());
     found
+}
+
+/// The setting and the path: what was installed, not what came with a project.
+fn installed(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = settings.python.iter().cloned().collect();
+    found.extend(on_path(settings, context));
+    found.retain(|path| path.is_absolute());
+    found
+}
+
+fn on_path(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
+    let path = context.session.variable("PATH");
+    let first = |name| first_on_path(name, path.as_deref(), &settings.own_install_roots);
+    ["python3", "python"]
+        .into_iter()
+        .filter_map(first)
+        .collect()
 }
 
 /// `.venv` and `venv` here and above, up to the root of the repository.
@@ -131,7 +167,7 @@ fn project_environments(cwd: &Path) -> Vec<PathBuf> {
 }
 
 /// The first on the path that is not ours: behind one of ours the user's own may follow.
-fn on_path(name: &str, path: Option<&OsStr>, own: &[PathBuf]) -> Option<PathBuf> {
+fn first_on_path(name: &str, path: Option<&OsStr>, own: &[PathBuf]) -> Option<PathBuf> {
     let directories = std::env::split_paths(path?)
         .filter(|dir| dir.is_absolute() && !lies_in(&dir.join(name), own));
     // Directories came out of a path, so they can be put into one again.

@@ -62,6 +62,11 @@ impl RpcServer {
             .map(drop)
     }
 
+    /// Asks the calls under way to end, as [`Calls::stop`] says.
+    pub(super) fn stop(&self) {
+        self.calls.stop();
+    }
+
     /// Ends the service, as [`Calls::close`] says.
     pub(super) fn close(&self) -> (usize, Option<String>) {
         if let Some(client) = &*self.connection.lock() {

@@ -18,8 +18,12 @@ use super::staging::ScriptStage;
 /// How long the pipes may be silent after the script has ended: a process it left behind may hold
 /// them for ever.
 const SILENCE: Duration = Duration::from_millis(300);
-/// How long a script may take to end on SIGTERM.
+/// How long they may go on talking after it.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long a script whose time is over may take to end on SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(5);
+/// The same where a person waits, and for what a script left behind.
+const SHORT_GRACE: Duration = Duration::from_millis(250);
 
 /// What to watch besides the script.
 pub(super) struct Watch<'a> {
@@ -57,7 +61,7 @@ pub(super) fn spawn_script(spec: &PipedSpec) -> hermes_proc::Result<PipedChild> 
     PipedChild::spawn(spec)
 }
 
-/// Waits for a script. When this returns, it does not run any more.
+/// Waits for a script. When this returns, neither it nor anything it started runs any more.
 pub(super) fn wait(
     mut child: PipedChild,
     watch: &Watch<'_>,
@@ -101,16 +105,26 @@ pub(super) fn wait(
             break;
         }
     }
+    let mark = &watch.stage.rpc.mark;
     let ending = match stop {
-        None => Ending::Exited(exit_code(child.wait()?)),
+        None => {
+            // What it left behind may be about to end by itself.
+            drain(&mut streams, Some(watch.interrupt));
+            Ending::Exited(exit_code(end_leftovers(&mut child, mark)?))
+        }
         Some(ending) => {
             // First the calls: a command of the script must not outlive it.
+            watch.server.stop();
+            let grace = match ending {
+                Ending::Interrupted => SHORT_GRACE,
+                Ending::TimedOut | Ending::Exited(_) => TERM_GRACE,
+            };
+            child.kill_tree(mark, grace)?;
             watch.server.close();
-            child.kill_tree(&watch.stage.rpc.mark, TERM_GRACE)?;
             ending
         }
     };
-    drain(&mut streams);
+    drain(&mut streams, None);
     let [stdout, stderr] = streams.map(|stream| stream.capture);
     Ok(Finished {
         ending,
@@ -124,12 +138,27 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(by_signal)
 }
 
-/// Reads what is still in the pipes, until both end or fall silent.
-fn drain(streams: &mut [Stream; 2]) {
-    while streams.iter().any(|stream| stream.pipe.is_some()) {
+/// Ends what a script that has ended left behind. It is no failure of the script if that cannot be
+/// done.
+fn end_leftovers(child: &mut PipedChild, mark: &str) -> hermes_proc::Result<ExitStatus> {
+    child.kill_tree(mark, SHORT_GRACE).or_else(|error| {
+        tracing::warn!("what a script left behind: {error}");
+        child.wait()
+    })
+}
+
+/// Reads what is still in the pipes, until both end or fall silent, or for long enough.
+fn drain(streams: &mut [Stream; 2], interrupt: Option<&Wake>) {
+    let deadline = Instant::now() + LAST_WORDS;
+    while streams.iter().any(|stream| stream.pipe.is_some()) && Instant::now() < deadline {
         let [stdout, stderr] = &*streams;
-        let ready = ready([stdout.descriptor(), stderr.descriptor()], SILENCE);
-        if ready == [false, false] {
+        let interrupt = interrupt.map(AsFd::as_fd);
+        let ready = ready(
+            [stdout.descriptor(), stderr.descriptor(), interrupt],
+            SILENCE,
+        );
+        let [_, _, interrupted] = ready;
+        if interrupted || ready == [false; 3] {
             return;
         }
         for (stream, ready) in streams.iter_mut().zip(ready) {

@@ -92,8 +92,8 @@ impl Tool for ExecuteCodeTool {
             // Only the place knows, and asking it is for a call to do.
             return None;
         }
-        let found = self.interpreters.find(&self.settings, context);
-        found.err().map(|error| error.to_string())
+        let looked = Interpreters::look(&self.settings, context);
+        looked.err().map(|error| error.to_string())
     }
 
     fn verdict(&self, args: &Value, context: &CallContext) -> Value {
@@ -265,14 +265,13 @@ struct Script<'a> {
     calls: Calls,
 }
 
-/// What scripts may call: of the seven, those the session has, or all if it has none of them; and
-/// of these the ones that exist.
+/// What scripts may call: of the seven, those the session has. A script is no way around what was
+/// switched off.
 fn allowed_tools(context: &CallContext) -> Vec<&'static str> {
-    let enabled = |name: &&'static str| context.enabled_tools.iter().any(|tool| tool == name);
-    let any = SCRIPT_TOOLS.iter().any(enabled);
+    let enabled = &context.enabled_tools;
     SCRIPT_TOOLS
         .into_iter()
-        .filter(|name| !any || enabled(name))
+        .filter(|name| enabled.is_empty() || enabled.iter().any(|tool| tool == name))
         .filter(|name| context.registry.get(name).is_some())
         .collect()
 }

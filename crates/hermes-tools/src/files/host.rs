@@ -3,14 +3,19 @@
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::credential_stores::{CredentialStores, real};
 use super::filesystem::{Content, FileOperations, FilePage, Loaded, PageRead, Writing, Written};
 use super::ledger::Stamp;
 use super::page::{Data, Lines, PageWanted, SNIFFED_BYTES};
+use super::patience::{Attentive, Patience};
 use super::search::{Found, Query, walk_and_search};
 use crate::context::{CallContext, WriteGuard};
 use crate::place::Place;
+
+/// A reading that takes longer ends with what it has.
+const READ_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The files of this machine, as the user of this process sees them.
 #[derive(Clone)]
@@ -50,7 +55,7 @@ impl FileOperations for HostFiles {
         &self,
         path: &Path,
         wanted: PageWanted,
-        _: &CallContext,
+        context: &CallContext,
     ) -> Result<PageRead, String> {
         if let Some(message) = self.stores().refusal(&real(path)) {
             return Err(message);
@@ -82,7 +87,8 @@ impl FileOperations for HostFiles {
             Content::Data(data)
         } else {
             std::io::Seek::rewind(&mut &file).map_err(lost)?;
-            let mut reader = BufReader::with_capacity(64 * 1024, file);
+            let patience = Patience::new(&context.interrupt, READ_PATIENCE);
+            let mut reader = BufReader::with_capacity(64 * 1024, Attentive::new(file, patience));
             Content::Text(Lines::read(&mut reader, 1, wanted, path)?)
         };
         Ok(PageRead::File(FilePage {

@@ -8,6 +8,7 @@ mod ledger;
 mod lint;
 mod page;
 mod patch;
+mod patience;
 mod read;
 mod search;
 mod text_file;

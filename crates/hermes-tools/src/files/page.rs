@@ -7,10 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// Longer lines are cut, in characters.
-const MAX_LINE_CHARS: usize = 2000;
-/// Bytes of a line that are kept while reading: enough for [`MAX_LINE_CHARS`] of any characters.
-pub(super) const MAX_LINE_BYTES: usize = MAX_LINE_CHARS * 4 + 4;
+use super::patience::Stopped;
+
 /// Lines of a larger file are not counted to the end.
 pub(super) const MAX_COUNTED_BYTES: u64 = 1024 * 1024 * 1024;
 /// What is looked at to tell text from data.
@@ -27,12 +25,20 @@ pub(crate) struct PageWanted {
     pub(crate) limit: u64,
     /// Most characters of them all.
     pub(crate) max_chars: usize,
+    /// Longer lines are cut, in characters.
+    pub(crate) max_line_chars: usize,
 }
 
 impl PageWanted {
     /// The number after the last.
     pub(super) fn end(self) -> u64 {
         self.offset.saturating_add(self.limit)
+    }
+
+    /// Bytes of a line that are kept while reading: enough for the longest that is shown, of any
+    /// characters, and for seeing that one is longer.
+    pub(super) fn max_line_bytes(self) -> usize {
+        self.max_line_chars.saturating_mul(4).saturating_add(4)
     }
 }
 
@@ -44,6 +50,8 @@ pub(crate) struct Lines {
     pub(super) total: u64,
     /// Whether bytes were shown that are not UTF-8.
     lossy: bool,
+    /// The first line of which only a beginning is shown, and how much of it.
+    cut: Option<(u64, usize)>,
     /// Whether the file goes on after the lines that were counted.
     pub(super) uncounted: bool,
 }
@@ -57,26 +65,50 @@ impl Lines {
         wanted: PageWanted,
         path: &Path,
     ) -> Result<Self, String> {
-        let lost = |error| format!("could not read {}: {error}", path.display());
         let mut lines = Self {
             total: first.saturating_sub(1),
             ..Self::default()
         };
         let mut chars = 0;
-        let mut scanned = 0;
+        let mut scanned: u64 = 0;
         let mut line = Vec::new();
         loop {
             let number = lines.total + 1;
-            let is_wanted = number >= wanted.offset && number < wanted.end();
+            let is_behind = number >= wanted.end();
+            let is_wanted = number >= wanted.offset && !is_behind;
             line.clear();
-            let length = next_line(reader, is_wanted.then_some(&mut line)).map_err(lost)?;
+            let taking = Taking {
+                keep: if is_wanted {
+                    wanted.max_line_bytes()
+                } else {
+                    0
+                },
+                most: if is_behind {
+                    MAX_COUNTED_BYTES.saturating_sub(scanned)
+                } else {
+                    u64::MAX
+                },
+            };
+            let length = match next_line(reader, taking, &mut line) {
+                Ok(length) => length,
+                // The page is there; only how much follows it is not known.
+                Err(error) if is_behind && Stopped::behind(&error).is_some() => {
+                    lines.uncounted = true;
+                    break;
+                }
+                Err(error) => return Err(not_read(&error, number, path)),
+            };
             if length == 0 {
                 break;
             }
-            lines.total = number;
             scanned += length;
+            if is_behind && scanned >= MAX_COUNTED_BYTES {
+                lines.uncounted = true;
+                break;
+            }
+            lines.total = number;
             if is_wanted {
-                let text = shown_line(number, &line, &mut lines.lossy);
+                let text = lines.shown_line(&line, wanted);
                 chars += text.chars().count() + 1;
                 if chars > wanted.max_chars {
                     return Err(format!(
@@ -89,35 +121,63 @@ impl Lines {
                     ));
                 }
                 lines.shown.push(text);
-            } else if number >= wanted.end() && scanned > MAX_COUNTED_BYTES {
-                lines.uncounted = true;
-                break;
             }
         }
         Ok(lines)
     }
 
+    /// The line that was just counted, as it is shown.
+    fn shown_line(&mut self, line: &[u8], wanted: PageWanted) -> String {
+        let number = self.total;
+        let whole = line.len() < wanted.max_line_bytes();
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let text = String::from_utf8_lossy(line);
+        // The cap may have cut the last character of a long line in two; that is ours, not the
+        // file's.
+        self.lossy |= whole && matches!(text, std::borrow::Cow::Owned(_));
+        let text = if number == 1 {
+            text.strip_prefix('\u{feff}').unwrap_or(&text)
+        } else {
+            &text
+        };
+        if text.chars().count() > wanted.max_line_chars {
+            self.cut.get_or_insert((number, wanted.max_line_chars));
+            let start: String = text.chars().take(wanted.max_line_chars).collect();
+            format!("{number:6}|{start}... [truncated]")
+        } else {
+            format!("{number:6}|{text}")
+        }
+    }
+
     /// The result of a call.
     pub(super) fn to_json(&self, offset: u64, size: u64) -> Value {
         let last = offset + self.shown.len() as u64 - 1;
-        let truncated = last < self.total || self.uncounted;
+        let goes_on = last < self.total || self.uncounted;
         let mut result = json!({
             "content": self.shown.join("\n"),
             "total_lines": self.total,
             "file_size": size,
-            "truncated": truncated,
+            "truncated": goes_on || self.cut.is_some(),
             "is_binary": false,
             "is_image": false,
         });
         let mut hints = Vec::new();
         if self.shown.is_empty() && self.total > 0 {
             hints.push(format!("The file ends at line {}.", self.total));
-        } else if truncated {
+        } else if goes_on {
             hints.push(format!(
                 "Lines {offset} to {last} of {}{}; go on with offset={}.",
                 if self.uncounted { "more than " } else { "" },
                 self.total,
                 last + 1
+            ));
+        }
+        if let Some((number, shown)) = self.cut {
+            hints.push(format!(
+                "Lines of more than {shown} characters are cut, line {number} first; the rest of \
+                 one can be had from the terminal: sed -n {number}p FILE | cut -c {}-{}",
+                shown + 1,
+                shown * 2
             ));
         }
         if self.lossy {
@@ -130,8 +190,21 @@ impl Lines {
     }
 }
 
-/// Reads one line, its end included in the returned length; keeps at most [`MAX_LINE_BYTES`].
-fn next_line(reader: &mut impl BufRead, mut keep: Option<&mut Vec<u8>>) -> std::io::Result<u64> {
+/// How a line is read.
+#[derive(Clone, Copy)]
+struct Taking {
+    /// Bytes of it that are kept.
+    keep: usize,
+    /// Bytes after which it is given up.
+    most: u64,
+}
+
+/// Reads one line, its end included in the returned length; keeps its beginning in `line`.
+fn next_line(
+    reader: &mut impl BufRead,
+    taking: Taking,
+    line: &mut Vec<u8>,
+) -> std::io::Result<u64> {
     let mut length = 0;
     loop {
         let buffer = reader.fill_buf()?;
@@ -140,35 +213,27 @@ fn next_line(reader: &mut impl BufRead, mut keep: Option<&mut Vec<u8>>) -> std::
         }
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(buffer.len(), |end| end + 1);
-        if let Some(line) = keep.as_deref_mut() {
-            let room = MAX_LINE_BYTES.saturating_sub(line.len());
-            let text = end.unwrap_or(buffer.len()).min(room);
-            line.extend_from_slice(buffer.get(..text).unwrap_or_default());
-        }
+        let room = taking.keep.saturating_sub(line.len());
+        let text = end.unwrap_or(buffer.len()).min(room);
+        line.extend_from_slice(buffer.get(..text).unwrap_or_default());
         reader.consume(taken);
         length += taken as u64;
-        if end.is_some() {
+        if end.is_some() || length >= taking.most {
             return Ok(length);
         }
     }
 }
 
-fn shown_line(number: u64, line: &[u8], lossy: &mut bool) -> String {
-    let full = line.len() < MAX_LINE_BYTES;
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let text = String::from_utf8_lossy(line);
-    // The cap may have cut the last character of a long line in two; that is ours, not the file's.
-    *lossy |= full && matches!(text, std::borrow::Cow::Owned(_));
-    let text = if number == 1 {
-        text.strip_prefix('\u{feff}').unwrap_or(&text)
-    } else {
-        &text
-    };
-    if text.chars().count() > MAX_LINE_CHARS {
-        let start: String = text.chars().take(MAX_LINE_CHARS).collect();
-        format!("{number:6}|{start}... [truncated]")
-    } else {
-        format!("{number:6}|{text}")
+fn not_read(error: &std::io::Error, number: u64, path: &Path) -> String {
+    match Stopped::behind(error) {
+        Some(Stopped::Interrupted) => "The call was interrupted.".to_owned(),
+        Some(Stopped::TooLong) => format!(
+            "Reading {} took too long: after {} lines the page was not there yet. Find the place \
+             with a program in the terminal.",
+            path.display(),
+            number.saturating_sub(1)
+        ),
+        None => format!("could not read {}: {error}", path.display()),
     }
 }
 

@@ -13,16 +13,25 @@ use crate::tool::{Reach, Tool, error};
 
 const DEFAULT_LIMIT: u64 = 500;
 const MAX_LIMIT: i64 = 2000;
+
 /// The tool.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadFileTool {
     /// Most characters of a page (`file_read_max_chars`).
     pub max_chars: usize,
+    /// Most lines of a page (`tool_output.max_lines`).
+    pub max_lines: u64,
+    /// Longer lines are cut, in characters (`tool_output.max_line_length`).
+    pub max_line_chars: usize,
 }
 
 impl Default for ReadFileTool {
     fn default() -> Self {
-        Self { max_chars: 100_000 }
+        Self {
+            max_chars: 100_000,
+            max_lines: MAX_LIMIT.unsigned_abs(),
+            max_line_chars: 2000,
+        }
     }
 }
 
@@ -61,7 +70,7 @@ impl Tool for ReadFileTool {
                 "limit",
                 Kind::ClampedInt {
                     min: 1,
-                    max: MAX_LIMIT,
+                    max: i64::MAX,
                 },
                 "Most lines to return. Default 500, at most 2000.",
             ),
@@ -88,10 +97,12 @@ impl Tool for ReadFileTool {
 impl ReadFileTool {
     fn read(self, args: &Value, context: &CallContext) -> Result<Value, String> {
         let raw = args["path"].as_str().unwrap_or_default();
+        let limit = args["limit"].as_u64().unwrap_or(DEFAULT_LIMIT);
         let wanted = PageWanted {
             offset: args["offset"].as_u64().unwrap_or(1),
-            limit: args["limit"].as_u64().unwrap_or(DEFAULT_LIMIT),
+            limit: limit.min(self.max_lines.max(1)),
             max_chars: self.max_chars,
+            max_line_chars: self.max_line_chars.max(1),
         };
         let path = context.resolve(raw)?;
         let files = context.filesystem.operations();

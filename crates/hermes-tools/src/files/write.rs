@@ -34,7 +34,7 @@ impl Tool for WriteFileTool {
                 Kind::Text,
                 "File to write: absolute, relative to the working directory, or starting with ~/.",
             ),
-            Argument::required("content", Kind::Text, "The whole new content."),
+            Argument::required("content", Kind::Document, "The whole new content."),
             CROSS_PROFILE,
         ];
         ARGUMENTS

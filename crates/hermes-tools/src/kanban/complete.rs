@@ -3,15 +3,19 @@
 //! The checks are run here, by the runtime, in the card's workspace: what an agent says of its work
 //! is not what decides.
 
+use std::path::{Component, Path};
+
 use hermes_board::dispatch::{CheckSetup, Finish, complete as complete_card};
-use hermes_board::model::{CheckEvidence, Object, TaskId};
-use hermes_board::store::{Completion, FailurePolicy, Release};
+use hermes_board::files::files_mentioned;
+use hermes_board::model::{CheckEvidence, Object, Task, TaskId};
+use hermes_board::store::{BoardStore, Completion, FailurePolicy, Release};
 use serde_json::{Map, Value, json};
 
-use super::desk::{named_tasks, texts};
+use super::desk::{known, named_tasks, texts};
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
 use crate::argument::{Argument, Kind};
+use crate::goal_judge::{GoalClaim, GoalVerdict};
 use crate::registry::redacted;
 
 pub(super) const COMPLETE: Verb = Verb {
@@ -49,7 +53,7 @@ pub(super) const COMPLETE: Verb = Verb {
 fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let desk = call.desk;
     let id = desk.own_task(call.args, "complete")?;
-    let completion = Completion {
+    let mut completion = Completion {
         expected_run: desk.run_of(&id),
         result: call.words("result"),
         summary: call.words("summary"),
@@ -63,6 +67,12 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
         ));
     }
     let mut store = desk.open(call.args)?;
+    if let Some(seen) = &desk.context.workspace
+        && let Some(workspace) = store.task(&id)?.and_then(|task| task.workspace_path)
+    {
+        name_as_here(&mut completion, seen, Path::new(&workspace));
+    }
+    ask_the_judge(call, &known(&store, &id)?, &completion)?;
     let board = store.board().clone();
     let setup = CheckSetup {
         board: &board,
@@ -94,6 +104,37 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
+/// A card with a goal is not done because its worker says so. Without a verdict it may pass: a judge
+/// who is away must not hold up work that is finished.
+fn ask_the_judge(call: &Call<'_>, card: &Task, completion: &Completion) -> Result<(), Refusal> {
+    let Some(judge) = call
+        .context
+        .conversation
+        .judge
+        .as_ref()
+        .filter(|_| card.goal_mode)
+    else {
+        return Ok(());
+    };
+    let claim = GoalClaim {
+        title: &card.title,
+        body: card.body.as_deref().unwrap_or_default(),
+        said: completion.handoff().unwrap_or_default(),
+    };
+    match judge.judge(&claim, &call.context.interrupt) {
+        GoalVerdict::Reached => Ok(()),
+        GoalVerdict::Unjudged(why) => {
+            tracing::warn!(card = %card.id, why, "completed without a verdict on its goal");
+            Ok(())
+        }
+        GoalVerdict::NotYet(reason) => Err(Refusal::from(format!(
+            "{} is not completed: a judge who has read your summary finds its goal not reached. \
+             {reason} Go on with what is missing, and complete the card when it is done.",
+            card.id
+        ))),
+    }
+}
+
 /// Facts for programs, masked, with the deliverables and the conversation they come from.
 fn metadata(call: &Call<'_>) -> Option<Object> {
     let given = redacted(call.args["metadata"].clone(), &call.redactor());
@@ -116,6 +157,37 @@ fn metadata(call: &Call<'_>) -> Option<Object> {
         metadata.insert("worker_session_id".to_owned(), json!(session));
     }
     (!metadata.is_empty()).then_some(metadata)
+}
+
+/// Gives deliverables the names they have on this machine, where they are looked for: in a container
+/// the workspace is called otherwise.
+fn name_as_here(completion: &mut Completion, seen: &Path, workspace: &Path) {
+    let here = |path: &str| {
+        let below = Path::new(path.trim()).strip_prefix(seen).ok()?;
+        let climbs = below.components().any(|part| part == Component::ParentDir);
+        (!climbs).then(|| workspace.join(below).to_string_lossy().into_owned())
+    };
+    let texts = [completion.summary.as_deref(), completion.result.as_deref()];
+    let called = seen.to_string_lossy();
+    let mentioned = files_mentioned(texts.into_iter().flatten(), &called, workspace);
+    let metadata = completion.metadata.get_or_insert_default();
+    let declared = metadata.get("artifacts").and_then(Value::as_array);
+    let mut artifacts: Vec<Value> = declared.cloned().unwrap_or_default();
+    for artifact in &mut artifacts {
+        if let Some(renamed) = artifact.as_str().and_then(here) {
+            *artifact = Value::String(renamed);
+        }
+    }
+    for path in mentioned {
+        if !artifacts.iter().any(|one| one.as_str() == Some(&path)) {
+            artifacts.push(Value::String(path));
+        }
+    }
+    if artifacts.is_empty() {
+        completion.metadata = completion.metadata.take().filter(|all| !all.is_empty());
+    } else {
+        metadata.insert("artifacts".to_owned(), Value::Array(artifacts));
+    }
 }
 
 fn failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> Refusal {

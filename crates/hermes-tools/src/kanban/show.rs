@@ -35,6 +35,14 @@ fn show(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let mut card = store.show(&id, None)?;
     let older = card.events.len().saturating_sub(SHOWN_EVENTS);
     card.events.drain(..older);
+    let mut options = call.desk.context.clone();
+    if call.desk.worker.as_ref().is_none_or(|own| own.task != id) {
+        // Only its own workspace is where a worker is.
+        options.workspace = None;
+    }
+    if let Some(seen) = &options.workspace {
+        card.task.task.workspace_path = Some(seen.to_string_lossy().into_owned());
+    }
     Ok(facts! {
         "task": card.task,
         "parents": card.parents,
@@ -43,6 +51,6 @@ fn show(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
         "events": card.events,
         "runs": card.runs,
         "checks": card.checks,
-        "worker_context": worker_context(&store, &id, &call.desk.context)?,
+        "worker_context": worker_context(&store, &id, &options)?,
     })
 }

@@ -86,6 +86,7 @@ impl BoardStage {
                 log: LogRotation::default(),
                 timing: WORKER_TIMING,
                 toolsets: Arc::new(|_| Vec::new()),
+                after_loss: Arc::new(|_| ()),
             },
             check_timeout: std::time::Duration::from_mins(1),
             claim_ttl_seconds: 900,

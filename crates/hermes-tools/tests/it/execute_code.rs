@@ -330,19 +330,53 @@ fn an_interrupt_stops_the_script_and_its_call() {
 }
 
 #[test]
-fn a_process_left_behind_does_not_hold_the_result() {
+fn what_a_script_leaves_behind_holds_nothing_and_ends() {
     let stage = stage();
     let started = Instant::now();
+    // One that is silent, one that never stops talking, one in a session of its own.
     let code = "import subprocess\n\
-                p = subprocess.Popen(['sleep', '30'])\nprint(p.pid)";
+                quiet = subprocess.Popen(['sleep', '300'])\n\
+                loud = subprocess.Popen(['sh', '-c', 'while echo x; do sleep 0.05; done'])\n\
+                away = subprocess.Popen(['sleep', '300'], start_new_session=True,\n\
+                \x20   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n\
+                open('pids', 'w').write(f'{quiet.pid} {loud.pid} {away.pid}')\n\
+                print('done')";
     let output = printed(&stage, code);
-    assert!(started.elapsed() < Duration::from_secs(15));
-    let pid: i32 = output.trim().parse().unwrap();
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(pid).unwrap(),
-        rustix::process::Signal::KILL,
-    )
-    .unwrap();
+    assert!(started.elapsed() < Duration::from_secs(30));
+    assert!(output.contains("done"), "{output}");
+    for pid in stage.text("pids").split(' ') {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let lives = !state.is_empty() && !state.contains("State:\tZ");
+        assert!(!lives, "{pid} lives");
+    }
+}
+
+#[test]
+fn an_interrupt_does_not_wait_for_a_script_that_will_not_hear() {
+    let stage = stage();
+    let interrupt = Arc::clone(&stage.context.interrupt);
+    let marker = stage.work("started");
+    let code = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+                open('started', 'w').close()\ntime.sleep(300)";
+    let (result, raised) = std::thread::scope(|scope| {
+        let raising = scope.spawn(|| {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while !marker.exists() {
+                assert!(Instant::now() < deadline, "the script never started");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            interrupt.raise();
+            Instant::now()
+        });
+        (run(&stage, code), raising.join().unwrap())
+    });
+    assert_eq!(result["status"], "interrupted");
+    // The grace of a timeout is five seconds.
+    assert!(
+        raised.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        raised.elapsed()
+    );
 }
 
 #[test]

@@ -188,3 +188,36 @@ fn without_python_the_tool_is_absent_and_says_why() {
             .contains("Python 3.8")
     );
 }
+
+#[test]
+fn whether_scripts_are_offered_is_told_by_looking() {
+    let mut scene = Scene::new();
+    let look = |scene: &Scene| Interpreters::look(&scene.settings, &scene.stage.context);
+    // A project may be a stranger's.
+    let theirs = [
+        scene.stage.work("sub/.venv/bin/python"),
+        scene.stage.root("active/bin/python"),
+    ];
+    for python in &theirs {
+        fake_python(python, "3 12");
+    }
+    scene.session(&[("VIRTUAL_ENV", scene.stage.root("active"))]);
+    assert!(look(&scene).is_err(), "what the project brings is none");
+    let shim = scene.stage.root("bin2/python");
+    fake_python(&shim, "3 12");
+    assert_eq!(look(&scene), Ok(()));
+    for python in theirs.iter().chain([&shim]) {
+        let asked = python.with_extension("asked");
+        assert!(!asked.exists(), "{} was started", python.display());
+    }
+    scene.settings.own_install_roots = vec![scene.stage.root("bin2")];
+    assert!(look(&scene).is_err(), "one of ours is none");
+    let old = scene.stage.root("bin1/python3");
+    std::fs::create_dir_all(old.parent().unwrap()).unwrap();
+    std::fs::copy("/bin/true", scene.stage.root("python3.7")).unwrap();
+    std::os::unix::fs::symlink(scene.stage.root("python3.7"), &old).unwrap();
+    let error = look(&scene).unwrap_err();
+    assert_eq!(error.rejected, [old], "its name says that it is too old");
+    scene.settings.python = Some(theirs[0].clone());
+    assert_eq!(look(&scene), Ok(()), "the setting was made by the user");
+}

@@ -1,5 +1,6 @@
 //! `read_file`.
 
+use hermes_tools::ReadFileTool;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -73,6 +74,7 @@ fn too_much_text_is_an_error_and_long_lines_are_cut() {
     let page = stage.call("read_file", json!({"path": "wide.txt", "limit": 1}));
     let line = page["content"].as_str().unwrap();
     assert!(line.ends_with("é... [truncated]"));
+    assert_eq!(page["truncated"], true);
     assert_eq!(
         page.get("hint")
             .unwrap()
@@ -196,4 +198,49 @@ fn secrets_in_files_are_masked() {
         .call("read_file", json!({"path": "a.txt"}))
         .to_string();
     assert!(!shown.contains(SECRET), "{shown}");
+}
+
+#[test]
+fn a_line_that_was_cut_is_said_with_the_way_to_its_rest() {
+    let stage = Stage::new();
+    let long = "x".repeat(5000);
+    stage.file("one.json", format!("{{}}\n{long}"));
+    let page = stage.call("read_file", json!({"path": "one.json"}));
+    assert_eq!(page["truncated"], true);
+    let hint = page["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("sed -n 2p") && hint.contains("cut -c 2001-4000"),
+        "{hint}"
+    );
+    // Settings say otherwise.
+    let tool = ReadFileTool {
+        max_lines: 1,
+        max_line_chars: 10,
+        ..ReadFileTool::default()
+    };
+    let stage = Stage::with(hermes_tools::Registry::default().with(tool));
+    stage.file("one.json", format!("{long}\n{long}\n"));
+    let page = stage.call("read_file", json!({"path": "one.json", "limit": 9}));
+    assert_eq!(page["content"], "     1|xxxxxxxxxx... [truncated]");
+    let hint = page["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("offset=2") && hint.contains("cut -c 11-20"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn an_interrupt_is_heard_inside_a_file() {
+    let stage = Stage::new();
+    stage.file("long.log", "0123456\n".repeat(200_000));
+    stage.context.interrupt.raise();
+    let message = stage.refused("read_file", json!({"path": "long.log", "offset": 190_000}));
+    assert!(message.contains("interrupted"), "{message}");
+    // What was wanted had been read: only the count is not known.
+    let page = stage.call("read_file", json!({"path": "long.log", "limit": 2}));
+    assert_eq!(page["content"], "     1|0123456\n     2|0123456");
+    assert!(
+        page["hint"].as_str().unwrap().contains("more than"),
+        "{page}"
+    );
 }

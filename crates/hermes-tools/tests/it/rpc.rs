@@ -72,9 +72,11 @@ fn only_the_tools_of_the_session_are_there() {
                 print(hermes_tools._call('terminal', {'command': 'x'})['error'])";
     let output = printed(&stage, code);
     assert!(output.starts_with("True False\n") && output.ends_with("Available: read_file.\n"));
-    // None of the seven: then all.
+    // None of the seven: then none.
     stage.context.enabled_tools = vec!["todo".to_owned()];
-    assert_eq!(printed(&stage, "from hermes_tools import terminal"), "");
+    let output = printed(&stage, code);
+    assert!(output.starts_with("False False\n"), "{output}");
+    assert!(output.contains("not available in scripts"), "{output}");
 }
 
 #[test]

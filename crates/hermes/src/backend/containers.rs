@@ -1,6 +1,7 @@
 //! The containers of this profile, and what people are shown of the work with them.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_config::vars;
@@ -36,20 +37,20 @@ pub(crate) fn docker_host(
         file_system_root: context.system.file_system_root.clone(),
     };
     let observer = Arc::new(OnStandardError(context.printer.clone()));
-    // What the worker of a card does is looked for in its workspace, by checks and by whoever comes
-    // next, so its container has that directory whatever the profile does otherwise.
-    let is_worker = context.env.is_set(&vars::HERMES_KANBAN_WORKSPACE);
-    let with_workspace = is_worker.then(|| {
-        let mount = &vars::TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE;
-        context.with_env(context.env.with(mount, "true"))
-    });
-    let context = with_workspace.as_ref().unwrap_or(context);
     Ok(DockerHost::new(
         context.config(),
         Arc::clone(environment),
         facts,
         observer,
     )?)
+}
+
+/// The directory of the card this process works on. What is done there is looked for there, by checks
+/// and by whoever comes next.
+pub(super) fn workspace_of_card(context: &Context) -> Option<PathBuf> {
+    let workspace = context.env.os(&vars::HERMES_KANBAN_WORKSPACE)?;
+    let workspace = PathBuf::from(workspace);
+    (workspace.is_absolute() && workspace.is_dir()).then_some(workspace)
 }
 
 /// Words beside the data; progress only where somebody watches.

@@ -1,6 +1,7 @@
 //! The place where the commands of this process run if not on this machine, from its first use to the
 //! end of the process.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,12 +15,25 @@ use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
 use hermes_terminal::ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
 use hermes_tools::{Filesystem, Job, Place, PlaceFiles, Ran, WriteRules};
 
+use super::containers::workspace_of_card;
 use super::{Backend, docker_host};
 use crate::context::Context;
 use crate::error::Result;
 
 /// For everything that must be put away when the process ends.
 const FAREWELL: Duration = Duration::from_secs(15);
+/// The same for a process that was asked to end and must be gone soon: what is left after that goes
+/// without it.
+const SHORT_FAREWELL: Duration = Duration::from_secs(1);
+
+/// How much time there is to put things away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Haste {
+    /// The process ends because its work is done.
+    None,
+    /// It was asked to end.
+    Asked,
+}
 
 /// Which place is meant.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +50,8 @@ pub(crate) struct PlaceRequest<'a> {
 pub(crate) struct Elsewhere {
     pub(crate) terminal: Arc<RemoteTerminal>,
     pub(crate) filesystem: Filesystem,
+    /// What the workspace of the card in hand is called there.
+    workspace: Option<PathBuf>,
     /// Whether commands there cannot reach this machine, so that nobody needs to approve them.
     pub(crate) is_isolated: bool,
     kind: Kind,
@@ -70,7 +86,7 @@ impl Elsewhere {
         request: PlaceRequest<'_>,
     ) -> Result<Self> {
         let host = docker_host(context, environment)?;
-        let wanted = match request.task {
+        let mut wanted = match request.task {
             Some(task) => SandboxRequest::of(task),
             None => TaskOverrides::default().request(
                 request.session,
@@ -78,13 +94,18 @@ impl Elsewhere {
                 host.settings().isolation,
             ),
         };
+        let workspace = workspace_of_card(context);
+        wanted.workspace.clone_from(&workspace);
         let sandbox = Arc::new(DockerSandbox::new(Arc::clone(&host), wanted));
+        let paths = sandbox.path_map()?;
         let is_isolated = sandbox.host_access()?.is_empty();
         let settings = RemoteSettings::configured(context.config());
         let terminal = Arc::new(RemoteTerminal::new(sandbox.clone(), settings));
         let kind = Kind::Container { host, sandbox };
         let rules = WriteRules::Unrestricted;
-        Ok(Self::new(terminal, rules, is_isolated, kind))
+        let mut place = Self::new(terminal, rules, is_isolated, kind);
+        place.workspace = workspace.and_then(|path| paths.to_container(&path));
+        Ok(place)
     }
 
     fn machine(context: &Context, environment: &Arc<LiveEnvironment>) -> Result<Self> {
@@ -116,10 +137,16 @@ impl Elsewhere {
         Self {
             filesystem: Filesystem::in_place(PlaceFiles::new(place, rules)),
             terminal,
+            workspace: None,
             is_isolated,
             kind,
             has_left: AtomicBool::new(false),
         }
+    }
+
+    /// What the workspace of the card in hand is called there, if it has another name than here.
+    pub(crate) fn workspace(&self) -> Option<&Path> {
+        self.workspace.as_deref()
     }
 
     /// Name of the container in use.
@@ -173,7 +200,7 @@ impl Elsewhere {
 
     /// Gives the place up, once: a container of this process alone is removed, files that changed on
     /// another machine are fetched.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave(&self, haste: Haste) {
         if self.has_left.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -181,7 +208,11 @@ impl Elsewhere {
         match &self.kind {
             Kind::Container { host, sandbox } => {
                 sandbox.cleanup(Removal::AsConfigured);
-                if !host.finish(FAREWELL) {
+                let limit = match haste {
+                    Haste::None => FAREWELL,
+                    Haste::Asked => SHORT_FAREWELL,
+                };
+                if !host.finish(limit) {
                     tracing::warn!("a container is still being removed");
                 }
             }
@@ -195,7 +226,7 @@ impl Elsewhere {
 
 impl Drop for Elsewhere {
     fn drop(&mut self) {
-        self.leave();
+        self.leave(Haste::None);
     }
 }
 

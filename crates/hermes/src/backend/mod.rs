@@ -5,6 +5,7 @@
 mod containers;
 mod elsewhere;
 mod idle;
+mod orphans;
 
 use std::sync::Arc;
 
@@ -14,8 +15,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 pub(crate) use self::containers::docker_host;
-pub(crate) use self::elsewhere::{Elsewhere, PlaceRequest};
+pub(crate) use self::elsewhere::{Elsewhere, Haste, PlaceRequest};
 pub(crate) use self::idle::IdleWatch;
+pub(crate) use self::orphans::OrphanSweep;
 
 /// Names the settings accept.
 const KNOWN: [&str; 6] = ["local", "docker", "ssh", "singularity", "modal", "daytona"];

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod exec;
+pub(crate) mod fallback;
 pub(crate) mod import;
 pub(crate) mod internal;
 pub(crate) mod kanban;
@@ -42,6 +43,7 @@ pub(crate) fn run(
         Command::Kanban(args) => kanban::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Auth(args) => auth::run(&args, context),
+        Command::Fallback(args) => fallback::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),

@@ -2,9 +2,13 @@
 //!
 //! The first signal interrupts: commands are killed with all they started, their results are shown,
 //! and the exit code tells of the signal. Whoever does not want to wait for that sends a second one.
+//!
+//! Where a person talks with the agent the first Ctrl-C is for the turn: it raises the flag and
+//! nothing else, whoever runs the turn takes the flag down, and the next Ctrl-C is for the program.
 
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -17,6 +21,8 @@ pub(super) const LIMIT: Duration = Duration::from_secs(10);
 /// Listens for signals until it is dropped.
 pub(crate) struct Ending {
     received: Arc<OnceLock<EndSignal>>,
+    /// The next Ctrl-C is for the turn.
+    spares_program: Arc<AtomicBool>,
     finished: Arc<Wake>,
 }
 
@@ -30,11 +36,13 @@ impl Ending {
     ) -> std::io::Result<Self> {
         let ending = Self {
             received: Arc::default(),
+            spares_program: Arc::default(),
             finished: Arc::new(Wake::new()?),
         };
         let watcher = Watcher {
             signals: EndSignals::listen()?,
             received: Arc::clone(&ending.received),
+            spares_program: Arc::clone(&ending.spares_program),
             finished: Arc::clone(&ending.finished),
             terminal: Arc::clone(terminal),
             interrupt: Arc::clone(interrupt),
@@ -44,6 +52,16 @@ impl Ending {
             .name("end-signals".to_owned())
             .spawn(move || watcher.run())?;
         Ok(ending)
+    }
+
+    /// The next Ctrl-C only raises the flag.
+    pub(crate) fn spare_program(&self) {
+        self.spares_program.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the program is to end.
+    pub(crate) fn has_come(&self) -> bool {
+        self.received.get().is_some()
     }
 
     /// The exit code of the program: that of the signal if one has come.
@@ -67,6 +85,7 @@ impl Drop for Ending {
 struct Watcher {
     signals: EndSignals,
     received: Arc<OnceLock<EndSignal>>,
+    spares_program: Arc<AtomicBool>,
     finished: Arc<Wake>,
     terminal: Arc<Terminal>,
     interrupt: Arc<Wake>,
@@ -96,6 +115,13 @@ impl Watcher {
             let Some(signal) = self.signals.take() else {
                 continue;
             };
+            let is_for_turn = signal == EndSignal::Interrupt
+                && self.received.get().is_none()
+                && self.spares_program.swap(false, Ordering::SeqCst);
+            if is_for_turn {
+                self.interrupt.raise();
+                continue;
+            }
             if self.received.set(signal).is_err() {
                 return signal.obey();
             }

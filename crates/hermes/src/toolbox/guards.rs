@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hermes_config::vars;
 use hermes_secret::Redactor;
@@ -23,7 +24,8 @@ use crate::ui::Person;
 pub(super) struct DoorGuard {
     guard: Guard,
     approvals: SessionApprovals,
-    yolo: bool,
+    /// Whether risky commands run unasked; a session may change its mind.
+    pub(super) yolo: Arc<AtomicBool>,
     pub(super) sudo_password_set: bool,
     /// Whether commands run where they cannot reach this machine.
     pub(super) is_isolated: bool,
@@ -59,7 +61,7 @@ impl DoorGuard {
         Self {
             guard,
             approvals: SessionApprovals::default(),
-            yolo: context.env.flag(&vars::HERMES_YOLO_MODE),
+            yolo: Arc::new(AtomicBool::new(context.env.flag(&vars::HERMES_YOLO_MODE))),
             sudo_password_set: false,
             is_isolated: false,
             person: None,
@@ -74,7 +76,7 @@ impl DoorGuard {
         CheckRequest {
             text,
             isolated: self.is_isolated,
-            yolo: self.yolo,
+            yolo: self.yolo.load(Ordering::Relaxed),
             sudo_password_set: self.sudo_password_set,
             context: match question {
                 Some(question) => Asking::Interactive(question),

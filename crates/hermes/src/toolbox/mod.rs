@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_config::{Config, vars};
@@ -32,7 +33,7 @@ pub(crate) use self::ending::Ending;
 use self::guards::{DoorGuard, FileWrites};
 use self::questions::SudoQuestion;
 use self::sandbox_plan::SandboxPlan;
-use crate::backend::{Elsewhere, IdleWatch, PlaceRequest, live_environment};
+use crate::backend::{Elsewhere, Haste, IdleWatch, PlaceRequest, live_environment};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::Person;
@@ -60,6 +61,8 @@ pub(crate) struct Toolbox {
     redactor: Arc<Redactor>,
     /// Ends every call.
     interrupt: Arc<Wake>,
+    /// Whether risky commands run unasked.
+    yolo: Arc<AtomicBool>,
     sessions: RefCell<HashMap<String, Remembered>>,
 }
 
@@ -93,6 +96,7 @@ impl Toolbox {
             || elsewhere.as_ref().is_some_and(|place| place.is_isolated);
         let password = configured_password(config);
         guard.sudo_password_set = password.is_some();
+        let yolo = Arc::clone(&guard.yolo);
         let guard = Arc::new(guard);
         let mut sudo = SudoPasswords::new(password);
         if elsewhere.is_none() {
@@ -120,9 +124,7 @@ impl Toolbox {
         let registry = Registry::default()
             .with(TerminalTool(parts.clone()))
             .with(ProcessTool(parts))
-            .with(ReadFileTool {
-                max_chars: positive(config, "file_read_max_chars").unwrap_or(100_000),
-            })
+            .with(read_file(config))
             .with(WriteFileTool)
             .with(PatchTool)
             .with(SearchFilesTool)
@@ -136,7 +138,7 @@ impl Toolbox {
                 most: positive(config, "delegation.max_concurrent_children")
                     .unwrap_or(DelegateTool::default().most),
             });
-        let registry = kanban_tools(kanban_desk::desk(context))
+        let registry = kanban_tools(kanban_desk::desk(context, elsewhere.as_deref()))
             .into_iter()
             .fold(registry, Registry::with);
         Ok(Self {
@@ -148,6 +150,7 @@ impl Toolbox {
             hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
             redactor,
             interrupt,
+            yolo,
             sessions: RefCell::default(),
         })
     }
@@ -212,14 +215,29 @@ impl Toolbox {
     /// Gives up the place where commands ran. Called while signals are still heard: what is left
     /// undone would stay behind.
     pub(crate) fn leave(&self) {
+        let haste = if self.interrupt.is_raised() {
+            Haste::Asked
+        } else {
+            Haste::None
+        };
         if let Some(place) = &self.elsewhere {
-            place.leave();
+            place.leave(haste);
         }
     }
 
     /// Raised when the program is to end.
     pub(crate) fn interrupt(&self) -> &Arc<Wake> {
         &self.interrupt
+    }
+
+    /// Whether risky commands run unasked.
+    pub(crate) fn is_yolo(&self) -> bool {
+        self.yolo.load(Ordering::Relaxed)
+    }
+
+    /// Turns that on or off for the calls to come, and says which.
+    pub(crate) fn toggle_yolo(&self) -> bool {
+        !self.yolo.fetch_xor(true, Ordering::Relaxed)
     }
 
     /// Gives sub-agents a terminal of their own in the place of their parent.
@@ -313,6 +331,17 @@ fn working_directory(context: &Context) -> Result<PathBuf> {
 fn positive(config: &Config, key: &str) -> Option<usize> {
     let number = config.int(key).filter(|number| *number > 0)?;
     usize::try_from(number).ok()
+}
+
+fn read_file(config: &Config) -> ReadFileTool {
+    let usual = ReadFileTool::default();
+    let lines = positive(config, "tool_output.max_lines").and_then(|n| u64::try_from(n).ok());
+    let line = positive(config, "tool_output.max_line_length");
+    ReadFileTool {
+        max_chars: positive(config, "file_read_max_chars").unwrap_or(usual.max_chars),
+        max_lines: lines.unwrap_or(usual.max_lines),
+        max_line_chars: line.unwrap_or(usual.max_line_chars),
+    }
 }
 
 fn code_settings(context: &Context, environment: &LiveEnvironment) -> CodeSettings {

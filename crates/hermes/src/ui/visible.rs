@@ -16,7 +16,7 @@ pub(crate) fn visible(text: &str) -> String {
 /// One line: line breaks and tabs become spaces, at most `most` characters are kept, with `…` where
 /// something is cut.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(most * 4));
+    let mut out = String::with_capacity(text.len().min(most.saturating_mul(4)));
     let mut characters = text.trim().chars();
     for character in characters.by_ref().take(most) {
         match character {
@@ -58,6 +58,7 @@ mod tests {
 
     #[test]
     fn one_line_is_one_line() {
+        assert_eq!(one_line("all of it", usize::MAX), "all of it");
         assert_eq!(one_line(" a\nb\tc\u{7} ", 80), "a b c\\u{7}");
         assert_eq!(one_line("äöü", 3), "äöü");
         assert_eq!(one_line("äöüß", 3), "äöü…");

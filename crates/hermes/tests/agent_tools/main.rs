@@ -11,7 +11,10 @@
 )]
 
 mod board_tools;
+mod docker_workers;
 mod end_to_end;
+mod ending;
+mod killed_workers;
 mod toolsets;
 
 use hermes_board::boards::{BoardHome, BoardSlug};

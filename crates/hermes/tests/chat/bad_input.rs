@@ -7,12 +7,15 @@ use serde_json::json;
 
 use crate::world::{World, assert_paired, session_of};
 
+/// What is said to a session to go on; no prompt of ours contains it.
+const ONWARDS: &str = "onwards, please";
+
 /// A failed query: nothing on standard output, one line and hints on standard error, exit 1; then
 /// the session goes on.
 fn fails_and_goes_on(first: Answer) {
     let world = World::configured(
         ModelServer::start_with(move |request| {
-            if request.contains("again") {
+            if request.contains(ONWARDS) {
                 Answer::text("fine")
             } else {
                 first.clone()
@@ -29,7 +32,7 @@ fn fails_and_goes_on(first: Answer) {
     assert_eq!(errors.count(), 1, "{outcome}");
     let session = session_of(&outcome);
     let next = world
-        .hermes(&["chat", "-Q", "-q", "again", "-r", &session])
+        .hermes(&["chat", "-Q", "-q", ONWARDS, "-r", &session])
         .run();
     next.succeeds().prints("fine\n");
 }
@@ -37,11 +40,85 @@ fn fails_and_goes_on(first: Answer) {
 #[test]
 fn html_instead_of_an_answer() {
     fails_and_goes_on(Answer::html(200, "<html><body>login</body></html>"));
+    fails_and_goes_on(Answer::html(403, "<html><body>no</body></html>"));
 }
 
 #[test]
 fn wrong_types_everywhere() {
-    fails_and_goes_on(Answer::raw(200, "application/json", br#"{"choices": 5}"#));
+    // At the same time: where a stream may have broken, it is asked for once more after a while.
+    std::thread::scope(|scope| {
+        for body in [
+            r#"{"choices": 5}"#,
+            r#"{"choices": [{"message": []}]}"#,
+            r#"{"choices": [{"message": {"content": {"a": 1}, "tool_calls": "none"}}]}"#,
+            "[1, 2, 3]",
+            r#""text""#,
+            "null",
+            "",
+        ] {
+            let answer = Answer::raw(200, "application/json", body.as_bytes());
+            scope.spawn(move || fails_and_goes_on(answer));
+        }
+    });
+}
+
+#[test]
+fn half_a_stream_and_nothing_behind_it() {
+    std::thread::scope(|scope| {
+        // Before anything was said, and in the middle of a call.
+        scope.spawn(|| fails_and_goes_on(Answer::text("never").cut_after(0)));
+        let call = Answer::call("terminal", &json!({"command": "touch half"}));
+        scope.spawn(move || fails_and_goes_on(call.cut_after(2)));
+        // Events that are none.
+        scope.spawn(|| fails_and_goes_on(Answer::events(&["{\"choices\": [", "not json"])));
+    });
+}
+
+#[test]
+fn an_answer_that_always_breaks_off_is_given_as_far_as_it_came() {
+    let world = World::with(ModelServer::start_with(|request| {
+        if request.contains(ONWARDS) {
+            Answer::text("fine")
+        } else {
+            Answer::pieces(&["some ", "more"]).cut_after(1)
+        }
+    }));
+    let outcome = world.ask("hi");
+    outcome.exits(1).prints_part("some ");
+    let session = session_of(&outcome);
+    let next = world
+        .hermes(&["chat", "-Q", "-q", ONWARDS, "-r", &session])
+        .run();
+    next.succeeds().prints("fine\n");
+}
+
+#[test]
+fn a_number_that_is_not_even_json_does_not_end_a_turn() {
+    let text = json!({"choices": [{"index": 0, "delta": {"content": "done"}}]}).to_string();
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}).to_string();
+    let usage =
+        r#"{"choices": [], "usage": {"prompt_tokens": NaN, "completion_tokens": -Infinity}}"#;
+    let world = World::answering([Answer::events(&[&text, &end, usage, "[DONE]"])]);
+    world.ask("hi").succeeds().prints("done\n");
+}
+
+#[test]
+fn tools_that_do_not_exist_do_not_end_the_session() {
+    let world = World::with(ModelServer::start_with(|request| {
+        if request.contains(ONWARDS) {
+            Answer::text("fine")
+        } else {
+            Answer::call("launch_rocket", &json!({"to": "the moon"}))
+        }
+    }));
+    let outcome = world.ask("hi");
+    outcome.exits(1);
+    let session = session_of(&outcome);
+    let next = world
+        .hermes(&["chat", "-Q", "-q", ONWARDS, "-r", &session])
+        .run();
+    next.succeeds().prints("fine\n");
+    assert_paired(&world.bodies().pop().unwrap());
 }
 
 #[test]
@@ -104,6 +181,95 @@ fn a_script_with_an_error_names_line_and_reason() {
     home.run(["chat", "-Q", "-q", "hi"])
         .succeeds()
         .prints("hi\n");
+}
+
+#[test]
+fn scripts_that_cannot_be_played_say_why() {
+    let home = TestHome::new(env!("CARGO_BIN_EXE_hermes"));
+    home.put(
+        "config.yaml",
+        "model: {default: demo, provider: replay, script: script.yaml}\n",
+    );
+    home.run(["chat", "-Q", "-q", "hi"])
+        .exits(1)
+        .prints("")
+        .says_part("script.yaml");
+    for (script, line, reason) in [
+        ("turns:\n  - text: [1\n", "line", ""),
+        (
+            "turns:\n  - text: a\n  - match: /(/\n    text: b\n",
+            "3",
+            "match",
+        ),
+        ("turns:\n  - calls: [{arguments: {}}]\n", "2", "tool"),
+        ("turns:\n  - delay: soon\n    text: a\n", "2", "delay"),
+        ("turn: []\n", "1", "turn"),
+        ("- 1\n", "1", ""),
+    ] {
+        home.put("script.yaml", script);
+        let outcome = home.run(["chat", "-Q", "-q", "hi"]);
+        outcome.exits(1).prints("").says_part("script.yaml");
+        let first = outcome.stderr.lines().next().unwrap();
+        assert!(
+            first.starts_with("Error: ") && first.contains(line) && first.contains(reason),
+            "{outcome}"
+        );
+    }
+}
+
+#[test]
+fn ten_megabytes_of_instructions_are_cut_and_said() {
+    let world = World::with(ModelServer::always(Answer::text("done")));
+    let work = world.home.outside("project");
+    std::fs::create_dir(&work).unwrap();
+    let huge = format!(
+        "the beginning\n{}\nthe end\n",
+        "word ".repeat(2 * 1024 * 1024)
+    );
+    std::fs::write(work.join("AGENTS.md"), &huge).unwrap();
+    world.home.put("SOUL.md", &huge);
+    let outcome = world
+        .hermes(&["chat", "-Q", "-q", "hi"])
+        .in_directory(&work)
+        .run();
+    outcome.succeeds().prints("done\n");
+    let system = world.bodies()[0]["messages"][0]["content"].to_string();
+    assert!(system.len() < 100_000, "{}", system.len());
+    assert!(system.contains("the beginning"));
+    outcome.says_part("AGENTS.md");
+    outcome.says_part("SOUL.md");
+}
+
+#[test]
+fn a_session_that_will_begin_in_a_hundred_years_goes_on() {
+    let world = World::with(ModelServer::always(Answer::text("fine")));
+    let session = session_of(&world.ask("hi"));
+    let later = 4_900_000_000.0_f64;
+    let database = hermes_store::rusqlite::Connection::open(world.home.path("state.db")).unwrap();
+    for sql in [
+        "UPDATE sessions SET started_at = ?1, ended_at = ?1 + 1",
+        "UPDATE messages SET timestamp = ?1",
+    ] {
+        database.execute(sql, [later]).unwrap();
+    }
+    drop(database);
+    world
+        .home
+        .run(["sessions", "list"])
+        .succeeds()
+        .prints_part(&session);
+    for args in [["-r", session.as_str()].as_slice(), &["-c"]] {
+        let outcome = world.hermes(&["chat", "-Q", "-q", "more"]).args(args).run();
+        outcome.succeeds().prints("fine\n");
+        assert_eq!(session_of(&outcome), session);
+    }
+    // A new one has its place beside it.
+    let other = session_of(&world.ask("another"));
+    assert_ne!(other, session);
+    assert_eq!(world.stored(&session).len(), 6);
+    let messages = world.stored(&session);
+    assert_eq!(messages[0]["content"], "hi");
+    assert_eq!(messages[5]["content"], "fine");
 }
 
 #[test]

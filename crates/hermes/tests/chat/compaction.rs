@@ -12,7 +12,7 @@ fn tokens(body: &Value) -> usize {
 }
 
 /// Twelve calls of 50 KB each, each with a word of its own; summaries as the function says.
-fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelServer {
+pub(crate) fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelServer {
     let mut count = 0;
     ModelServer::start_with(move |request| {
         if is_summary_request(request) {
@@ -116,5 +116,34 @@ fn a_window_the_provider_states_is_adopted_and_the_turn_goes_on() {
     }));
     let outcome = world.ask("go");
     outcome.succeeds().prints("done\n").says_part("32768");
+    assert_paired(&world.bodies().pop().unwrap());
+    let cache = world.home.read("context_length_cache.yaml");
+    assert!(cache.contains("32768"), "{cache}");
+    // Where settings state no other window, the next start knows this one, and works.
+    world.configure("max_tokens: 1000", "");
+    world.ask("again").succeeds().prints("done\n");
+}
+
+#[test]
+fn a_window_the_provider_does_not_state_stays_as_it_is() {
+    let mut refused = false;
+    let world = World::with(ModelServer::start_with(move |request| {
+        if is_summary_request(request) {
+            return Answer::text("summed up");
+        }
+        let length = request.body["messages"].as_array().unwrap().len();
+        if length >= 14 && !refused {
+            refused = true;
+            let message = "Your input exceeds the context window of this model";
+            return Answer::status(400, &json!({"error": {"message": message}}));
+        }
+        if refused {
+            return Answer::text("done");
+        }
+        Answer::call("terminal", &json!({"command": format!("echo {length}")}))
+    }));
+    world.configure("context_length: 1000000", "");
+    world.ask("go").succeeds().prints("done\n");
+    assert!(!world.home.has("context_length_cache.yaml"));
     assert_paired(&world.bodies().pop().unwrap());
 }

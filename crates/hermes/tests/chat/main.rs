@@ -2,20 +2,33 @@
 //! Which check of the chapter is where stands in README.md.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::disallowed_methods,
     reason = "tests look at files directly"
 )]
 
 mod bad_input;
+mod canaries;
 mod compaction;
+mod costs;
 mod durability;
+mod fallback;
+mod formats;
+mod goal;
 mod instructions;
 mod interruption;
+mod keys;
+mod lines;
 mod output;
+mod references;
 mod responses;
+mod routes;
 mod sessions;
 mod settings;
+mod titles;
 mod together;
+mod tools;
+mod waiting;
 mod worker;
 mod worktree;
 mod world;

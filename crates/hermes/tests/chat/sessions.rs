@@ -36,6 +36,38 @@ fn a_resumed_session_sends_the_same_prompt_and_tools_byte_for_byte() {
 }
 
 #[test]
+fn turns_of_one_session_send_the_same_prompt_and_tools_byte_for_byte() {
+    let world = World::answering([
+        Answer::text("one"),
+        Answer::call(
+            "terminal",
+            &json!({"command": "echo Somebody else. > .hermes/SOUL.md"}),
+        ),
+        Answer::text("two"),
+        Answer::text("three"),
+    ]);
+    let first = world.hermes(&["chat", "-Q"]).stdin("first\nsecond\n").run();
+    first.succeeds().prints("one\ntwo\n");
+    let session = session_of(&first);
+    let third = world
+        .hermes(&["chat", "-Q", "-q", "third", "-r", &session])
+        .run();
+    third.succeeds().prints("three\n");
+    let questions = world.server.questions();
+    assert_eq!(questions.len(), 4);
+    let beginning = |question: &hermes_testkit::Received| {
+        let raw = String::from_utf8(question.raw.clone()).unwrap();
+        let tools = question.body["tools"].to_string();
+        let system = question.body["messages"][0].to_string();
+        // As they stand in the bytes, not only as values.
+        assert!(raw.contains(&tools) && raw.contains(&system), "{raw}");
+        (system, tools)
+    };
+    let all: Vec<_> = questions.iter().map(beginning).collect();
+    assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+}
+
+#[test]
 fn the_latest_session_is_found_by_its_source() {
     let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
     let first = session_of(&world.ask("first"));
@@ -122,4 +154,49 @@ fn what_is_taken_back_is_not_sent_again() {
     assert_eq!(texts, ["first", "one", "third"]);
     let stored = world.stored(&session_of(&outcome));
     assert_eq!(stored.len(), 8);
+}
+
+#[test]
+fn what_is_taken_back_stays_back_in_a_resumed_session() {
+    let refused = Answer::status(403, &json!({"error": {"message": "no"}}));
+    let answers = ["two", "two again", "last"].map(Answer::text);
+    let world = World::answering([refused].into_iter().chain(answers));
+    let lines = "first\nsecond\n/retry\n/undo\n";
+    let outcome = world.hermes(&["chat", "-Q"]).stdin(lines).run();
+    outcome.prints_part("two\ntwo again\n");
+    let session = session_of(&outcome);
+    let next = world
+        .hermes(&["chat", "-Q", "-q", "third", "-r", &session])
+        .run();
+    next.succeeds().prints("last\n");
+    // The turn that failed is still there; the exchange that was taken back is not.
+    let messages = world.last_messages();
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert_eq!(messages[1]["content"], json!("first\n\nthird"));
+    let texts: Vec<String> = world
+        .stored(&session)
+        .iter()
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "first",
+            "second",
+            "two",
+            "second",
+            "two again",
+            "third",
+            "last"
+        ]
+    );
+    let database = hermes_store::rusqlite::Connection::open(world.home.path("state.db")).unwrap();
+    let hidden: i64 = database
+        .query_row(
+            "SELECT count(*) FROM messages WHERE active = 0",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(hidden, 4);
 }

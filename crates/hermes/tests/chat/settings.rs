@@ -32,10 +32,37 @@ fn broken_settings_stop_the_query_and_name_the_line() {
 }
 
 #[test]
-fn the_store_is_closed_to_others() {
-    let world = World::answering([Answer::text("done")]);
-    world.ask("hi").succeeds();
+fn what_is_stored_is_closed_to_others() {
+    let world = World::with(ModelServer::always(Answer::text("done")));
+    world.home.put(
+        "config.yaml",
+        format!(
+            "model: {{provider: lab, default: m, context_length: 200000}}\n\
+             providers: {{lab: {{url: '{}'}}}}\n",
+            world.server.base_url()
+        ),
+    );
+    let added = ["auth", "add", "lab", "--api-key", "key-of-the-lab"];
+    with_ordinary_umask(&world, &added).succeeds();
+    with_ordinary_umask(&world, &["chat", "-Q", "-q", "hi"]).succeeds();
     assert_eq!(world.home.mode("state.db"), 0o600);
+    assert_eq!(world.home.mode("auth.json"), 0o600);
+    // Also what the database has beside it while somebody has it open.
+    for name in ["state.db-wal", "state.db-shm", "auth.lock"] {
+        assert!(
+            !world.home.has(name) || world.home.mode(name) == 0o600,
+            "{name}"
+        );
+    }
+}
+
+/// Runs the program with the umask most people have.
+fn with_ordinary_umask(world: &World, args: &[&str]) -> hermes_testkit::Outcome {
+    let script = "umask 022; exec \"$@\"";
+    let program = world.home.program().to_str().unwrap();
+    let words = ["-c", script, "sh", program];
+    let all: Vec<&str> = words.iter().chain(args).copied().collect();
+    world.hermes(&all).program("/bin/sh").run()
 }
 
 #[test]

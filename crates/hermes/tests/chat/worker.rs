@@ -1,5 +1,7 @@
 //! Workers of the board: reminded of their card, and honest about how they ended.
 
+use std::time::{Duration, Instant};
+
 use hermes_testkit::{Answer, ModelServer, Run};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -10,6 +12,7 @@ use crate::world::World;
 struct Card {
     id: String,
     run: String,
+    lock: String,
 }
 
 impl Card {
@@ -29,7 +32,9 @@ impl Card {
         world.home.run(["kanban", "claim", &id]).succeeds();
         let runs = world.home.run(["kanban", "runs", &id, "--json"]).json();
         let run = runs[0]["id"].to_string();
-        Self { id, run }
+        let shown = world.home.run(["kanban", "show", &id, "--json"]).json();
+        let lock = shown["task"]["claim_lock"].as_str().unwrap().to_owned();
+        Self { id, run, lock }
     }
 
     fn worker(&self, world: &World, more: &[&str]) -> Run {
@@ -40,6 +45,12 @@ impl Card {
             .hermes(args.iter().chain(more))
             .env("HERMES_KANBAN_TASK", &self.id)
             .env("HERMES_KANBAN_RUN_ID", &self.run)
+            .env("HERMES_KANBAN_CLAIM_LOCK", &self.lock)
+    }
+
+    /// A fact about the card.
+    fn fact(&self, world: &World, name: &str) -> Value {
+        self.show(world)["task"][name].take()
     }
 
     fn show(&self, world: &World) -> Value {
@@ -129,15 +140,44 @@ fn a_used_up_budget_is_recorded_as_a_timeout() {
 #[test]
 fn pictures_of_the_card_are_in_the_first_request() {
     let world = World::with(ModelServer::always(Answer::text("done")));
-    let picture = world.home.user_home().join("shot.png");
-    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n").unwrap();
-    let body = format!("see {} and `/tmp/example.png`", picture.display());
+    let home = world.home.user_home();
+    for (name, byte) in [
+        ("shot.png", b'1'),
+        ("photo.JPG", b'2'),
+        ("fenced.png", b'3'),
+    ] {
+        std::fs::write(
+            home.join(name),
+            [b"\x89PNG\r\n\x1a\n", &[byte][..]].concat(),
+        )
+        .unwrap();
+    }
+    let body = format!(
+        "see {home}/shot.png, ~/photo.JPG (and {home}/shot.png again), `{home}/fenced.png`,\n\
+         https://example.com/a/b.webp?size=2. https://example.com/page and {home}/missing.gif\n\
+         ```\n{home}/fenced.png\nhttps://example.com/fenced.png\n```\n",
+        home = home.display()
+    );
     let card = Card::filed(&world, &body);
     card.worker(&world, &[]).run().succeeds();
-    let first = &world.bodies()[0]["messages"][1]["content"];
-    let text = first.to_string();
-    assert!(text.contains("data:image/png;base64,"), "{text}");
-    assert_eq!(text.matches("image_url\"").count(), 2, "{text}");
+    let content = &world.bodies()[0]["messages"][1]["content"];
+    let parts = content.as_array().unwrap().iter();
+    let urls: Vec<&str> = parts
+        .filter(|part| part["type"] == "image_url")
+        .map(|part| part["image_url"]["url"].as_str().unwrap())
+        .collect();
+    // `\x89PNG…` and one byte more, in base64.
+    assert_eq!(
+        urls,
+        [
+            "data:image/png;base64,iVBORw0KGgox",
+            "data:image/jpeg;base64,iVBORw0KGgoy",
+            "https://example.com/a/b.webp?size=2",
+        ]
+    );
+    // And not again later.
+    let later = world.bodies()[1]["messages"].to_string();
+    assert_eq!(later.matches("data:image/png").count(), 1);
 }
 
 #[test]
@@ -152,6 +192,104 @@ fn a_worker_has_the_tools_of_the_board_whatever_its_profile_says() {
     assert!(body["messages"][0].to_string().contains("kanban_heartbeat"));
 }
 
+/// Long enough for a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Whether a process with this command line lives.
+fn runs(command: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .any(|line| String::from_utf8_lossy(&line).replace('\0', " ").trim() == command)
+}
+
+#[test]
+fn a_worker_keeps_its_claim_however_long_a_step_takes() {
+    for slow in [
+        Answer::text("late").after(PATIENCE * 2),
+        Answer::call("terminal", &json!({"command": "sleep 170"})),
+    ] {
+        let world = World::with(ModelServer::always(slow));
+        let card = Card::filed(&world, "do it");
+        let claimed_until = card.fact(&world, "claim_expires").as_i64().unwrap();
+        let mut running = card
+            .worker(&world, &[])
+            .env("HERMES_KANBAN_CLAIM_TTL_SECONDS", "3")
+            .start();
+        world.server.wait_for_questions(1);
+        // It was claimed for much longer than three seconds; from now on its worker decides.
+        let expires = || card.fact(&world, "claim_expires").as_i64().unwrap();
+        until("its worker has taken over the claim", || {
+            expires() < claimed_until
+        });
+        let first = expires();
+        until("the claim was prolonged twice its length", || {
+            expires() > first + 6
+        });
+        assert!(card.fact(&world, "last_heartbeat_at").as_i64().unwrap() > first - 3);
+        let kinds = card.show(&world)["events"].to_string();
+        assert!(!kinds.contains("heartbeat"), "signs of life are silent");
+        signal(running.pid(), rustix::process::Signal::TERM);
+        assert_eq!(running.wait().code(), Some(143));
+    }
+}
+
+#[test]
+fn a_worker_whose_card_is_taken_away_stops() {
+    let world = World::with(ModelServer::always(Answer::call(
+        "terminal",
+        &json!({"command": "touch begun; sleep 171; touch ended"}),
+    )));
+    let card = Card::filed(&world, "do it");
+    let place = world.home.outside("work");
+    std::fs::create_dir(&place).unwrap();
+    let mut running = card.worker(&world, &[]).in_directory(&place).start();
+    until("its command runs", || place.join("begun").exists());
+    world.home.run(["kanban", "reclaim", &card.id]).succeeds();
+    assert_eq!(running.wait().code(), Some(1), "{:?}", running.errors());
+    until("it has said why", || {
+        let said = running.errors().join("\n");
+        said.contains("was taken away") && said.contains("(reclaimed)")
+    });
+    assert!(!runs("sleep 171") && !place.join("ended").exists());
+    assert_eq!(card.fact(&world, "status"), json!("ready"));
+    assert_eq!(world.bodies().len(), 1);
+}
+
+#[test]
+fn a_worker_that_finishes_its_card_may_say_its_last_word() {
+    let world = World::answering([
+        Answer::call("kanban_complete", &json!({"summary": "made it"})),
+        Answer::text("completed").after(Duration::from_secs(3)),
+    ]);
+    let card = Card::filed(&world, "do it");
+    card.worker(&world, &[]).run().succeeds();
+    assert_eq!(card.fact(&world, "status"), json!("done"));
+}
+
+#[test]
+fn a_worker_that_cannot_begin_says_how_it_ended() {
+    let world = World::with(ModelServer::always(Answer::text("done")));
+    let card = Card::filed(&world, "do it");
+    world.home.put("config.yaml", "model: [broken\n");
+    card.worker(&world, &[]).run().exits(1);
+    assert_eq!(card.exit_record(&world)["code"], json!(1));
+}
+
 #[test]
 fn a_worker_that_is_asked_to_end_leaves_soon_and_says_how() {
     let slow = Answer::text("late").after(std::time::Duration::from_mins(1));
@@ -159,9 +297,7 @@ fn a_worker_that_is_asked_to_end_leaves_soon_and_says_how() {
     let card = Card::filed(&world, "do it");
     let mut running = card.worker(&world, &[]).start();
     world.server.wait_for_questions(1);
-    let pid = i32::try_from(running.pid()).unwrap();
-    let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    signal(running.pid(), rustix::process::Signal::TERM);
     assert_eq!(running.wait().code(), Some(143));
     assert_eq!(card.exit_record(&world)["code"], json!(143));
 }

@@ -28,14 +28,21 @@ impl World {
         world
     }
 
-    /// Writes the settings anew: `model` into the block of the model, `more` behind it.
+    /// Writes the settings anew: `model` into the block of the model, `more` behind it. Unless that
+    /// says something about side tasks, nobody is asked for titles: scripted answers are for the
+    /// conversation.
     pub(crate) fn configure(&self, model: &str, more: &str) {
         let url = self.server.base_url();
+        let side = if more.contains("auxiliary:") {
+            ""
+        } else {
+            "auxiliary: {title_generation: {enabled: false}}\n"
+        };
         self.home.put(
             "config.yaml",
             format!(
                 "model:\n  default: test-model\n  provider: custom\n  base_url: {url}\n  {model}\n\
-                 {more}\n"
+                 {side}{more}\n"
             ),
         );
     }

@@ -24,8 +24,9 @@ enum Fate {
     HalfDone,
 }
 
+/// Without its directory the test is over: nobody will ever let it go on.
 const HOLD: &str = "echo $$ > \"$FAKE/state/reached\"; \
-    while [ ! -e \"$FAKE/state/go\" ]; do sleep 0.05; done; ";
+    while [ ! -e \"$FAKE/state/go\" ]; do [ -d \"$FAKE/state\" ] || exit 1; sleep 0.05; done; ";
 
 impl Fate {
     fn snippet(self) -> String {

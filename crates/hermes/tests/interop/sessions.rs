@@ -11,6 +11,7 @@ use hermes_session::{
     Compaction, Content, EndReason, Health, ListRequest, LockAttempt, Message, MessageId,
     NewSession, Role, SUMMARY_MARK, SearchRequest, SessionId, SessionStore, Step, Usage, check,
 };
+use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -21,6 +22,7 @@ with_each_reference!(
     a_file_of_theirs_is_listed_searched_and_resumed_here,
     a_file_of_ours_is_listed_searched_and_resumed_there,
     both_programs_write_at_once,
+    a_conversation_of_theirs_goes_on_in_our_chat,
 );
 
 fn home(world: &World) -> PathBuf {
@@ -269,6 +271,66 @@ db.create_session('20260101_000000_000002', 'cli')
     assert_eq!(store.load_history(&session).unwrap().messages.len(), 4);
     assert_eq!(store.list(&ListRequest::default()).unwrap().len(), 2);
     assert_eq!(check(&home(&world)).unwrap(), Health::Sound);
+}
+
+// check 30, by the program
+fn a_conversation_of_theirs_goes_on_in_our_chat(version: Version) {
+    let world = World::empty(version);
+    their_store(&world, THEIR_TALK);
+    let server = ModelServer::start([
+        Answer::call("terminal", &json!({"command": "echo vermilion"})),
+        Answer::text("It is painted."),
+    ]);
+    std::fs::write(
+        world.root("config.yaml"),
+        format!(
+            "model: {{provider: custom, default: m, base_url: '{}', context_length: 200000}}\n",
+            server.base_url()
+        ),
+    )
+    .unwrap();
+    let said = world.ours(&["chat", "-Q", "-q", "paint it", "-r", "Lighthouse"]);
+    assert_eq!(said, "It is painted.\n");
+    let sent = &server.questions()[1].body["messages"];
+    let roles: Vec<&str> = sent
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        roles,
+        [
+            "system",
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "user",
+            "assistant",
+            "tool"
+        ]
+    );
+    // The prompt it began with, to the byte.
+    assert_eq!(sent[0]["content"], "exact  prompt\n");
+    let seen = their_store(
+        &world,
+        r"
+talk = db.get_messages_as_conversation('20260102_030405_abcdef')
+out = {'roles': [m['role'] for m in talk], 'last': talk[-1]['content'],
+       'hits': len(db.search_messages('vermilion')) > 0}
+",
+    );
+    assert_eq!(
+        seen,
+        json!({
+            "roles": ["user", "assistant", "tool", "assistant", "user", "assistant", "tool",
+                "assistant"],
+            "last": "It is painted.",
+            "hits": true,
+        })
+    );
+    assert_eq!(their_verdict(&world).0, "ok");
 }
 
 // check 31, with the other program among the writers

@@ -136,3 +136,32 @@ fn what_is_no_key_is_refused() {
         .says_part("auth.json");
     assert_eq!(home.read("auth.json"), "{broken");
 }
+
+#[test]
+fn logging_out_forgets_a_provider_and_no_other() {
+    let home = configured("");
+    for (provider, label) in [("xai", "a"), ("xai", "b"), ("deepseek", "c")] {
+        let key = format!("key-of-{label}-12345678");
+        home.run(["auth", "add", provider, "--api-key", &key, "--label", label])
+            .succeeds();
+    }
+    home.run(["auth", "logout", "grok"])
+        .succeeds()
+        .prints("✓ Forgot 2 keys of xai\n");
+    home.run(["auth", "logout", "xai"]).exits(1);
+    home.run(["auth", "logout", "nosuch"])
+        .exits(1)
+        .says_part("nosuch");
+    home.run(["auth", "logout"])
+        .exits(1)
+        .says_part("nobody is logged in");
+    assert_eq!(listed(&home)[0]["provider"], "deepseek");
+    let mut kept: Value = serde_json::from_str(&home.read("auth.json")).unwrap();
+    kept["providers"]["nous"] = json!({"access_token": "canary"});
+    kept["active_provider"] = json!("nous");
+    home.put("auth.json", kept.to_string());
+    home.run(["auth", "logout"])
+        .succeeds()
+        .prints("✓ Forgot 0 keys and the login of nous\n");
+    assert!(!home.read("auth.json").contains("canary"));
+}

@@ -22,6 +22,7 @@ mod demo;
 mod doctor;
 mod dotenv;
 mod edit;
+mod fallback;
 mod gateway_stand_in;
 mod json_shapes;
 mod logs;

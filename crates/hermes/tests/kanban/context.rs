@@ -50,6 +50,8 @@ fn a_worker_is_not_drowned() {
     assert!(text.contains("comment 10.\n") && !text.contains("comment 9.\n"));
     assert_eq!(text.matches("\n### Attempt ").count(), 10);
     assert!(text.contains("### Attempt 15 — reclaimed") && !text.contains("### Attempt 5 "));
+    assert!(text.contains("(10 earlier comments omitted; showing most recent 30)"));
+    assert!(text.contains("(5 earlier attempts omitted; showing most recent 10)"));
 }
 
 #[test]

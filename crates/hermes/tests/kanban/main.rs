@@ -34,6 +34,7 @@ mod live;
 mod notify;
 mod refusals;
 mod storage;
+mod triage;
 mod why;
 mod worker;
 

@@ -128,10 +128,10 @@ fn long_output_of_a_script_is_cut_and_counted() {
     );
 }
 
-/// Puts a program that only fails in the place of every interpreter, then goes on.
+/// Puts something that is no program in the place of every interpreter, then goes on.
 const WITHOUT_PYTHON: &str =
     "for python in /usr/bin/python* /usr/local/bin/python* /bin/python*; do
-  if [ -f \"$python\" ]; then mount --bind /bin/false \"$python\"; fi
+  if [ -f \"$python\" ]; then mount --bind /dev/null \"$python\"; fi
 done
 exec \"$0\" \"$@\"";
 

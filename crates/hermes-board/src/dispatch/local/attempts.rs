@@ -144,6 +144,14 @@ impl Processes for Workers<'_> {
         i64::try_from(age.as_secs()).ok()
     }
 
+    fn is_gone(&self, pid: u32, identity: &WorkerIdentity) -> bool {
+        let space = &self.attempts.space;
+        match space.process(pid, identity) {
+            Some(process) => !hermes_proc::is_same_live_process(&process),
+            None => space.is_of_another_boot(identity),
+        }
+    }
+
     fn of_attempt(&self, task: &TaskId, run: RunId) -> Kin {
         match self.attempts.leader(task, run) {
             Some(leader) => Kin::Leader(self.attempts.reference(task, run, &leader.identity)),

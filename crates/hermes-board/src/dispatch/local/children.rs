@@ -3,9 +3,10 @@
 //! Kept across looks and boards by whoever dispatches for longer than a moment. Children that other
 //! parts of the program started are never waited for.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
+use hermes_home::ProfileName;
 use hermes_proc::{Ended, SessionChild};
 
 use crate::boards::Board;
@@ -20,13 +21,22 @@ const REMEMBERED: usize = 4096;
 pub struct Children {
     workers: Vec<OwnWorker>,
     ended: VecDeque<(Attempt, WorkerExit)>,
+    /// Profiles of those that were killed.
+    killed: BTreeSet<ProfileName>,
 }
 
 #[derive(Debug)]
 struct OwnWorker {
     attempt: Attempt,
-    record: PathBuf,
+    place: WorkerPlace,
     child: SessionChild,
+}
+
+/// Whose worker it is, and where it is written how it ended.
+#[derive(Debug)]
+pub(super) struct WorkerPlace {
+    pub(super) profile: ProfileName,
+    pub(super) record: PathBuf,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +66,7 @@ impl Children {
         for worker in over {
             let OwnWorker {
                 attempt,
-                record,
+                place: WorkerPlace { profile, record },
                 child,
             } = worker;
             let Ok(ended) = child.reap() else {
@@ -64,6 +74,9 @@ impl Children {
                 continue;
             };
             let exit = exit_of(ended);
+            if matches!(exit, WorkerExit::Signal(_)) {
+                self.killed.insert(profile);
+            }
             if let Err(error) = write_record(&record, attempt.run, exit, now) {
                 tracing::warn!(%error, task = attempt.task.as_str(), "could not record how a worker ended");
             }
@@ -79,7 +92,7 @@ impl Children {
         board: &Board,
         task: &TaskId,
         run: RunId,
-        record: PathBuf,
+        place: WorkerPlace,
         child: SessionChild,
     ) {
         self.workers.push(OwnWorker {
@@ -88,9 +101,14 @@ impl Children {
                 task: task.clone(),
                 run,
             },
-            record,
+            place,
             child,
         });
+    }
+
+    /// Profiles whose workers were killed since this was last asked.
+    pub(crate) fn take_killed(&mut self) -> BTreeSet<ProfileName> {
+        std::mem::take(&mut self.killed)
     }
 
     /// Whether this process is a child of ours that has not been waited for: then its number is its

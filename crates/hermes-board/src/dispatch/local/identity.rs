@@ -46,6 +46,13 @@ impl ProcessSpace {
         &self.recorded
     }
 
+    /// Whether this was recorded before the machine was started anew. Beside us in the same boot may
+    /// be other containers, whose processes cannot be seen.
+    pub(crate) fn is_of_another_boot(&self, identity: &WorkerIdentity) -> bool {
+        let boot = identity.boot_id.split(' ').next();
+        boot.is_some_and(|boot| !boot.is_empty() && boot != self.boot_id)
+    }
+
     /// The process with this number, if it exists, as it is recorded.
     pub(crate) fn identity_of(&self, pid: u32) -> Option<WorkerIdentity> {
         hermes_proc::identity_of(pid).map(|identity| self.record(&identity))
@@ -90,6 +97,9 @@ mod tests {
         let recorded = container.record(&process);
         assert_eq!(container.process(7, &recorded), Some(process));
         assert_eq!(machine.process(7, &recorded), None);
+        assert!(!machine.is_of_another_boot(&recorded));
+        let later = ProcessSpace::new("b-2".to_owned(), Some(INITIAL));
+        assert!(later.is_of_another_boot(&recorded));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use hermes_proc::{EnvPlan, EnvRequest, SessionSpec, SpawnClass, StandardStreams,
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::local::attempts::exec_id;
-use crate::dispatch::local::children::Children;
+use crate::dispatch::local::children::{Children, WorkerPlace};
 use crate::dispatch::local::identity::ProcessSpace;
 use crate::dispatch::local::log_file::open_log;
 use crate::dispatch::local::{WorkerSetup, ending};
@@ -71,7 +71,10 @@ pub(super) fn launch(
         }
     }
     let log = open_log(&board.log_of(&task.id)?, setup.log)?;
-    let record = board.exit_record_of(&task.id)?;
+    let place = WorkerPlace {
+        record: board.exit_record_of(&task.id)?,
+        profile: profile.clone(),
+    };
     let plan = environment(order, board, setup, &profile);
     let variables: Vec<(OsString, OsString)> = plan
         .variables()
@@ -102,7 +105,7 @@ pub(super) fn launch(
         // Not waited for yet, so its entry is there.
         identity: ProcessSpace::own().identity_of(child.pid()),
     };
-    children.add(board, &task.id, run, record, child);
+    children.add(board, &task.id, run, place, child);
     Ok(worker)
 }
 

@@ -31,13 +31,16 @@ pub(super) use identity::ProcessSpace;
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::{NewWorker, Order, Workshop, worker_fact};
-use crate::model::{Task, Termination};
+use crate::model::{Task, Termination, WorkerIdentity};
 use crate::plan::{Facts, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
 use crate::{Claimer, Clock, SystemClock};
 
 /// Names of toolsets, for the home of a profile.
 pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
+
+/// Puts away what lost workers of a profile could not. Must not take long.
+pub type AfterLoss = Arc<dyn Fn(&ProfileName) + Send + Sync>;
 
 /// How workers are started, the same for all boards.
 #[derive(Clone)]
@@ -57,6 +60,9 @@ pub struct WorkerSetup {
     /// Toolsets that a profile with this home uses on the command line; none to leave it to the
     /// worker.
     pub toolsets: ToolsetsOf,
+    /// Called after workers of a profile ended without putting away what was theirs: killed, crashed,
+    /// or ended by a dispatcher.
+    pub after_loss: AfterLoss,
 }
 
 impl WorkerSetup {
@@ -80,6 +86,7 @@ impl WorkerSetup {
             log,
             timing: WORKER_TIMING,
             toolsets: Arc::new(|_| Vec::new()),
+            after_loss: Arc::new(|_| ()),
         }
     }
 }
@@ -110,6 +117,10 @@ pub struct LocalWorkshop<'w> {
 impl Workshop for LocalWorkshop<'_> {
     fn reap(&mut self) {
         self.children.reap(SystemClock.now());
+    }
+
+    fn dispatcher(&self) -> Option<WorkerIdentity> {
+        ProcessSpace::own().identity_of(std::process::id())
     }
 
     fn look(&self, board: &Snapshot) -> Facts {

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::{Dispatcher, Order, Pass, TakenBack, Workshop, write_exit_record};
+use hermes_board::dispatch::{
+    Dispatcher, Order, Pass, Step, TakenBack, Tick, Workshop, write_exit_record,
+};
 use hermes_board::model::{Status, TaskId, WorkerExit};
 use hermes_board::plan::Limits;
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
@@ -286,6 +288,80 @@ fn start_without_recording(yard: &mut Yard, store: &mut SqliteBoard, id: &TaskId
 }
 
 #[test]
+fn a_worker_that_ended_before_anybody_recorded_it_is_known_by_its_word() {
+    let mut yard = Yard::new();
+    let mut store = yard.open();
+    let logs = yard.fixture.path("kanban/logs");
+    let script = format!(
+        "printf '{{\"run_id\":%s,\"code\":75,\"ended_at\":1}}' \
+             \"$HERMES_KANBAN_RUN_ID\" > {}/$HERMES_KANBAN_TASK.exit
+         exit 75",
+        logs.display()
+    );
+    let id = yard.file(&mut store, &script);
+    let worker = start_without_recording(&mut yard, &mut store, &id);
+    eventually("it ends", || !lives(worker));
+    yard.forget_children();
+    let report = yard.tick(&mut store);
+    assert_eq!(ids(&report.rate_limited), [id.as_str()]);
+    assert_eq!(status(&store, &id), Status::Ready);
+}
+
+/// A dispatcher in a process of its own that is killed after so many steps of its look.
+#[test]
+fn dispatcher_that_dies() {
+    let (Some(root), Some(steps)) = (std::env::var_os(ROOT), std::env::var_os(STEPS)) else {
+        return;
+    };
+    let steps: u32 = steps.to_str().unwrap().parse().unwrap();
+    let root = Path::new(&root);
+    let home = BoardHome::at(root);
+    let board = home.select(None).unwrap();
+    let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
+    let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
+    let mut tick = Tick::new(Limits::default(), Claimer::of_this_process().lock());
+    let mut workshop = dispatcher.workshop(&board);
+    for _ in 0..steps {
+        if tick.step(&mut store, &mut workshop).unwrap() == Step::Done {
+            return;
+        }
+    }
+    signal(std::process::id(), "KILL");
+}
+
+#[test]
+fn wherever_a_dispatcher_dies_the_next_one_goes_on_at_once() {
+    for steps in 1.. {
+        let mut yard = Yard::new();
+        yard.dispatcher.limits.failure_limit = 99;
+        let mut store = yard.open();
+        // Ends at once and leaves no word.
+        let id = yard.file(&mut store, "exit 3");
+        let first = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "workers::ends::dispatcher_that_dies", "--quiet"])
+            .env(ROOT, yard.fixture.dir.path())
+            .env(STEPS, steps.to_string())
+            .stdout(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        if task(&store, &id).current_run_id.is_some() {
+            // It may have been started, recorded or not.
+            yard.end_everyone();
+        }
+        let mut reports = Vec::new();
+        let goes_on = (0..3).any(|_| {
+            reports.push(yard.tick(&mut store));
+            started(reports.last().unwrap()) == [id.as_str()]
+        });
+        assert!(goes_on, "after {steps} steps: {reports:?}");
+        if first.success() {
+            assert!(steps > 5, "a look has more steps than {steps}");
+            return;
+        }
+    }
+}
+
+#[test]
 fn a_card_that_goes_back_while_its_worker_lives_waits_for_it_to_end() {
     let mut yard = Yard::new();
     yard.dispatcher.limits.crash_grace_seconds = 30;
@@ -367,6 +443,7 @@ fn signal(pid: u32, name: &str) {
 }
 
 const ROOT: &str = "BOARD_DISPATCHER_ROOT";
+const STEPS: &str = "BOARD_DIES_AFTER";
 
 /// A dispatcher in a process of its own, which looks once and stays.
 #[test]

@@ -199,6 +199,7 @@ fn worker_setup(root: &Path) -> WorkerSetup {
             force: true,
         },
         toolsets: Arc::new(|_| Vec::new()),
+        after_loss: Arc::new(|_| ()),
     }
 }
 

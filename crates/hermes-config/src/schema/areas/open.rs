@@ -12,7 +12,12 @@ const fn section(name: &'static str, doc: &'static str) -> Section {
 }
 
 pub(super) const COMPRESSION: Section = section("compression", "Shortening of long conversations.");
-pub(super) const AUXILIARY: Section = section("auxiliary", "Models for side tasks, by task.");
+pub(super) const AUXILIARY: Section = section(
+    "auxiliary",
+    "Models for side tasks, by task (compression, title_generation, triage_specifier, \
+     kanban_decomposer, goal_judge): provider, model, base_url, api_key, timeout, extra_body, \
+     reasoning_effort, and `title_generation.enabled`; transient_retries for all of them.",
+);
 pub(super) const CHECKPOINTS: Section = section(
     "checkpoints",
     "Snapshots of files before the agent changes them.",

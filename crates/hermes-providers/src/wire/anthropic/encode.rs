@@ -96,11 +96,11 @@ fn system(route: &Route, request: &Request) -> Option<Value> {
     if text.trim().is_empty() {
         return None;
     }
-    let mut block = json!({"type": "text", "text": text});
-    if let Some(mark) = route.cache_markers.value() {
-        block["cache_control"] = mark;
-    }
-    Some(json!([block]))
+    // Only a mark needs the form with blocks, which not every server of this format knows.
+    Some(match route.cache_markers.value() {
+        None => json!(text),
+        Some(mark) => json!([{"type": "text", "text": text, "cache_control": mark}]),
+    })
 }
 
 fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {

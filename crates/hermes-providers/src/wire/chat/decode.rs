@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::usage::usage;
+use super::usage::{stated_cost, usage};
 use crate::classify::classify_body;
 use crate::error::ProviderError;
 use crate::message::Reasoning;
-use crate::response::{Finish, Response, StreamEvent};
+use crate::response::{Cost, Finish, Response, StreamEvent};
 use crate::wire::Decoder;
 use crate::wire::decoder::{CallPiece, Collected};
 
@@ -103,6 +103,9 @@ impl ChatDecoder {
         }
         if let Some(found) = usage(&data["usage"]) {
             self.answer.usage = Some(found);
+        }
+        if let Some(dollars) = stated_cost(&data["usage"]) {
+            self.answer.cost = Cost::Stated(dollars);
         }
         if let Some(model) = data["model"].as_str() {
             self.answer.model = Some(model.to_owned());

@@ -34,11 +34,39 @@ pub(super) fn usage(value: &Value) -> Option<Usage> {
     })
 }
 
+/// What the provider says the answer cost, in dollars. OpenRouter does.
+pub(super) fn stated_cost(value: &Value) -> Option<f64> {
+    let stated = match &value["cost"] {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    stated.filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_cost_is_a_number_of_dollars() {
+        let of = |cost: Value| stated_cost(&json!({"prompt_tokens": 1, "cost": cost}));
+        assert_eq!(of(json!(0.0125)), Some(0.0125));
+        assert_eq!(of(json!(0)), Some(0.0));
+        assert_eq!(of(json!("0.5")), Some(0.5));
+        for none in [
+            json!(null),
+            json!(-1),
+            json!("NaN"),
+            json!("much"),
+            json!({"usd": 1}),
+        ] {
+            assert_eq!(of(none.clone()), None, "{none}");
+        }
+        assert_eq!(stated_cost(&json!(null)), None);
+    }
 
     #[test]
     fn cached_tokens_are_not_counted_twice() {

@@ -7,9 +7,7 @@ use super::files::PlaceFiles;
 use crate::context::CallContext;
 use crate::files::filesystem::{Content, FilePage, Loaded, PageRead};
 use crate::files::ledger::Stamp;
-use crate::files::page::{
-    Data, Lines, MAX_COUNTED_BYTES, MAX_LINE_BYTES, PageWanted, SNIFFED_BYTES,
-};
+use crate::files::page::{Data, Lines, MAX_COUNTED_BYTES, PageWanted, SNIFFED_BYTES};
 use crate::place::{Answer, Question};
 
 const READ: &str = include_str!("scripts/read.sh");
@@ -31,7 +29,7 @@ impl PlaceFiles {
             wanted.offset,
             if is_data { 0 } else { wanted.limit },
             SNIFFED_BYTES,
-            MAX_LINE_BYTES as u64,
+            wanted.max_line_bytes() as u64,
             most as u64,
             MAX_COUNTED_BYTES,
             SENT_WHOLE as u64,
@@ -172,14 +170,14 @@ fn stamp_of(answer: &mut Answer) -> Result<(Stamp, u64), String> {
 }
 
 /// Bytes that are more than a page may show: a character has at most four, and of a line that is cut
-/// no more than [`MAX_LINE_BYTES`] come.
+/// no more than [`PageWanted::max_line_bytes`] come.
 fn most_bytes(wanted: PageWanted) -> usize {
     let lines = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
     wanted
         .max_chars
         .saturating_mul(4)
         .saturating_add(lines.saturating_mul(8))
-        .saturating_add(MAX_LINE_BYTES)
+        .saturating_add(wanted.max_line_bytes())
 }
 
 /// What `od -tx1` printed.

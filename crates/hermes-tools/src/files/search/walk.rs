@@ -2,7 +2,7 @@
 //! memory; skips what `.gitignore` names, hidden and binary files.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use hermes_proc::Wake;
@@ -11,6 +11,7 @@ use ignore::WalkBuilder;
 use super::found::{Found, Line, MAX_COUNTED, shown_text};
 use super::query::{Contents, NameGlob, Query, What};
 use crate::files::credential_stores::CredentialStores;
+use crate::files::patience::{Attentive, Patience, Stopped};
 
 /// A search that takes longer ends with what it has.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,8 +28,7 @@ pub(crate) fn walk_and_search(
     let walk = Walk {
         root: &root,
         stores,
-        interrupt,
-        deadline: Instant::now() + PATIENCE,
+        patience: Patience::new(interrupt, PATIENCE),
     };
     let mut found = match &query.what {
         What::Contents(contents) => walk.contents(contents),
@@ -41,8 +41,7 @@ pub(crate) fn walk_and_search(
 struct Walk<'a> {
     root: &'a Path,
     stores: &'a CredentialStores,
-    interrupt: &'a Wake,
-    deadline: Instant,
+    patience: Patience<'a>,
 }
 
 impl Walk<'_> {
@@ -58,7 +57,7 @@ impl Walk<'_> {
         self.visit_files(&mut found, |found, path| {
             let glob = wanted.files.as_ref();
             if glob.is_none_or(|glob| glob.fits(self.root, path)) {
-                search_file(&mut searcher, wanted, path, found);
+                self.search_file(&mut searcher, wanted, path, found);
             }
         });
         found
@@ -88,12 +87,8 @@ impl Walk<'_> {
             .follow_links(false)
             .build();
         for entry in walk {
-            if self.interrupt.is_raised() {
-                found.stopped = Some(Found::INTERRUPTED);
-                return;
-            }
-            if Instant::now() > self.deadline {
-                found.stopped = Some(Found::TOO_LONG);
+            found.stopped = found.stopped.or_else(|| self.patience.ended().map(words));
+            if found.stopped.is_some() {
                 return;
             }
             if found.total >= MAX_COUNTED {
@@ -109,25 +104,40 @@ impl Walk<'_> {
             }
         }
     }
+
+    fn search_file(
+        &self,
+        searcher: &mut Searcher,
+        wanted: &Contents,
+        path: &Path,
+        found: &mut Found,
+    ) {
+        let Ok((file, _)) = hermes_fs::open_regular(path) else {
+            // Unreadable, or gone since it was listed: as grep -s, it has no matches to show.
+            return;
+        };
+        let before = found.total;
+        let mut sink = Collector {
+            path,
+            found,
+            keep: wanted.keep,
+        };
+        let reader = Attentive::new(file, self.patience);
+        if let Err(error) = searcher.search_reader(&wanted.matcher, reader, &mut sink) {
+            found.stopped = Stopped::behind(&error).map(words);
+            tracing::debug!("search of {} ended early: {error}", path.display());
+        }
+        let matches = found.total - before;
+        if matches > 0 {
+            found.counts.push((path.to_owned(), matches));
+        }
+    }
 }
 
-fn search_file(searcher: &mut Searcher, wanted: &Contents, path: &Path, found: &mut Found) {
-    let Ok((file, _)) = hermes_fs::open_regular(path) else {
-        // Unreadable, or gone since it was listed: as grep -s, it has no matches to show.
-        return;
-    };
-    let before = found.total;
-    let mut sink = Collector {
-        path,
-        found,
-        keep: wanted.keep,
-    };
-    if let Err(error) = searcher.search_file(&wanted.matcher, &file, &mut sink) {
-        tracing::debug!("search of {} ended early: {error}", path.display());
-    }
-    let matches = found.total - before;
-    if matches > 0 {
-        found.counts.push((path.to_owned(), matches));
+fn words(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Interrupted => Found::INTERRUPTED,
+        Stopped::TooLong => Found::TOO_LONG,
     }
 }
 
@@ -161,5 +171,37 @@ impl Sink for Collector<'_> {
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> std::io::Result<bool> {
         self.push(found.line_number(), found.bytes(), false);
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "tests make files directly")]
+
+    use super::*;
+
+    #[test]
+    fn an_interrupt_is_heard_inside_a_file_and_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("long.log");
+        std::fs::write(&path, "nothing here\n".repeat(100_000)).unwrap();
+        let interrupt = Wake::new().unwrap();
+        interrupt.raise();
+        let walk = Walk {
+            root: dir.path(),
+            stores: &CredentialStores::new(Vec::new()),
+            patience: Patience::new(&interrupt, PATIENCE),
+        };
+        let wanted = Contents {
+            pattern: "here".to_owned(),
+            matcher: grep_regex::RegexMatcher::new("here").unwrap(),
+            files: None,
+            around: 0,
+            keep: 10,
+        };
+        let mut found = Found::default();
+        walk.search_file(&mut Searcher::new(), &wanted, &path, &mut found);
+        assert_eq!(found.stopped, Some(Found::INTERRUPTED));
+        assert!(found.total < 100_000);
     }
 }

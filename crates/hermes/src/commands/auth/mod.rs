@@ -2,6 +2,7 @@
 
 mod add;
 mod list;
+mod logout;
 mod remove;
 mod reset;
 mod status;
@@ -30,6 +31,8 @@ enum Verb {
     List(list::Args),
     /// Forget a key
     Remove(remove::Args),
+    /// Forget all keys of a provider, and its login
+    Logout(logout::Args),
     /// Try keys again that were set aside
     Reset(reset::Args),
     /// Show for which providers there is a usable key
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Verb::Add(args) => add::run(args, context),
         Verb::List(args) => list::run(args, context),
         Verb::Remove(args) => remove::run(args, context),
+        Verb::Logout(args) => logout::run(args, context),
         Verb::Reset(args) => reset::run(args, context),
         Verb::Status(args) => status::run(args, context),
     }

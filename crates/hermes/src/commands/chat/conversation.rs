@@ -1,21 +1,30 @@
 //! A conversation with everything it needs: provider, session, tools, and the way it ends.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::prompt::assemble;
 use hermes_agent::{
-    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
+    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, SideJudge, StopCheck, TurnInput,
+    TurnResult,
 };
+use hermes_board::model::Task;
 use hermes_proc::Wake;
-use hermes_providers::{Provider, ToolSchema};
+use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock};
-use hermes_tools::{CallContext, Conversation as OfTools, ToolSelection};
+use hermes_tools::{
+    CallContext, Conversation as OfTools, GoalClaim, GoalJudge, GoalVerdict, ToolSelection,
+};
 
 use super::asking::AskPerson;
+use super::claim_watch::ClaimWatch;
+use super::pruning;
 use super::repository::Repository;
-use super::system_prompt;
+use super::small_window;
+use super::system_prompt::{self, Subject};
+use super::title::TitleKeeper;
 use super::wishes::{Talk, Wanted, Wishes};
 use super::worker::Worker;
 use super::worktree::Worktree;
@@ -30,17 +39,27 @@ pub(super) struct Conversation {
     agent: Agent,
     toolbox: Toolbox,
     ending: Ending,
+    /// Whether the first Ctrl-C is for the turn and not for the program.
+    spares_program: bool,
+    /// What sub-agents are made of, for the day something of it changes.
+    children: Children,
+    wishes: Wishes,
     /// The session it goes on with, if it is not a new one.
     pub(super) resumed: Option<Session>,
     /// The card it works on, if it is a worker's.
     pub(super) worker: Option<Worker>,
+    claim: Option<ClaimWatch>,
     worktree: Option<Worktree>,
+    title: TitleKeeper,
+    judge: Arc<dyn GoalJudge>,
 }
 
 impl Conversation {
     /// Opens what the wishes ask for. Makes no request.
     pub(super) fn open(wishes: &Wishes, context: &Context) -> Result<Self> {
-        let provider = open_provider(wishes, context)?;
+        let wanted = wanted_model(wishes);
+        let provider = open_provider(&wanted, context)?;
+        small_window::check(&provider.route(), context)?;
         context.ensure_home()?;
         let store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
@@ -60,18 +79,16 @@ impl Conversation {
             task: None,
             session: id.as_str(),
         };
-        let asking = match wishes.talk {
-            Talk::Oneshot(_) => Asking::Nobody,
-            Talk::Query(_) | Talk::QuietQuery(_) | Talk::Lines { .. } => Asking::WhoeverIsThere,
-        };
-        let toolbox = Toolbox::assemble(&context, place, asking)?;
+        let toolbox = Toolbox::assemble(&context, place, asking(wishes))?;
         let mut call = toolbox.call_context(id.as_str());
         let settings = AgentSettings {
             directory_hints: !wishes.ignore_rules && toolbox.elsewhere().is_none(),
             ..AgentSettings::resolve(context.config(), wishes.max_turns)
         };
+        let side = Arc::new(SideModels::new(context.config(), wanted));
         let children = Children {
             provider: Arc::clone(&provider),
+            side: Some(Arc::clone(&side)),
             home: context.location.home.clone(),
             parent: id.clone(),
             source: wishes.source.clone(),
@@ -79,21 +96,24 @@ impl Conversation {
             limits: ChildLimits::resolve(context.config()),
             places: toolbox.child_places(),
         };
+        let judge = judge(&side, &id, &context);
         call.conversation = OfTools {
             session_id: Some(id.to_string()),
             todos: Arc::clone(&call.conversation.todos),
             answerer: AskPerson::present(wishes, &context, &toolbox),
-            children: Some(Arc::new(children)),
+            children: Some(Arc::new(children.clone())),
+            judge: Some(Arc::clone(&judge)),
         };
         let tools = offered(&mut call, wishes, &context)?;
         let ending = match &worker {
             Some(_) => toolbox.watch_for_end_within(Worker::time_to_end(&context))?,
             None => toolbox.watch_for_end()?,
         };
+        let (claim, stop_check) = keep_claim(worker.as_ref(), &toolbox, &context);
         toolbox.tidy_up();
         let parts = Parts {
-            summariser: summariser(&context),
-            stop_check: worker.as_ref().map(Worker::stop_check),
+            side: Some(Arc::clone(&side)),
+            stop_check,
             settings,
             tools,
             context: call,
@@ -101,7 +121,8 @@ impl Conversation {
             store,
         };
         let notes = worktree.iter().map(Worktree::note).collect();
-        let prompt = system_prompt::of(&parts, &id, wishes, &toolbox, notes, &context);
+        let subject = Subject::parts(&parts);
+        let prompt = system_prompt::of(subject, &id, wishes, &toolbox, notes, &context);
         let mut agent = match &resumed {
             Some(_) => Agent::resume(parts, &id, || assemble(&prompt).text)?,
             None => {
@@ -109,94 +130,219 @@ impl Conversation {
                 for notice in &assembled.notices {
                     context.printer.warn(notice, None)?;
                 }
-                let new = new_session(&parts, wishes, &toolbox, &context);
+                let subject = Subject::parts(&parts);
+                let new = new_session(&subject, &children, wishes, &toolbox, &context);
                 Agent::begin(parts, id, new, &assembled.text)
             }
         };
         agent.make_prompt_with(system_prompt::again(prompt, &context));
+        let title = TitleKeeper::of(wishes, resumed.as_ref(), side, &context);
+        let is_talk = matches!(wishes.talk, Talk::Lines { .. });
         Ok(Self {
             context,
             agent,
             toolbox,
             ending,
+            spares_program: is_talk && std::io::stdin().is_terminal(),
+            children,
+            wishes: wishes.clone(),
             resumed,
             worker,
+            claim,
             worktree,
+            title,
+            judge,
         })
     }
 
     /// Runs one turn.
     pub(super) fn turn(&mut self, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
-        self.agent.turn(input, observer)
+        let said = self.title.wants(&input);
+        let result = self.agent.turn(input, observer);
+        if let Some(said) = said {
+            self.title.after(said, &result);
+        }
+        result
     }
 
     pub(super) fn agent(&mut self) -> &mut Agent {
         &mut self.agent
     }
 
-    /// Whether the program is to end.
-    pub(super) fn is_ending(&self) -> bool {
-        self.toolbox.interrupt().is_raised()
+    /// Whether the goal of the worker's card is reached.
+    pub(super) fn judge(&self, claim: &GoalClaim<'_>) -> GoalVerdict {
+        self.judge.judge(claim, self.toolbox.interrupt())
     }
 
-    /// The flag that ends the program.
+    /// The card of the worker, as long as it is open and this attempt's.
+    pub(super) fn open_card(&self) -> Option<Task> {
+        self.worker.as_ref().and_then(Worker::open_card)
+    }
+
+    /// Blocks the card of the worker, for a person to look at.
+    pub(super) fn block_card(&self, reason: String) {
+        if let Some(worker) = &self.worker {
+            worker.block(reason);
+        }
+    }
+
+    /// The tools of this program, for commands about them.
+    pub(super) fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
+    /// The surroundings it runs in.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The flag that ends a turn, and is raised too when the program is to end.
     pub(super) fn interrupt(&self) -> Arc<Wake> {
         Arc::clone(self.toolbox.interrupt())
+    }
+
+    /// Somebody who talks with the agent has said something: the next Ctrl-C is for the turn.
+    pub(super) fn expect_interruption(&self) {
+        if self.spares_program {
+            self.ending.spare_program();
+        }
+    }
+
+    /// Takes the flag down after a turn that was interrupted, or a Ctrl-C between turns. Says whether
+    /// the conversation goes on.
+    pub(super) fn goes_on(&self) -> bool {
+        // In this order: whoever ends the program notes that before the flag goes up.
+        self.toolbox.interrupt().clear();
+        !self.ending.has_come()
+    }
+
+    /// Ends the session and begins an empty one.
+    pub(super) fn start_over(&mut self) -> Result<SessionId> {
+        let id = SessionId::generate(&SystemClock);
+        let context = &self.context;
+        let notes = self.worktree.iter().map(Worktree::note).collect();
+        let subject = Subject::agent(&self.agent);
+        let new = new_session(
+            &subject,
+            &self.children,
+            &self.wishes,
+            &self.toolbox,
+            context,
+        );
+        let prompt = system_prompt::of(subject, &id, &self.wishes, &self.toolbox, notes, context);
+        let text = assemble(&prompt).text;
+        let again = system_prompt::again(prompt, context);
+        self.agent.start_over(id.clone(), new, &text)?;
+        self.agent.make_prompt_with(again);
+        self.resumed = None;
+        self.title.start_over();
+        self.children.parent = id.clone();
+        self.renew_children();
+        Ok(id)
+    }
+
+    /// Lets another model answer from now on. What cannot be opened changes nothing.
+    pub(super) fn change_model(&mut self, model: &str, provider: Option<&str>) -> Result<()> {
+        let wanted = hermes_providers::Wanted {
+            provider: provider.map(str::to_owned),
+            model: Some(model.to_owned()),
+            ..hermes_providers::Wanted::default()
+        };
+        let opened = hermes_providers::open(self.context.config(), &wanted)?;
+        small_window::check(&opened.route(), &self.context)?;
+        self.agent.change_provider(Arc::clone(&opened))?;
+        self.children.provider = opened;
+        self.renew_children();
+        Ok(())
+    }
+
+    fn renew_children(&mut self) {
+        let children = Arc::new(self.children.clone());
+        self.agent.change_children(Some(children));
     }
 
     /// Ends the session and what it started. Gives the exit code: that of a signal, if one has come.
     pub(super) fn close(mut self, result: Option<&TurnResult>, code: u8) -> Result<ExitCode> {
         // Each step is taken, whatever became of the one before.
+        self.title.close();
         let closed = self.agent.close();
+        if !self.ending.has_come() {
+            pruning::prune_if_due(self.agent.store(), &self.context);
+        }
         let told = self.toolbox.end_conversations(&self.context);
         self.toolbox.leave();
         let left = match self.worktree.take() {
             Some(worktree) => worktree.leave(&self.context),
             None => Ok(()),
         };
-        let code = self.ending.code(code);
+        let mut code = self.ending.code(code);
+        let warned = match self.claim.take().and_then(ClaimWatch::end) {
+            Some(lost) => {
+                code = code.max(1);
+                self.context.printer.warn(lost, None)
+            }
+            None => Ok(()),
+        };
         if let Some(worker) = &self.worker {
             worker.finish(result, code);
         }
         closed?;
         told?;
         left?;
+        warned?;
         Ok(ExitCode::from(code))
     }
 }
 
-fn open_provider(wishes: &Wishes, context: &Context) -> Result<Arc<dyn Provider>> {
-    let wanted = hermes_providers::Wanted {
+/// Keeps the claim of a worker from now on, and gives what keeps the worker from stopping too early.
+fn keep_claim(
+    worker: Option<&Worker>,
+    toolbox: &Toolbox,
+    context: &Context,
+) -> (Option<ClaimWatch>, Option<Box<dyn StopCheck>>) {
+    let Some(worker) = worker else {
+        return (None, None);
+    };
+    let check = worker.stop_check();
+    let limit = Worker::time_to_end(context);
+    match worker.watch(toolbox.interrupt(), limit) {
+        Some(claim) => {
+            let check = claim.listening(check);
+            (Some(claim), Some(check))
+        }
+        None => (None, Some(check)),
+    }
+}
+
+fn asking(wishes: &Wishes) -> Asking {
+    match wishes.talk {
+        Talk::Oneshot(_) => Asking::Nobody,
+        Talk::Query(_) | Talk::QuietQuery(_) | Talk::Lines { .. } => Asking::WhoeverIsThere,
+    }
+}
+
+/// Who judges whether the goal of a card is reached, on the account of this conversation.
+fn judge(side: &Arc<SideModels>, session: &SessionId, context: &Context) -> Arc<dyn GoalJudge> {
+    Arc::new(SideJudge {
+        side: Arc::clone(side),
+        account: Some((context.location.home.clone(), session.clone())),
+    })
+}
+
+fn wanted_model(wishes: &Wishes) -> hermes_providers::Wanted {
+    hermes_providers::Wanted {
         provider: wishes.provider.clone(),
         model: wishes.model.clone(),
         ..hermes_providers::Wanted::default()
-    };
-    hermes_providers::open(context.config(), &wanted)
-        .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))
+    }
 }
 
-/// The model for summaries, where the settings name one of its own.
-fn summariser(context: &Context) -> Option<Arc<dyn Provider>> {
-    let config = context.config();
-    let text = |key: &str| match config.text(key).trim() {
-        "" | "auto" => None,
-        text => Some(text.to_owned()),
-    };
-    let wanted = hermes_providers::Wanted {
-        provider: text("auxiliary.compression.provider"),
-        model: text("auxiliary.compression.model"),
-        ..hermes_providers::Wanted::default()
-    };
-    if wanted.provider.is_none() && wanted.model.is_none() {
-        return None;
-    }
-    match hermes_providers::open(config, &wanted) {
-        Ok(provider) => Some(provider),
-        Err(error) => {
-            tracing::warn!(%error, "the model for summaries cannot be used");
-            None
-        }
-    }
+fn open_provider(
+    wanted: &hermes_providers::Wanted,
+    context: &Context,
+) -> Result<Arc<dyn Provider>> {
+    hermes_providers::open(context.config(), wanted)
+        .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))
 }
 
 fn wanted_session(wishes: &Wishes, store: &SessionStore) -> Result<Option<Session>> {
@@ -265,8 +411,14 @@ fn offered(
     Ok(tools.collect())
 }
 
-fn new_session(parts: &Parts, wishes: &Wishes, toolbox: &Toolbox, context: &Context) -> NewSession {
-    let cwd = parts.context.session.cwd();
+fn new_session(
+    subject: &Subject<'_>,
+    children: &Children,
+    wishes: &Wishes,
+    toolbox: &Toolbox,
+    context: &Context,
+) -> NewSession {
+    let cwd = subject.call.session.cwd();
     // What a directory in a container is part of cannot be seen from here.
     let repository = match toolbox.elsewhere() {
         None => Repository::around(&cwd),
@@ -274,8 +426,8 @@ fn new_session(parts: &Parts, wishes: &Wishes, toolbox: &Toolbox, context: &Cont
     };
     NewSession {
         source: wishes.source.clone(),
-        model: Some(parts.provider.route().model),
-        model_config: Some(system_prompt::model_config(parts, context)),
+        model: Some(subject.provider.route().model),
+        model_config: Some(system_prompt::model_config(&children.settings, context)),
         cwd: Some(cwd.display().to_string()),
         git_repo_root: repository
             .as_ref()

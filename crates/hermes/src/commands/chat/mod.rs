@@ -2,14 +2,22 @@
 
 mod args;
 mod asking;
+mod claim_watch;
 mod conversation;
 mod display;
 mod ending;
+mod git;
+mod goal;
 mod line_loop;
 mod once;
 mod picture;
+mod pruning;
+mod references;
 mod repository;
+mod slash;
+mod small_window;
 mod system_prompt;
+mod title;
 mod usage_report;
 mod wishes;
 mod worker;
@@ -22,6 +30,7 @@ use hermes_config::vars;
 pub(crate) use self::args::{Args, TopLevel};
 use self::conversation::Conversation;
 use self::wishes::{Talk, Wishes};
+use self::worker::Worker;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -35,11 +44,12 @@ pub(crate) fn run(top: TopLevel, args: Option<Args>, context: &Context) -> Resul
         env = env.with(&vars::HERMES_IGNORE_USER_CONFIG, "1");
     }
     let context = &context.with_env(env);
-    match &wishes.talk {
+    let ended = match &wishes.talk {
         Talk::Oneshot(prompt) => once::script(prompt, &wishes, context),
         Talk::Query(query) | Talk::QuietQuery(query) => once::query(query, &wishes, context),
         Talk::Lines { .. } => line_loop::run(&wishes, context),
-    }
+    };
+    ended.inspect_err(|error| Worker::failed(context, error.exit_code()))
 }
 
 /// Opens a conversation after having looked at the settings.

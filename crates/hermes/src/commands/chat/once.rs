@@ -7,7 +7,9 @@ use hermes_config::vars;
 
 use super::display::Display;
 use super::ending::exit_code;
+use super::goal;
 use super::picture;
+use super::references;
 use super::usage_report;
 use super::wishes::Wishes;
 use crate::context::Context;
@@ -16,24 +18,30 @@ use crate::error::Result;
 /// `chat -q` and `chat -Q -q`.
 pub(super) fn query(query: &str, wishes: &Wishes, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let mut input = TurnInput::text(query);
-    if let Some(path) = &wishes.image {
-        input.images.push(picture::load(path)?);
-    }
+    let image = match &wishes.image {
+        Some(path) => Some(picture::load(path)?),
+        None => None,
+    };
     let mut conversation = super::open(wishes, context)?;
     let mut display = Display::new(wishes, context);
-    let greeted = display
+    let prepared = display
         .resumed(&mut conversation)
-        .and_then(|()| display.query(query));
-    if let Err(error) = greeted {
-        conversation.close(None, 1)?;
-        return Err(error);
-    }
+        .and_then(|()| display.query(query))
+        .and_then(|()| references::expanded(query, &mut conversation));
+    let mut input = match prepared {
+        Ok(text) => TurnInput::text(text),
+        Err(error) => {
+            conversation.close(None, 1)?;
+            return Err(error);
+        }
+    };
+    input.images.extend(image);
     if let Some(worker) = &conversation.worker {
         let references = worker.images(&context.location.user_home);
         input.images.extend(picture::referred(&references));
     }
     let result = conversation.turn(input, &mut display);
+    let result = goal::pursue(&mut conversation, result, &mut display, context);
     let said = display
         .answer(&result)
         .and_then(|()| display.farewell(&mut conversation, &result));

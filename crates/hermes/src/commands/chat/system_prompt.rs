@@ -1,10 +1,14 @@
 //! The system prompt of a conversation from the command line: which files count, and what is known
 //! of the place it works in.
 
+use std::sync::Arc;
+
 use hermes_agent::prompt::{Place, PromptParts, assemble};
-use hermes_agent::{Parts, PromptSource};
+use hermes_agent::{Agent, AgentSettings, Parts, PromptSource};
 use hermes_board::boards::BoardHome;
+use hermes_providers::Provider;
 use hermes_session::SessionId;
+use hermes_tools::CallContext;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -15,9 +19,36 @@ use crate::toolbox::Toolbox;
 /// Most characters of a context file where nothing else is said.
 const FILE_CHARS: usize = 20_000;
 
+/// The parts of a conversation that its prompt speaks of.
+pub(super) struct Subject<'a> {
+    pub(super) call: &'a CallContext,
+    pub(super) provider: &'a Arc<dyn Provider>,
+    tools: Vec<String>,
+}
+
+impl<'a> Subject<'a> {
+    /// A conversation about to begin.
+    pub(super) fn parts(parts: &'a Parts) -> Self {
+        Self {
+            call: &parts.context,
+            provider: &parts.provider,
+            tools: parts.tool_names(),
+        }
+    }
+
+    /// One that begins anew.
+    pub(super) fn agent(agent: &'a Agent) -> Self {
+        Self {
+            call: agent.context(),
+            provider: agent.provider(),
+            tools: agent.tool_names(),
+        }
+    }
+}
+
 /// What the prompt is made of. `notes` are added to what the settings say. Reads no file.
 pub(super) fn of(
-    parts: &Parts,
+    subject: Subject<'_>,
     id: &SessionId,
     wishes: &Wishes,
     toolbox: &Toolbox,
@@ -25,10 +56,10 @@ pub(super) fn of(
     context: &Context,
 ) -> PromptParts {
     let config = context.config();
-    let call = &parts.context;
+    let call = subject.call;
     let cwd = call.session.cwd();
     let is_elsewhere = toolbox.elsewhere().is_some();
-    let route = parts.provider.route();
+    let route = subject.provider.route();
     let file_chars = config
         .int("context_file_max_chars")
         .and_then(|count| usize::try_from(count).ok());
@@ -42,7 +73,7 @@ pub(super) fn of(
         soul: files_count.then(|| context.location.home.join("SOUL.md")),
         project: (files_count && !is_elsewhere).then(|| cwd.clone()),
         file_chars: file_chars.unwrap_or(FILE_CHARS),
-        tools: parts.tool_names(),
+        tools: subject.tools,
         has_card: board.worker_task().is_some(),
         place: Place {
             system: if is_elsewhere {
@@ -86,7 +117,7 @@ pub(super) fn again(parts: PromptParts, context: &Context) -> Box<PromptSource> 
 }
 
 /// What a session records of its settings.
-pub(super) fn model_config(parts: &Parts, context: &Context) -> Value {
+pub(super) fn model_config(settings: &AgentSettings, context: &Context) -> Value {
     let config = context.config();
     let reasoning = match config.text("agent.reasoning_effort").trim() {
         "" => Value::Null,
@@ -94,7 +125,7 @@ pub(super) fn model_config(parts: &Parts, context: &Context) -> Value {
         effort => json!({"enabled": true, "effort": effort}),
     };
     json!({
-        "max_iterations": parts.settings.max_iterations,
+        "max_iterations": settings.max_iterations,
         "reasoning_config": reasoning,
         "max_tokens": config.int("model.max_tokens"),
     })

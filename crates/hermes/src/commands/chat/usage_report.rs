@@ -14,9 +14,9 @@ const MODE: u32 = 0o600;
 pub(super) fn write(path: &Path, result: &TurnResult) -> Result<()> {
     let usage = &result.usage;
     let mut report = json!({
-        "estimated_cost_usd": null,
-        "cost_status": "unknown",
-        "cost_source": null,
+        "estimated_cost_usd": result.cost.usd(),
+        "cost_status": result.cost.status(),
+        "cost_source": result.cost.source(),
         "input_tokens": usage.input,
         "output_tokens": usage.output,
         "cache_read_tokens": usage.cache_read,

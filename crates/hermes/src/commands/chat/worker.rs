@@ -2,18 +2,21 @@
 //! the dispatcher.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_agent::{ExitReason, StopCheck, TurnResult};
 use hermes_board::boards::{Board, BoardHome};
 use hermes_board::dispatch::{DispatchFlags, write_exit_record};
-use hermes_board::model::{RunId, TaskId, WorkerExit};
-use hermes_board::store::{BoardStore, FailurePolicy};
+use hermes_board::model::{RunId, Status, Task, TaskId, WorkerExit};
+use hermes_board::store::{BlockRequest, BoardStore, FailurePolicy};
 use hermes_board::{BoardOptions, SqliteBoard};
 use hermes_config::vars;
+use hermes_proc::Wake;
 use hermes_tools::{ImageReference, images_in};
 use serde_json::Value;
 
+use super::claim_watch::{Attempt, ClaimWatch, ends_attempt};
 use crate::board_settings::dispatch_settings;
 use crate::context::Context;
 use crate::error::Result;
@@ -35,8 +38,10 @@ const REMINDER: &str = "Your card is still open: you have called neither kanban_
 pub(super) struct Worker {
     task: TaskId,
     run: Option<RunId>,
+    lock: Option<String>,
     board: Board,
     options: BoardOptions,
+    ttl_seconds: i64,
     policy: FailurePolicy,
     reminders: bool,
 }
@@ -59,8 +64,13 @@ impl Worker {
         Ok(Some(Self {
             task,
             run: run.and_then(|run| run.trim().parse().ok()).map(RunId),
+            lock: context
+                .env
+                .text(&vars::HERMES_KANBAN_CLAIM_LOCK)
+                .map(str::to_owned),
             board: home.select(None)?,
             options: settings.board_options(&context.env),
+            ttl_seconds: settings.limits.claim_ttl_seconds,
             policy: FailurePolicy::with_limit(settings.limits.failure_limit),
             reminders: !is_off,
         }))
@@ -72,6 +82,29 @@ impl Worker {
         let grace = grace.and_then(|text| text.trim().parse().ok());
         let grace = grace.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         grace.unwrap_or(GRACE).saturating_add(DEADMAN)
+    }
+
+    /// Keeps the claim from now on. A worker that does not know its attempt has none to keep.
+    pub(super) fn watch(&self, interrupt: &Arc<Wake>, limit: Duration) -> Option<ClaimWatch> {
+        let attempt = Attempt {
+            board: self.board.clone(),
+            options: self.options.clone(),
+            task: self.task.clone(),
+            run: self.run?,
+            lock: self.lock.clone(),
+            ttl_seconds: self.ttl_seconds,
+        };
+        ClaimWatch::begin(attempt, interrupt, limit)
+            .inspect_err(|error| tracing::warn!(%error, "nobody keeps the claim"))
+            .ok()
+    }
+
+    /// The last act of a worker whose conversation could not be opened or broke off.
+    pub(super) fn failed(context: &Context, code: u8) {
+        // What keeps a worker from knowing its card is the error that is told.
+        if let Ok(Some(worker)) = Self::of(context) {
+            worker.finish(None, code);
+        }
     }
 
     /// What keeps the worker from stopping too early.
@@ -95,6 +128,37 @@ impl Worker {
                 Vec::new()
             }
         }
+    }
+
+    /// The card, as long as this attempt works on it.
+    pub(super) fn open_card(&self) -> Option<Task> {
+        let card =
+            SqliteBoard::open(&self.board, &self.options).and_then(|store| store.task(&self.task));
+        match card {
+            Ok(card) => card.filter(|card| {
+                let is_ours = self.run.is_none() || card.current_run_id == self.run;
+                card.status() == Status::Running && is_ours
+            }),
+            Err(error) => {
+                tracing::warn!(%error, "the card was not read");
+                None
+            }
+        }
+    }
+
+    /// Blocks the card, for a person to look at.
+    pub(super) fn block(&self, reason: String) {
+        hermes_telemetry::best_effort("block the card", || {
+            let mut store = SqliteBoard::open(&self.board, &self.options)?;
+            store
+                .block(&BlockRequest {
+                    task: self.task.clone(),
+                    reason: Some(reason),
+                    kind: None,
+                    expected_run: self.run,
+                })
+                .map(drop)
+        });
     }
 
     /// The last act: a used-up budget goes on the board, and how it ended into a file.
@@ -132,10 +196,7 @@ struct CardCheck {
 
 impl StopCheck for CardCheck {
     fn note(&mut self, tool: &str, result: &Value) {
-        let says = |name: &str| result.get(name) == Some(&Value::Bool(true));
-        let ends = tool == "kanban_complete" || tool == "kanban_block";
-        self.is_over |=
-            (ends && says("ok")) || (tool.starts_with("kanban_") && says("attempt_over"));
+        self.is_over |= ends_attempt(tool, result);
     }
 
     fn reminder(&mut self) -> Option<String> {

@@ -1,21 +1,15 @@
 //! A git worktree for one conversation: made before it begins, put away after it ends, however it
 //! ends, unless something in it would be lost.
 
-use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hermes_fs::{Entry, Verdict};
-use hermes_proc::{ChildSpec, EnvPlan, find_on_path};
 
+use super::git::Git;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
-/// How long git may take.
-const LIMIT: Duration = Duration::from_mins(1);
-/// Bytes of its answers that are read.
-const ANSWER: usize = 64 * 1024;
 /// Directory of worktrees in a repository.
 const DIRECTORY: &str = ".worktrees";
 /// Copies are compared with what they were made of up to this size.
@@ -47,7 +41,8 @@ impl Worktree {
     /// Makes one from HEAD of the repository around the current directory.
     pub(super) fn make(context: &Context) -> Result<Self> {
         let start = context.system.start_dir.clone().unwrap_or_default();
-        let git = Git::find(context)?;
+        let git = Git::find(context)
+            .ok_or_else(|| CommandError::environment("-w needs git, which is not installed"))?;
         let Ok(top) = git.ask(&start, &["rev-parse", "--show-toplevel"]) else {
             return Err(
                 CommandError::user("-w needs a git repository, and this is none")
@@ -236,47 +231,4 @@ impl Drop for Worktree {
 
 fn chance() -> u64 {
     RandomState::new().hash_one(std::process::id())
-}
-
-/// The program, ready to run.
-struct Git {
-    program: PathBuf,
-    env: EnvPlan,
-}
-
-impl Git {
-    fn find(context: &Context) -> Result<Self> {
-        // What a hook or another git around us exported is not about this repository.
-        let env = context
-            .environment()
-            .helper_plan()
-            .without("GIT_DIR")
-            .without("GIT_WORK_TREE")
-            .without("GIT_INDEX_FILE")
-            .without("GIT_COMMON_DIR")
-            .without("GIT_PREFIX")
-            .with("GIT_TERMINAL_PROMPT", "0")
-            .with("LC_ALL", "C");
-        let program = find_on_path(OsStr::new("git"), env.get("PATH"))
-            .ok_or_else(|| CommandError::environment("-w needs git, which is not installed"))?;
-        Ok(Self { program, env })
-    }
-
-    /// What git answers, or what it complains about.
-    fn ask(&self, directory: &Path, words: &[&str]) -> std::result::Result<String, String> {
-        let spec = ChildSpec {
-            program: self.program.clone(),
-            args: words.iter().map(OsString::from).collect(),
-            cwd: Some(directory.to_owned()),
-            env: self.env.clone(),
-        };
-        let captured = spec
-            .run_captured(LIMIT, ANSWER)
-            .map_err(|error| error.to_string())?;
-        if captured.status.success() {
-            Ok(String::from_utf8_lossy(&captured.stdout).trim().to_owned())
-        } else {
-            Err(String::from_utf8_lossy(&captured.stderr).trim().to_owned())
-        }
-    }
 }

@@ -1,11 +1,16 @@
 //! `hermes kanban complete`: only cards whose acceptance checks pass are done.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use hermes_agent::SideJudge;
 use hermes_board::dispatch::Finish;
 use hermes_board::files::complete_card;
-use hermes_board::model::{CheckEvidence, Object, TaskId};
-use hermes_board::store::{CompleteOutcome, Completion, Release};
+use hermes_board::model::{CheckEvidence, Object, Task, TaskId};
+use hermes_board::store::{BoardStore, CompleteOutcome, Completion, Release};
+use hermes_proc::Wake;
+use hermes_providers::{SideModels, Wanted};
+use hermes_tools::{GoalClaim, GoalJudge, GoalVerdict};
 use serde_json::Value;
 
 use super::cards::TITLE;
@@ -17,6 +22,8 @@ use crate::ui::{one_line, visible};
 
 /// Lines of a failed check that are printed.
 const SHOWN_LINES: usize = 20;
+/// Characters of a judge's reason that are printed.
+const SHOWN_REASON: usize = 500;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -57,6 +64,7 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         expected_run: session.own_run(id),
         ..completion.clone()
     };
+    ask_the_judge(session, id, &completion)?;
     let checks = match complete_card(&mut session.store, &session.home, id, &completion)? {
         CompleteOutcome::Done(_) => {
             return Ok(session.printer().line(format!("Completed {id}"))?);
@@ -78,6 +86,40 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         Finish::LostRace => Err(refusal(format!(
             "{id} was changed by somebody else while its checks ran"
         ))),
+    }
+}
+
+/// A card with a goal is done when a judge finds it reached. Without a verdict it may pass: a judge
+/// who is away must not hold up work that is finished.
+fn ask_the_judge(session: &BoardSession<'_>, id: &TaskId, completion: &Completion) -> Result<()> {
+    let card = session.store.task(id)?;
+    let open = |card: &Task| card.goal_mode && !card.status().satisfies_children();
+    let Some(card) = card.filter(open) else {
+        return Ok(());
+    };
+    let judge = SideJudge {
+        side: Arc::new(SideModels::new(session.context.config(), Wanted::default())),
+        account: None,
+    };
+    let interrupt = Wake::new().map_err(|error| {
+        CommandError::environment(format!("no file descriptor is left: {error}"))
+    })?;
+    let claim = GoalClaim {
+        title: &card.title,
+        body: card.body.as_deref().unwrap_or_default(),
+        said: completion.handoff().unwrap_or("(nothing was said)"),
+    };
+    match judge.judge(&claim, &interrupt) {
+        GoalVerdict::Reached => Ok(()),
+        GoalVerdict::Unjudged(why) => Ok(session.printer().note(format!(
+            "{id}: completed without a verdict on its goal: {}",
+            one_line(&why, TITLE)
+        ))?),
+        GoalVerdict::NotYet(why) => Err(refusal(format!(
+            "{id} is not done: a judge finds its goal not reached: {}",
+            one_line(&why, SHOWN_REASON)
+        ))
+        .hint("say with --summary what was reached, or do what is missing")),
     }
 }
 

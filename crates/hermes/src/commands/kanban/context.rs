@@ -22,6 +22,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let options = ContextOptions {
         zone: session.time().zone().clone(),
         terminal_timeout: timeout.and_then(|text| text.parse().ok()),
+        workspace: None,
     };
     let text = worker_context(&session.store, &args.id, &options)?;
     context.printer.out(&text)?;

@@ -19,6 +19,7 @@ use super::dispatch::LimitArgs;
 use super::session::{refusal, usage};
 use super::times::LocalTime;
 use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
+use crate::backend::OrphanSweep;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -68,11 +69,13 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let mut rounds = Rounds::new(dispatcher, settings.board_options(&context.env));
     rounds.only = only.map(|board| board.slug);
     let mut teller = Teller::new(args.verbose);
+    let orphans = OrphanSweep::of(context);
     loop {
         // What is configured may change while we run.
         let now = context.anew();
         let settings = dispatch_settings(&now, &flags);
         rounds.dispatcher.workers = worker_setup(&now, &rounds.dispatcher.home, &settings);
+        rounds.dispatcher.workers.after_loss = orphans.after_loss();
         rounds.dispatcher.limits = settings.limits.clone();
         rounds.options = settings.board_options(&now.env);
         teller.tell(&now, rounds.round(Instant::now()))?;

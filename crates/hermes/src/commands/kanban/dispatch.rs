@@ -10,6 +10,7 @@ use super::cards::{NAME, TITLE, joined};
 use super::session::BoardSession;
 use super::times::LocalTime;
 use super::workers::dispatcher;
+use crate::backend::OrphanSweep;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -54,6 +55,8 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     } else {
         Pass::Real
     };
+    let orphans = OrphanSweep::of(context);
+    dispatcher.workers.after_loss = orphans.after_loss();
     let report = dispatcher.dispatch_once(&mut session.store, pass)?;
     if args.json {
         context.printer.json(&serde_json::to_value(&report)?)?;
@@ -64,6 +67,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             .printer
             .out(&described(&report, assignee, args.dry_run, &session.time()))?;
     }
+    orphans.finish();
     Ok(ExitCode::SUCCESS)
 }
 

@@ -39,6 +39,7 @@ mod show;
 mod stats;
 mod swarm;
 mod times;
+mod triage;
 mod unblock;
 mod why;
 mod workers;
@@ -140,6 +141,10 @@ enum Verb {
     Assignees(assignees::Args),
     /// Print what a worker is told about its card
     Context(context::Args),
+    /// Let a model make cards in triage clear
+    Specify(triage::Args),
+    /// Let a model split cards in triage among the profiles
+    Decompose(triage::Args),
     /// List cards in distress
     #[command(visible_alias = "diag")]
     Diagnostics(diagnostics::Args),
@@ -192,6 +197,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Verb::Heartbeat(args) => heartbeat::run(args, context, board),
         Verb::Assignees(args) => assignees::run(args, context, board),
         Verb::Context(args) => context::run(args, context, board),
+        Verb::Specify(args) => triage::specify(args, context, board),
+        Verb::Decompose(args) => triage::decompose(args, context, board),
         Verb::Diagnostics(args) => diagnostics::run(args, context, board),
         Verb::Gc(args) => gc::run(args, context, board),
     }

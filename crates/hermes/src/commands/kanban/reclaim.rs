@@ -9,6 +9,7 @@ use hermes_board::store::BoardStore;
 use super::assign;
 use super::session::{BoardSession, refusal};
 use super::workers::dispatcher;
+use crate::backend::OrphanSweep;
 use crate::context::Context;
 use crate::error::Result;
 
@@ -66,7 +67,11 @@ pub(super) fn reassign(
 /// Ends the worker of a card, if it is on this machine, and makes the card ready.
 fn take_back(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str>) -> Result<()> {
     let mut dispatcher = dispatcher(session, &DispatchFlags::default());
-    match dispatcher.take_back(&mut session.store, id, reason)? {
+    let orphans = OrphanSweep::of(session.context);
+    dispatcher.workers.after_loss = orphans.after_loss();
+    let taken = dispatcher.take_back(&mut session.store, id, reason)?;
+    orphans.finish();
+    match taken {
         TakenBack::Yes => Ok(()),
         TakenBack::WorkerLives(end) => {
             let pid = end.prev_pid.map(|pid| format!(" (pid {pid})"));

@@ -1,0 +1,94 @@
+//! What flags ask for, laid over the `model:` block, short names of models, and the provider a
+//! model's name points to.
+
+use hermes_config::Config;
+use hermes_secret::SecretString;
+use serde_json::Value;
+
+use super::keys::GivenKey;
+use super::registry::builtin;
+use super::resolve::Choice;
+use super::serving::serving;
+use super::wanted::Wanted;
+
+/// The choice that settings and flags make together.
+pub(super) fn choice(config: &Config, wanted: &Wanted) -> Choice {
+    let (_, configured) = config.model();
+    let alias = wanted
+        .model
+        .as_deref()
+        .filter(|_| wanted.provider.is_none())
+        .and_then(|name| Alias::named(config, name))
+        .unwrap_or_default();
+    let model = alias.model.or_else(|| wanted.model.clone());
+    let own_address = wanted.base_url.clone().or(alias.base_url);
+    let asked = wanted.provider.clone().or(alias.provider).or_else(|| {
+        let model = model.as_deref().filter(|_| own_address.is_none())?;
+        serving(config, model, configured)
+    });
+    let same = match (&asked, configured) {
+        (None, _) => true,
+        (Some(asked), Some(configured)) => is_same_provider(asked, configured),
+        (Some(_), None) => false,
+    };
+    let from_block = same && own_address.is_none();
+    let text = |key: &str| {
+        let text = config.text(key).trim();
+        (from_block && !text.is_empty()).then(|| text.to_owned())
+    };
+    Choice {
+        // A short name with an address alone is an endpoint of its own.
+        provider: asked
+            .or_else(|| own_address.as_ref().map(|_| "custom".to_owned()))
+            .or_else(|| configured.map(str::to_owned)),
+        model,
+        base_url: own_address,
+        flag_key: wanted.api_key.clone(),
+        given_key: GivenKey {
+            api_key: text("model.api_key").map(SecretString::from),
+            key_env: text("model.key_env"),
+        },
+        from_model_block: from_block,
+    }
+}
+
+/// What a short name of `model_aliases` stands for.
+#[derive(Default)]
+struct Alias {
+    model: Option<String>,
+    provider: Option<String>,
+    base_url: Option<String>,
+}
+
+impl Alias {
+    fn named(config: &Config, name: &str) -> Option<Self> {
+        let all = config.get("model_aliases")?.as_object()?;
+        let (_, found) = all
+            .iter()
+            .find(|(key, _)| key.trim().eq_ignore_ascii_case(name.trim()))?;
+        let filled = |value: &Value| {
+            let text = value.as_str()?.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        Some(match found {
+            Value::Object(map) => {
+                let text = |key: &str| map.get(key).and_then(filled);
+                Self {
+                    model: text("model"),
+                    provider: text("provider"),
+                    base_url: text("base_url"),
+                }
+            }
+            other => Self {
+                model: filled(other),
+                ..Self::default()
+            },
+        })
+    }
+}
+
+fn is_same_provider(one: &str, other: &str) -> bool {
+    let known = |name: &str| builtin(name).map(|found| found.id);
+    one.trim().eq_ignore_ascii_case(other.trim())
+        || (known(one).is_some() && known(one) == known(other))
+}

@@ -1,0 +1,141 @@
+//! Commands about the model: which one answers, and what it has cost.
+
+use hermes_session::Session;
+
+use super::{After, Desk};
+use crate::error::{CommandError, Result};
+use crate::ui::one_line;
+
+/// Characters of a name that are shown.
+const SHOWN: usize = 80;
+
+pub(super) fn model(desk: &mut Desk<'_>, arguments: &str) -> Result<After> {
+    let wanted = Wanted::parse(arguments)?;
+    let Some(name) = wanted.model else {
+        return list(desk);
+    };
+    desk.conversation.change_model(name, wanted.provider)?;
+    let route = desk.conversation.agent().provider().route();
+    desk.say(format!(
+        "{} of {} answers in this session from now on.",
+        route.model, route.provider
+    ))?;
+    Ok(After::Prompt)
+}
+
+/// The words behind `/model`.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted<'a> {
+    model: Option<&'a str>,
+    provider: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    fn parse(arguments: &'a str) -> Result<Self> {
+        let mut wanted = Self::default();
+        let mut words = arguments.split_whitespace();
+        while let Some(word) = words.next() {
+            if let Some(name) = word.strip_prefix("--provider=") {
+                wanted.provider = Some(name);
+            } else if word == "--provider" {
+                let name = words.next();
+                wanted.provider = Some(name.ok_or_else(|| {
+                    CommandError::user("/model: --provider wants a name behind it")
+                })?);
+            } else if word.starts_with('-') {
+                return Err(CommandError::user(format!("/model does not know {word}"))
+                    .hint("`hermes config set model.default NAME` changes it for all sessions"));
+            } else if wanted.model.replace(word).is_some() {
+                return Err(CommandError::user("/model takes one name"));
+            }
+        }
+        if wanted.provider.is_some() && wanted.model.is_none() {
+            return Err(CommandError::user("/model: --provider needs a model"));
+        }
+        Ok(wanted)
+    }
+}
+
+fn list(desk: &mut Desk<'_>) -> Result<After> {
+    let route = desk.conversation.agent().provider().route();
+    desk.say(format!(
+        "  {} of {} ({} tokens)",
+        route.model, route.provider, route.context_length
+    ))?;
+    let aliases = desk.context.config().get("model_aliases");
+    let aliases = aliases.and_then(serde_json::Value::as_object);
+    for (name, meaning) in aliases.into_iter().flatten() {
+        let model = meaning["model"].as_str().or_else(|| meaning.as_str());
+        let model = one_line(model.unwrap_or("-"), SHOWN);
+        desk.say(format!("  {name}: {model}"))?;
+    }
+    Ok(After::Prompt)
+}
+
+pub(super) fn usage(desk: &mut Desk<'_>, _: &str) -> Result<After> {
+    let agent = desk.conversation.agent();
+    let window = agent.window_use();
+    let (count, _) = agent.message_counts();
+    let summaries = agent.messages().filter(|one| one.is_summary()).count();
+    let Some(session) = agent.stored_session()? else {
+        desk.say("Nothing was asked yet.")?;
+        return Ok(After::Prompt);
+    };
+    let share = window.used.saturating_mul(100) / window.window.max(1);
+    let used = format!("about {} of {} ({share} %)", window.used, window.window);
+    let about_now = [
+        ("Window", used),
+        ("Messages", count.to_string()),
+        ("Summaries", summaries.to_string()),
+    ];
+    for (name, value) in spent(&session).into_iter().chain(about_now) {
+        desk.say(format!("  {name:<12} {value}"))?;
+    }
+    Ok(After::Prompt)
+}
+
+fn spent(session: &Session) -> [(&'static str, String); 10] {
+    let counters = session.counters;
+    let prompt = counters.input_tokens + counters.cache_read_tokens + counters.cache_write_tokens;
+    let now = jiff::Timestamp::now().as_duration().as_secs_f64();
+    let cost = session
+        .estimated_cost_usd
+        .map_or_else(|| "-".to_owned(), |dollars| format!("${dollars:.4}"));
+    let status = session.cost_status.as_deref().unwrap_or("unknown");
+    let total = prompt + counters.output_tokens;
+    [
+        ("Input", counters.input_tokens.to_string()),
+        ("Cache read", counters.cache_read_tokens.to_string()),
+        ("Cache write", counters.cache_write_tokens.to_string()),
+        ("Output", counters.output_tokens.to_string()),
+        ("Reasoning", counters.reasoning_tokens.to_string()),
+        ("Prompt", prompt.to_string()),
+        ("Total", total.to_string()),
+        ("Requests", counters.api_call_count.to_string()),
+        (
+            "Duration",
+            format!("{:.0} s", (now - session.started_at).max(0.0)),
+        ),
+        ("Cost", format!("{cost} ({status})")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn the_words_behind_model_are_understood() {
+        let parse = |text| Wanted::parse(text).ok();
+        let wanted = |model, provider| Some(Wanted { model, provider });
+        assert_eq!(parse(""), wanted(None, None));
+        assert_eq!(parse(" fast "), wanted(Some("fast"), None));
+        assert_eq!(parse("m --provider p"), wanted(Some("m"), Some("p")));
+        assert_eq!(parse("--provider=p m"), wanted(Some("m"), Some("p")));
+        for bad in ["a b", "m --provider", "--provider p", "m --global"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `hermes fallback clear`.
+
+use std::process::ExitCode;
+
+use hermes_config::settings::unset;
+use hermes_providers::fallback_entries;
+
+use crate::context::Context;
+use crate::error::Result;
+
+pub(super) fn run(context: &Context) -> Result<ExitCode> {
+    context.refuse_if_managed("config.yaml")?;
+    let entries = fallback_entries(context.config());
+    if entries.is_empty() {
+        context.printer.line("No fallback providers")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let sources = context.sources_to_write();
+    let mut settings: Vec<&str> = entries.iter().map(|entry| entry.setting).collect();
+    settings.dedup();
+    for setting in settings {
+        unset(&sources, setting)?;
+    }
+    let _logging = context.start_logging();
+    tracing::info!(count = entries.len(), "fallback chain cleared");
+    let count = entries.len();
+    let noun = if count == 1 { "entry" } else { "entries" };
+    context
+        .printer
+        .line(format!("✓ Removed {count} {noun} from the chain"))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,67 @@
+//! `hermes fallback remove`.
+
+use std::process::ExitCode;
+
+use hermes_config::settings::{remove_value, unset};
+use hermes_providers::{FallbackEntry, fallback_entries};
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Which one: its number, its provider, or its model
+    entry: String,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    context.refuse_if_managed("config.yaml")?;
+    let entries = fallback_entries(context.config());
+    let found = find(&entries, args.entry.trim())?;
+    let sources = context.sources_to_write();
+    // One entry may stand there without a list around it.
+    let is_alone = context
+        .config()
+        .get(found.setting)
+        .is_some_and(serde_json::Value::is_object);
+    if is_alone {
+        unset(&sources, found.setting)?;
+    } else {
+        remove_value(&sources, found.setting, &found.raw)?;
+    }
+    let _logging = context.start_logging();
+    tracing::info!(provider = found.provider, "fallback removed");
+    context.printer.line(format!(
+        "✓ Removed {} with {} from the chain",
+        found.provider, found.model
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find<'e>(entries: &'e [FallbackEntry], wanted: &str) -> Result<&'e FallbackEntry> {
+    let by_number = wanted
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| entries.get(number.checked_sub(1)?));
+    if let Some(entry) = by_number {
+        return Ok(entry);
+    }
+    let named = entries.iter().filter(|entry| {
+        entry.provider.eq_ignore_ascii_case(wanted)
+            || entry.model == wanted
+            || format!("{}/{}", entry.provider, entry.model) == wanted
+    });
+    let named: Vec<&FallbackEntry> = named.collect();
+    match named.as_slice() {
+        [one] => Ok(one),
+        [] => Err(
+            CommandError::user(format!("the chain has no entry '{wanted}'"))
+                .hint("`hermes fallback list` shows numbers, providers and models"),
+        ),
+        several => Err(CommandError::user(format!(
+            "'{wanted}' fits {} entries of the chain",
+            several.len()
+        ))
+        .hint("name one by its number in `hermes fallback list`")),
+    }
+}

@@ -1,0 +1,160 @@
+//! Workers whose commands run in containers: each card in a container of its own, which is there as
+//! long as the attempt, while what a profile shares stays.
+
+use std::time::{Duration, Instant};
+
+use hermes_terminal::docker::labels;
+use hermes_testkit::{EngineImage, OwnContainers, RealEngine, Run};
+use pretty_assertions::assert_eq;
+use serde_json::Value;
+
+use crate::end_to_end::{Builder, PATIENCE, SCRIPT, from_filing_to_the_next_card};
+
+/// Says that it is there and stays.
+const LONG_WORK: &str = r#"
+turns:
+  - match: {user: "work kanban task", step: 1}
+    calls: [{tool: terminal, arguments: {command: "touch begun; sleep 600", timeout: 590}}]
+  - text: Done.
+"#;
+
+/// A profile whose commands run in containers, and the containers.
+struct Yard {
+    builder: Builder,
+    containers: OwnContainers,
+}
+
+impl Yard {
+    fn new(script: &str) -> Self {
+        let image = RealEngine::Docker.provide(EngineImage::Debian);
+        let settings = format!("terminal:\n  backend: docker\n  docker_image: {image}\n");
+        let builder = Builder::new(script, &settings);
+        let home = builder.desk.home.path("profiles/builder");
+        let label = format!("{}={}", labels::HOME, labels::home_key(&home));
+        Self {
+            builder,
+            containers: OwnContainers::of(RealEngine::Docker, label),
+        }
+    }
+
+    /// The container that all conversations of the profile share.
+    fn shared(&self) -> String {
+        let run = self.hermes(&["-p", "builder", "exec", "--", "true"]);
+        run.run().succeeds();
+        let ids = self.containers.ids();
+        assert_eq!(ids.len(), 1);
+        ids[0].clone()
+    }
+
+    /// As on a machine that is no container.
+    fn hermes(&self, args: &[&str]) -> Run {
+        self.builder.desk.home.hermes(args).on_host()
+    }
+
+    #[track_caller]
+    fn until_there_are(&self, wanted: &[String]) {
+        until("the containers of workers are gone", || {
+            self.containers.ids() == wanted
+        });
+    }
+
+    /// A card whose worker is in the middle of a command; gives its number.
+    fn at_work(&self, id: &str) -> u32 {
+        let spawned = self.builder.dispatch().succeeds().json();
+        assert_eq!(spawned["spawned"][0]["task_id"], id, "{spawned}");
+        let workspace = self
+            .builder
+            .desk
+            .home
+            .path(&format!("kanban/workspaces/{id}"));
+        until("the command has begun", || workspace.join("begun").exists());
+        let pid = &self.builder.card(id)["task"]["worker_pid"];
+        u32::try_from(pid.as_u64().unwrap()).unwrap()
+    }
+
+    fn events(&self, id: &str) -> Vec<String> {
+        let card = self.builder.card(id);
+        let events = card["events"].as_array().unwrap();
+        let kind = |event: &Value| event["kind"].as_str().unwrap().to_owned();
+        events.iter().map(kind).collect()
+    }
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn kill(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn cards_leave_their_work_and_no_container() {
+    let yard = Yard::new(SCRIPT);
+    let shared = yard.shared();
+    let told = from_filing_to_the_next_card(&yard.builder);
+    assert!(told.contains("/workspace"), "not in a container: {told}");
+    yard.until_there_are(&[shared]);
+}
+
+#[test]
+fn deliverables_are_kept_under_the_names_they_have_in_the_container() {
+    let script = r#"
+turns:
+  - match: {user: "work kanban task", step: 1}
+    calls: [{tool: kanban_show, arguments: {}}]
+  - match: {tool: kanban_show, last: "Workspace: scratch @ /workspace"}
+    calls: [{tool: terminal, arguments: {command: "mkdir out; echo a > out/a.txt; echo b > b.txt"}}]
+  - match: {tool: terminal}
+    calls:
+      - tool: kanban_complete
+        arguments: {summary: "See /workspace/b.txt.", artifacts: [/workspace/out/a.txt]}
+  - text: Done.
+"#;
+    let yard = Yard::new(script);
+    let id = yard.builder.desk.create("x", &["--assignee", "builder"]);
+    yard.builder.work(&id, "done");
+    let card = yard.builder.card(&id);
+    let artifacts = card["runs"][0]["metadata"]["artifacts"].as_array().unwrap();
+    let kept: Vec<String> = artifacts
+        .iter()
+        .map(|path| std::fs::read_to_string(path.as_str().unwrap()).unwrap())
+        .collect();
+    assert_eq!(kept, ["a\n", "b\n"]);
+}
+
+#[test]
+fn a_killed_worker_leaves_no_container_once_its_loss_is_noticed() {
+    let yard = Yard::new(LONG_WORK);
+    let shared = yard.shared();
+    let flags = ["--assignee", "builder", "--max-retries", "1"];
+    let id = yard.builder.desk.create("long", &flags);
+    let pid = yard.at_work(&id);
+    assert_eq!(yard.containers.ids().len(), 2);
+    kill(pid, rustix::process::Signal::KILL);
+    let look = yard
+        .hermes(&["kanban", "dispatch", "--json"])
+        .env("HERMES_KANBAN_CRASH_GRACE_SECONDS", "0");
+    let report = look.run().succeeds().json();
+    assert_eq!(report["crashed"][0], id.as_str(), "{report}");
+    // Gone when the command has ended, not some time later.
+    assert_eq!(yard.containers.ids(), [shared]);
+    assert!(yard.events(&id).contains(&"gave_up".to_owned()));
+}
+
+#[test]
+fn a_worker_that_is_taken_off_its_card_leaves_no_container() {
+    let yard = Yard::new(LONG_WORK);
+    let shared = yard.shared();
+    let id = yard.builder.desk.create("long", &["--assignee", "builder"]);
+    yard.at_work(&id);
+    yard.hermes(&["kanban", "reclaim", &id]).run().succeeds();
+    yard.until_there_are(&[shared]);
+    assert_eq!(yard.builder.desk.status(&id), "ready");
+}

@@ -1,0 +1,93 @@
+//! What a turn cost: as the provider says, nothing on one's own machine, and otherwise unknown, which
+//! is not nothing.
+
+use hermes_store::rusqlite::Connection;
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// The part of a usage report that is about money.
+fn report(world: &World, answers: bool) -> (Value, Value, Value) {
+    let path = world.home.path("usage.json");
+    let run = world.hermes(&["-z", "go", "--usage-file", path.to_str().unwrap()]);
+    let outcome = run.env("HTTP_PROXY", world.server.root()).run();
+    assert_eq!(outcome.code == Some(0), answers, "{outcome}");
+    let report: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let part = |key: &str| report[key].clone();
+    (
+        part("estimated_cost_usd"),
+        part("cost_status"),
+        part("cost_source"),
+    )
+}
+
+/// Estimated, actual, status and source as the session has them.
+type Stored = (Option<f64>, Option<f64>, Option<String>, Option<String>);
+
+fn stored(world: &World) -> Stored {
+    let state = Connection::open(world.home.path("state.db")).unwrap();
+    state
+        .query_row(
+            "SELECT estimated_cost_usd, actual_cost_usd, cost_status, cost_source FROM sessions",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )
+        .unwrap()
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[test]
+fn what_the_provider_says_is_added_up_and_its_source_named() {
+    let usage = |cost: f64| json!({"prompt_tokens": 5, "completion_tokens": 2, "cost": cost});
+    let world = World::answering([
+        Answer::call("terminal", &json!({"command": "true"})).usage(&usage(0.25)),
+        Answer::text("done").usage(&usage(0.5)),
+    ]);
+    assert_eq!(
+        report(&world, true),
+        (json!(0.75), json!("actual"), json!("provider_cost_api"))
+    );
+    let source = text("provider_cost_api");
+    assert_eq!(
+        stored(&world),
+        (Some(0.75), Some(0.75), text("actual"), source)
+    );
+}
+
+#[test]
+fn a_server_of_ones_own_charges_nothing() {
+    let world = World::answering([Answer::text("done")]);
+    assert_eq!(
+        report(&world, true),
+        (json!(0.0), json!("included"), json!("none"))
+    );
+    assert_eq!(
+        stored(&world),
+        (Some(0.0), None, text("included"), text("none"))
+    );
+}
+
+#[test]
+fn a_price_nobody_knows_is_not_a_price_of_nothing() {
+    let world = World::with(ModelServer::always(Answer::text("done")));
+    // Somewhere else, as far as the program can tell.
+    world.home.put(
+        "config.yaml",
+        "model: {default: m, provider: custom, base_url: 'http://models.example/v1', context_length: 100000}\n",
+    );
+    assert_eq!(
+        report(&world, true),
+        (Value::Null, json!("unknown"), Value::Null)
+    );
+    assert_eq!(stored(&world), (None, None, text("unknown"), None));
+    let refusing = World::with(ModelServer::always(Answer::status(401, &json!({}))));
+    assert_eq!(
+        report(&refusing, false),
+        (Value::Null, json!("unknown"), Value::Null)
+    );
+}

@@ -1,0 +1,94 @@
+//! Keys: which one is used, which ones rest, and where none ever goes.
+
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::compaction::working;
+use crate::world::{World, is_summary_request};
+
+/// A world whose model is an endpoint with so many keys, of which only the last is good; the others
+/// are answered like this.
+fn with_keys(count: usize, bad: Answer) -> World {
+    let good = format!("Bearer key-number-{}", count - 1);
+    let server = ModelServer::start_with(move |request| {
+        if request.header("authorization") == Some(&good) {
+            Answer::text("done")
+        } else {
+            bad.clone()
+        }
+    });
+    let world = World::with(server);
+    world.home.put(
+        "config.yaml",
+        format!(
+            "model: {{provider: lab, default: m, context_length: 200000}}\n\
+             providers: {{lab: {{url: '{}'}}}}\nagent: {{api_max_retries: 3}}\n",
+            world.server.base_url()
+        ),
+    );
+    for number in 0..count {
+        let key = format!("key-number-{number}");
+        let added = world.home.run(["auth", "add", "lab", "--api-key", &key]);
+        added.succeeds();
+    }
+    world
+}
+
+fn listed(world: &World) -> Vec<Value> {
+    let listed = world.home.run(["auth", "list", "--json"]).json();
+    listed[0]["entries"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_key_that_is_limited_rests_and_the_next_is_used() {
+    let limited = Answer::status(429, &json!({"error": {"message": "slow down"}}));
+    let world = with_keys(2, limited);
+    world.ask("hi").succeeds().prints("done\n");
+    assert!(world.bodies().len() <= 3, "{}", world.bodies().len());
+    let entries = listed(&world);
+    assert_eq!(entries[0]["status"], "exhausted");
+    assert!(entries[0]["exhausted_until"].is_string(), "{entries:?}");
+    assert_eq!(entries[1]["status"], "ok");
+    let shown = world.home.run(["auth", "list"]);
+    shown.succeeds().prints_part("exhausted until ");
+    // The next start begins with the good one.
+    let before = world.bodies().len();
+    world.ask("hi").succeeds().prints("done\n");
+    assert_eq!(world.bodies().len(), before + 1);
+}
+
+#[test]
+fn nine_bad_keys_of_ten_do_not_use_up_the_attempts() {
+    let world = with_keys(
+        10,
+        Answer::status(401, &json!({"error": {"message": "bad key"}})),
+    );
+    world.ask("hi").succeeds().prints("done\n");
+    assert_eq!(world.bodies().len(), 10);
+    let entries = listed(&world);
+    let resting = entries
+        .iter()
+        .filter(|entry| entry["status"] == "exhausted");
+    assert_eq!(resting.count(), 9, "{entries:?}");
+}
+
+#[test]
+fn a_key_of_somebody_else_goes_nowhere_near_a_custom_address() {
+    let world = World::with(working(|| Answer::text("## Goal\nsummed up")));
+    world.configure("context_length: 64000", "");
+    let outcome = world
+        .hermes(&["chat", "-Q", "-q", "do the long work"])
+        .env("OPENAI_API_KEY", "sk-proj-canary-of-openai-0123456789")
+        .env("OPENROUTER_API_KEY", "sk-or-v1-canary-of-openrouter-01234")
+        .run();
+    outcome.succeeds().prints("done\n");
+    let received = world.server.received();
+    assert!(
+        received.iter().any(is_summary_request),
+        "nothing was summed up"
+    );
+    for request in received {
+        assert!(!request.contains("canary-of"), "{request:?}");
+    }
+}

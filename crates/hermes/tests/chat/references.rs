@@ -1,0 +1,109 @@
+//! What a message names with an `@`.
+
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+
+use crate::world::World;
+
+fn sent(world: &World) -> String {
+    let last = world.last_messages().pop().unwrap();
+    last["content"].as_str().unwrap().to_owned()
+}
+
+fn git(world: &World, words: &[&str]) {
+    let status = std::process::Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+        .args(words)
+        .current_dir(world.home.user_home())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "{words:?}: {status:?}");
+}
+
+#[test]
+fn files_folders_and_changes_go_along() {
+    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let root = world.home.user_home();
+    std::fs::create_dir_all(root.join("src dir/deep")).unwrap();
+    std::fs::write(root.join("src dir/a b.txt"), "one\ntwo\nthree\n").unwrap();
+    std::fs::write(root.join("src dir/deep/c"), "").unwrap();
+    world
+        .ask("see @file:\"src dir/a b.txt\":2-3, ok?")
+        .succeeds();
+    assert_eq!(
+        sent(&world),
+        "see @file:\"src dir/a b.txt\":2-3, ok?\n\n[Attached]\n\n@file:\"src dir/a b.txt\":2-3\n\
+         ```\ntwo\nthree\n```"
+    );
+    world.ask("@folder:'src dir'").succeeds();
+    assert!(
+        sent(&world).ends_with("```\na b.txt\ndeep/\n  c\n```"),
+        "{}",
+        sent(&world)
+    );
+    git(&world, &["init", "-q"]);
+    git(&world, &["add", "src dir/a b.txt"]);
+    git(&world, &["commit", "-q", "-m", "the first of all"]);
+    std::fs::write(root.join("src dir/a b.txt"), "one\nTWO\nthree\n").unwrap();
+    world.ask("@diff").succeeds();
+    assert!(sent(&world).contains("+TWO"));
+    git(&world, &["add", "-u"]);
+    world.ask("@staged and @diff").succeeds();
+    assert!(sent(&world).contains("+TWO"));
+    assert!(sent(&world).contains("@diff\n```\n(no changes)\n```"));
+    world.ask("@git:5").succeeds();
+    assert!(sent(&world).contains("the first of all"));
+}
+
+#[test]
+fn what_may_not_be_read_is_left_out_and_told() {
+    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let root = world.home.user_home();
+    std::fs::create_dir_all(root.join("work/.ssh")).unwrap();
+    std::fs::write(root.join("work/.ssh/config"), "canary").unwrap();
+    std::fs::write(root.join("work/.netrc"), "canary").unwrap();
+    std::fs::write(root.join("outside"), "canary").unwrap();
+    std::fs::write(root.join("work/binary"), b"\xff\xfe\x00canary").unwrap();
+    std::os::unix::fs::symlink(root.join("outside"), root.join("work/link")).unwrap();
+    for (reference, why) in [
+        ("@file:../outside", "outside the working directory"),
+        ("@file:link", "outside the working directory"),
+        ("@file:~/outside", "outside the working directory"),
+        ("@file:/etc/passwd", "outside the working directory"),
+        ("@file:.ssh/config", "credentials"),
+        ("@file:.netrc", "credentials"),
+        ("@folder:.ssh", "credentials"),
+        ("@file:nosuch", "no such file"),
+        ("@file:binary", "was not attached"),
+        ("@folder:binary", "it is no folder"),
+        ("@diff", "was not attached"),
+        ("@url:http://127.0.0.1:1/x", "not on the public web"),
+        ("@url:file:///etc/passwd", "Only http and https"),
+    ] {
+        let query = format!("look at {reference} now");
+        let outcome = world
+            .hermes(&["chat", "-Q", "-q", &query])
+            .in_directory(&root.join("work"))
+            .run();
+        outcome.succeeds().says_part(why).never_shows("canary");
+        let text = sent(&world);
+        assert!(text.contains(why), "{reference}: {text}");
+        assert!(text.starts_with(&query), "{text}");
+        assert!(
+            !text.contains("canary") && !text.contains("root:"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn more_than_half_of_the_window_is_too_much() {
+    let world = World::with(ModelServer::always(Answer::text("ok")));
+    world.configure("context_length: 70000", "");
+    let root = world.home.user_home();
+    std::fs::write(root.join("large"), "word ".repeat(40_000)).unwrap();
+    let outcome = world.ask("@file:large");
+    outcome.succeeds().says_part("more than half of the window");
+    assert!(sent(&world).len() < 1_000);
+}
