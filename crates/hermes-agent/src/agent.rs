@@ -10,12 +10,13 @@ use hermes_providers::{Provider, SideModels, ToolSchema};
 use hermes_session::{
     EndReason, Message, MessageId, NewSession, SessionId, SessionStore, StoredMessage,
 };
-use hermes_tools::CallContext;
+use hermes_tools::{CallContext, TodoList};
 
 use crate::calibration::Calibration;
 use crate::compaction::CompactionState;
 use crate::error::Result;
 use crate::observer::Observer;
+use crate::prompt::Assembled;
 use crate::settings::AgentSettings;
 use crate::steering::Steering;
 use crate::turn::{StopCheck, TurnInput, TurnResult};
@@ -82,7 +83,12 @@ pub struct Agent {
     pub(crate) steering: Arc<Steering>,
     /// Directories whose own instructions have been given.
     pub(crate) hinted: Vec<PathBuf>,
+    /// What the system prompt is made of anew when the conversation is shortened.
+    pub(crate) prompt_source: Option<Box<PromptSource>>,
 }
+
+/// Puts the system prompt together as it would be now.
+pub type PromptSource = dyn Fn() -> Assembled + Send;
 
 impl Agent {
     /// A new conversation under `new.id`. Nothing is stored before the first turn.
@@ -102,18 +108,29 @@ impl Agent {
         self.session = id;
     }
 
-    /// Goes on with a stored conversation, with the system prompt it began with. `system_prompt` is
-    /// for sessions that another program stored without one.
-    pub fn resume(mut parts: Parts, id: &SessionId, system_prompt: &str) -> Result<Self> {
-        let session = parts.store.reopen_session(id)?;
-        let history = parts.store.load_history(id)?;
-        let stored = session.system_prompt.filter(|prompt| !prompt.is_empty());
-        if stored.is_none() {
-            parts.store.set_system_prompt(id, system_prompt)?;
+    /// Goes on with a stored conversation, with the system prompt and the list of things to do that
+    /// it had. `system_prompt` is asked where another program stored a session without one.
+    pub fn resume(
+        mut parts: Parts,
+        id: &SessionId,
+        system_prompt: impl FnOnce() -> String,
+    ) -> Result<Self> {
+        let resumed = parts.store.resume(id)?;
+        let stored = resumed.session.system_prompt;
+        let prompt = match stored.filter(|prompt| !prompt.is_empty()) {
+            Some(prompt) => prompt,
+            None => {
+                let prompt = system_prompt();
+                parts.store.set_system_prompt(id, &prompt)?;
+                prompt
+            }
+        };
+        if let Some(items) = &resumed.todos {
+            parts.context.conversation.todos = Arc::new(TodoList::restored(items));
         }
-        let prompt = stored.as_deref().unwrap_or(system_prompt);
-        let history = history.messages.into_iter().map(Entry::from).collect();
-        Ok(Self::with(parts, id.clone(), None, history, prompt))
+        let history = resumed.history.messages;
+        let history = history.into_iter().map(Entry::from).collect();
+        Ok(Self::with(parts, id.clone(), None, history, &prompt))
     }
 
     fn with(
@@ -139,7 +156,14 @@ impl Agent {
             compaction: CompactionState::default(),
             steering: Arc::default(),
             hinted: Vec::new(),
+            prompt_source: None,
         }
+    }
+
+    /// From now on the system prompt is made anew when the conversation is shortened: then, and only
+    /// then, nobody has to read the whole of it again for a new one.
+    pub fn make_prompt_with(&mut self, source: Box<PromptSource>) {
+        self.prompt_source = Some(source);
     }
 
     /// The id of the conversation.
@@ -180,9 +204,17 @@ impl Agent {
             return Ok(None);
         }
         let taken = self.store.take_back(&self.session, count)?;
+        self.reload()?;
+        // What was read after that message is not in the conversation any more.
+        self.context.files.forget_pages();
+        Ok(taken.map(|taken| taken.message.message.text()))
+    }
+
+    /// Takes the conversation from the store again.
+    pub(crate) fn reload(&mut self) -> Result<()> {
         let history = self.store.load_history(&self.session)?;
         self.history = history.messages.into_iter().map(Entry::from).collect();
-        Ok(taken.map(|taken| taken.message.message.text()))
+        Ok(())
     }
 
     /// Ends the session, if anything was stored of it.

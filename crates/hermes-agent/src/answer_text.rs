@@ -1,14 +1,25 @@
 //! Text of an answer, without what was not meant for anybody: thoughts between tags, and calls
 //! written as markup instead of being made.
-
-use std::sync::LazyLock;
-
-use regex::Regex;
+//!
+//! Answers also talk about such tags. What stands in code is never touched, a tag without its partner
+//! only counts where a thought can begin or end, and no thought is dropped: it moves.
 
 /// Tags around thoughts that some models write into their answers.
-const THOUGHT_TAGS: &str = "think|thinking|reasoning|thought|REASONING_SCRATCHPAD";
+const THOUGHT_TAGS: &[&str] = &[
+    "think",
+    "thinking",
+    "reasoning",
+    "thought",
+    "reasoning_scratchpad",
+];
 /// Tags around calls that some models write as text.
-const CALL_TAGS: &str = "tool_call|tool_calls|function_call|function_calls|tool_result";
+const CALL_TAGS: &[&str] = &[
+    "tool_call",
+    "tool_calls",
+    "function_call",
+    "function_calls",
+    "tool_result",
+];
 
 /// An answer taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,63 +32,213 @@ pub(crate) struct Cleaned {
 
 /// Takes an answer apart. Text without any such tag comes back as it is.
 pub(crate) fn cleaned(text: &str) -> Cleaned {
+    continued("", text)
+}
+
+/// As [`cleaned`], for an answer that goes on where `before` was cut.
+pub(crate) fn continued(before: &str, text: &str) -> Cleaned {
     if !text.contains('<') {
         return Cleaned {
             text: text.to_owned(),
             thoughts: None,
         };
     }
-    let mut thoughts: Vec<String> = Vec::new();
-    let mut rest = text.to_owned();
-    for pattern in &*THOUGHTS {
-        rest = pattern
-            .replace_all(&rest, |found: &regex::Captures<'_>| {
-                let thought = found.get(1).map_or("", |inner| inner.as_str()).trim();
-                if !thought.is_empty() {
-                    thoughts.push(thought.to_owned());
-                }
-                String::new()
-            })
-            .into_owned();
-    }
-    for pattern in &*CALLS {
-        rest = pattern.replace_all(&rest, "").into_owned();
-    }
+    let mut reader = Reader {
+        text,
+        at: 0,
+        kept: String::with_capacity(text.len()),
+        thoughts: Vec::new(),
+        is_beginning: before.is_empty(),
+        in_fence: before.lines().filter(|line| is_fence(line)).count() % 2 == 1,
+    };
+    reader.read();
     Cleaned {
-        text: if rest.len() == text.len() {
-            rest
+        text: if reader.kept.len() == text.len() {
+            reader.kept
         } else {
-            rest.trim().to_owned()
+            reader.kept.trim().to_owned()
         },
-        thoughts: (!thoughts.is_empty()).then(|| thoughts.join("\n\n")),
+        thoughts: (!reader.thoughts.is_empty()).then(|| reader.thoughts.join("\n\n")),
     }
 }
 
-/// Patterns for whole blocks, then for a block at the beginning that lacks its opening tag, then for
-/// one at the end that lacks its closing tag.
-static THOUGHTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let blocks = THOUGHT_TAGS
-        .split('|')
-        .map(|tag| format!(r"(?is)<{tag}>(.*?)</{tag}>"));
-    let rest = [
-        format!(r"(?is)\A(.*?)</(?:{THOUGHT_TAGS})>"),
-        format!(r"(?is)<(?:{THOUGHT_TAGS})>(.*)\z"),
-    ];
-    compiled(blocks.chain(rest))
-});
+/// Goes through an answer once, from left to right.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    kept: String,
+    thoughts: Vec<String>,
+    /// Nothing has been said yet, and nothing was said before.
+    is_beginning: bool,
+    in_fence: bool,
+}
 
-static CALLS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let blocks = CALL_TAGS
-        .split('|')
-        .map(|tag| format!(r"(?is)<{tag}(?:\s[^>]*)?>.*?</{tag}>"));
-    compiled(blocks)
-});
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
 
-fn compiled(patterns: impl Iterator<Item = String>) -> Vec<Regex> {
-    // Fixed patterns: a test compiles each of them.
-    patterns
-        .filter_map(|pattern| Regex::new(&pattern).ok())
-        .collect()
+    fn starts_line(&self) -> bool {
+        let said = self.text.get(..self.at).unwrap_or_default();
+        let line = said.rsplit('\n').next().unwrap_or_default();
+        line.trim().is_empty()
+    }
+
+    fn keep(&mut self, length: usize) {
+        let kept = self.rest().get(..length).unwrap_or(self.rest());
+        self.kept.push_str(kept);
+        self.at += kept.len().max(1);
+    }
+
+    fn think(&mut self, thought: &str) {
+        let thought = thought.trim();
+        if !thought.is_empty() {
+            self.thoughts.push(thought.to_owned());
+        }
+    }
+
+    fn read(&mut self) {
+        while !self.rest().is_empty() {
+            let line_length = self
+                .rest()
+                .find('\n')
+                .map_or(self.rest().len(), |end| end + 1);
+            let line = self.rest().get(..line_length).unwrap_or_default();
+            if self.begins_line() && is_fence(line) {
+                self.in_fence = !self.in_fence;
+                self.keep(line_length);
+                continue;
+            }
+            if self.in_fence {
+                self.keep(line_length);
+                continue;
+            }
+            match self.rest().find(['`', '<', '\n']) {
+                None => self.keep(self.rest().len()),
+                Some(0) => self.mark(),
+                Some(length) => self.keep(length),
+            }
+        }
+    }
+
+    fn begins_line(&self) -> bool {
+        let said = self.text.get(..self.at).unwrap_or_default();
+        said.is_empty() || said.ends_with('\n')
+    }
+
+    /// What begins with a backtick, an angle bracket or a new line.
+    fn mark(&mut self) {
+        let rest = self.rest();
+        if rest.starts_with('\n') {
+            return self.keep(1);
+        }
+        if rest.starts_with('`') {
+            return self.keep(code_length(rest));
+        }
+        if let Some((tag, inside)) = opening(rest, THOUGHT_TAGS) {
+            return self.thought(tag, inside);
+        }
+        if let Some(behind) = closing(rest, THOUGHT_TAGS).filter(|behind| self.is_end(behind)) {
+            // The opening tag is part of some models' prompts and never comes.
+            let thought = std::mem::take(&mut self.kept);
+            self.think(&thought);
+            self.at = self.text.len() - behind.len();
+            self.is_beginning = false;
+            return;
+        }
+        if let Some((tag, inside)) = opening(rest, CALL_TAGS)
+            && let Some((call, behind)) = split_at_closing(inside, tag)
+            && (self.starts_line() || call.trim_start().starts_with(['{', '[', '<']))
+        {
+            self.at = self.text.len() - behind.len();
+            return;
+        }
+        self.keep(1);
+    }
+
+    /// A thought with both tags, or one that was never ended.
+    fn thought(&mut self, tag: &'static str, inside: &str) {
+        self.is_beginning = false;
+        if let Some((thought, behind)) = split_at_closing(inside, tag) {
+            self.think(thought);
+            self.at = self.text.len() - behind.len();
+        } else if self.starts_line() {
+            self.think(inside);
+            self.at = self.text.len();
+        } else {
+            self.keep(1);
+        }
+    }
+
+    /// Whether a closing tag without its partner ends a thought that began with the answer: it is
+    /// the first one, and a line ends or begins with it.
+    fn is_end(&self, behind: &str) -> bool {
+        let line = behind.lines().next().unwrap_or_default();
+        self.is_beginning
+            && self.thoughts.is_empty()
+            && (line.trim().is_empty() || self.starts_line())
+    }
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// The length of the code that a text begins with: from its backticks to as many again in the same
+/// paragraph, or the backticks alone.
+fn code_length(text: &str) -> usize {
+    let ticks = text.len() - text.trim_start_matches('`').len();
+    let inside = text.get(ticks..).unwrap_or_default();
+    let paragraph = inside.split("\n\n").next().unwrap_or_default();
+    let mut at = 0;
+    while let Some(found) = paragraph.get(at..).and_then(|rest| rest.find('`')) {
+        let run = paragraph.get(at + found..).unwrap_or_default();
+        let length = run.len() - run.trim_start_matches('`').len();
+        if length == ticks {
+            return ticks + at + found + length;
+        }
+        at += found + length;
+    }
+    ticks
+}
+
+/// The tag that a text opens with, as it is listed, and what follows it.
+fn opening<'a>(text: &'a str, tags: &[&'static str]) -> Option<(&'static str, &'a str)> {
+    let inside = text.strip_prefix('<')?;
+    tags.iter().find_map(|tag| {
+        let rest = strip_prefix_folded(inside, tag)?;
+        if let Some(rest) = rest.strip_prefix('>') {
+            return Some((*tag, rest));
+        }
+        // Calls may carry attributes.
+        let (attributes, rest) = rest.split_once('>')?;
+        let is_tag = attributes.starts_with(char::is_whitespace) && !attributes.contains('<');
+        (is_tag && CALL_TAGS.contains(tag)).then_some((*tag, rest))
+    })
+}
+
+/// What follows the closing tag that a text begins with.
+fn closing<'a>(text: &'a str, tags: &[&'static str]) -> Option<&'a str> {
+    let inside = text.strip_prefix("</")?;
+    tags.iter()
+        .find_map(|tag| strip_prefix_folded(inside, tag)?.strip_prefix('>'))
+}
+
+/// What stands before the closing tag of this name, and behind it.
+fn split_at_closing<'a>(text: &'a str, tag: &'static str) -> Option<(&'a str, &'a str)> {
+    text.match_indices("</").find_map(|(at, _)| {
+        let behind = closing(text.get(at..)?, &[tag])?;
+        Some((text.get(..at)?, behind))
+    })
+}
+
+fn strip_prefix_folded<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let start = text.get(..prefix.len())?;
+    start
+        .eq_ignore_ascii_case(prefix)
+        .then(|| text.get(prefix.len()..))
+        .flatten()
 }
 
 #[cfg(test)]
@@ -91,29 +252,51 @@ mod tests {
         (cleaned.text, cleaned.thoughts)
     }
 
+    fn parts(text: &str, thoughts: &str) -> (String, Option<String>) {
+        (text.to_owned(), Some(thoughts.to_owned()))
+    }
+
     #[test]
     fn thoughts_are_moved_out_of_the_text() {
-        assert_eq!(
-            split("<think>a</think>b"),
-            ("b".to_owned(), Some("a".to_owned()))
-        );
+        assert_eq!(split("<think>a</think>b"), parts("b", "a"));
         assert_eq!(
             split("<THINKING>a</THINKING>\nx\n<thought>c</thought>"),
-            ("x".to_owned(), Some("a\n\nc".to_owned()))
+            parts("x", "a\n\nc")
+        );
+        assert_eq!(split("Well. <think>a</think> b"), parts("Well.  b", "a"));
+        assert_eq!(
+            split("<think>with `code` and\n```\na fence</think>b"),
+            parts("b", "with `code` and\n```\na fence")
         );
         // The opening tag is part of some models' prompts and never comes.
-        assert_eq!(
-            split("a</think>\n\nb"),
-            ("b".to_owned(), Some("a".to_owned()))
-        );
-        assert_eq!(
-            split("b\n<think>unfinished"),
-            ("b".to_owned(), Some("unfinished".to_owned()))
-        );
+        assert_eq!(split("a</think>\n\nb"), parts("b", "a"));
+        assert_eq!(split("a\n</think> b"), parts("b", "a"));
+        assert_eq!(split("b\n<think>unfinished"), parts("b", "unfinished"));
         assert_eq!(
             split("<REASONING_SCRATCHPAD>a</REASONING_SCRATCHPAD>b"),
-            ("b".to_owned(), Some("a".to_owned()))
+            parts("b", "a")
         );
+    }
+
+    #[test]
+    fn answers_about_tags_are_left_as_they_are() {
+        for text in [
+            "Write the tag `<thinking>` before your plan, then call make. The rest matters.",
+            "Important: the parser splits the text at `</think>` and keeps the end.",
+            "The tag <think> opens it, and the rest of this line is not a thought.",
+            "It ends at </think>, as the manual says.",
+            "```xml\n<think>\nplan\n</think>\n```\nThat is the form.",
+            "~~~\n<tool_call>{}</tool_call>\n~~~",
+            "Models write `<tool_call>{\"name\": \"x\"}</tool_call>` here.",
+            "``a ` <think>b</think>`` is code.",
+            "Use <tool_call> and </tool_call> around it.",
+            "a <b> c < d",
+            "ends with <",
+            "half a tag: <think",
+            "é<think",
+        ] {
+            assert_eq!(split(text), (text.to_owned(), None), "{text}");
+        }
     }
 
     #[test]
@@ -122,12 +305,33 @@ mod tests {
             split("ok <tool_call>{\"name\": \"x\"}</tool_call>"),
             ("ok".to_owned(), None)
         );
-        assert_eq!(split("a <b> c < d"), ("a <b> c < d".to_owned(), None));
+        assert_eq!(
+            split("ok\n<function_calls id=\"1\">\nx\n</function_calls>"),
+            ("ok".to_owned(), None)
+        );
     }
 
     #[test]
-    fn every_pattern_compiles() {
-        assert_eq!(THOUGHTS.len(), THOUGHT_TAGS.split('|').count() + 2);
-        assert_eq!(CALLS.len(), CALL_TAGS.split('|').count());
+    fn a_continuation_knows_whether_it_began_in_code() {
+        let code = "<think>\nplan\n</think>\n```\nThat is it.";
+        assert_eq!(continued("Look:\n```xml\n", code).text, code);
+        assert_eq!(continued("Look:", "x </think>\ny").text, "x </think>\ny");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_word_is_dropped(parts in proptest::collection::vec(0..10_usize, 0..20)) {
+            let all = ["<think>", "</think>", "`", "```\n", "\n", "one ", "two ", "\n\n", "<", "</"];
+            let text: String = parts.iter().map(|at| all[*at]).collect();
+            let cleaned = cleaned(&text);
+            let left = format!("{}{}", cleaned.text, cleaned.thoughts.unwrap_or_default());
+            for word in ["one", "two"] {
+                proptest::prop_assert_eq!(
+                    left.matches(word).count(),
+                    text.matches(word).count(),
+                    "{:?}", text
+                );
+            }
+        }
     }
 }

@@ -72,6 +72,8 @@ impl Agent {
         self.context.conversation.todos = Arc::new(TodoList::default());
         self.history.clear();
         self.hinted.clear();
+        self.prompt_source = None;
+        self.context.files.forget_pages();
         self.compaction = CompactionState::default();
         self.system = Arc::from(system_prompt);
         self.begin_as(id, new, system_prompt);

@@ -90,6 +90,10 @@ pub struct Children {
 impl Children {
     fn run(&self, job: &ChildJob, context: &CallContext) -> Result<TurnResult> {
         let id = SessionId::generate(&SystemClock);
+        // A child that finds its route dead must not lead its parent or its siblings astray, and has
+        // no need to find out what they know already.
+        let provider = self.provider.branch();
+        let provider = provider.unwrap_or_else(|| Arc::clone(&self.provider));
         let mut own = (self.places)(context, id.as_str());
         own.conversation = Conversation {
             session_id: Some(id.to_string()),
@@ -98,6 +102,7 @@ impl Children {
         };
         if job.role == ChildRole::Orchestrator && self.limits.depth > 1 {
             own.conversation.children = Some(Arc::new(Self {
+                provider: Arc::clone(&provider),
                 parent: id.clone(),
                 limits: ChildLimits {
                     depth: self.limits.depth - 1,
@@ -109,7 +114,7 @@ impl Children {
         let tools = tools_of(job, context, &own);
         own.enabled_tools = tools.iter().map(|tool| tool.name.clone()).collect();
         let parts = Parts {
-            provider: Arc::clone(&self.provider),
+            provider,
             side: self.side.clone(),
             store: SessionStore::open(&self.home)?,
             tools,
@@ -120,7 +125,7 @@ impl Children {
             stop_check: None,
             context: own,
         };
-        let route = self.provider.route();
+        let route = parts.provider.route();
         let new = NewSession {
             source: self.source.clone(),
             model: Some(route.model),

@@ -24,7 +24,7 @@ pub mod triage;
 mod turn;
 mod wire;
 
-pub use agent::{Agent, Parts};
+pub use agent::{Agent, Parts, PromptSource};
 pub use between_turns::{Compressed, WindowUse};
 pub use children::{ChildLimits, ChildPlaces, Children};
 pub use error::{Error, Result};

@@ -1,5 +1,7 @@
 //! The one door to a model.
 
+use std::sync::Arc;
+
 use hermes_proc::Wake;
 
 use crate::error::ProviderError;
@@ -50,6 +52,18 @@ pub trait Provider: Send + Sync {
 
     /// A new turn begins: back to the first choice, if another one took over during the last.
     fn begin_turn(&self) {}
+
+    /// The route that answers now is of no use to the caller, for a reason that is no error: `why`
+    /// completes a sentence that begins with its name. Whether another one takes over.
+    fn give_up_on_route(&self, _why: &str, _sink: &mut dyn FnMut(StreamEvent)) -> bool {
+        false
+    }
+
+    /// The same routes for another conversation, which begins where this one is now and does not
+    /// change where this one goes. `None` where there is nothing to go astray.
+    fn branch(&self) -> Option<Arc<dyn Provider>> {
+        None
+    }
 
     /// The provider stated, in an error, a smaller window than [`RouteInfo::context_length`]: it
     /// counts from now on and is remembered for the next start.

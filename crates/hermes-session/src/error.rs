@@ -98,6 +98,13 @@ pub enum Error {
         /// Who has the right.
         holder: Option<String>,
     },
+    /// A message that was to be summarised is not part of the conversation any more: another process
+    /// has taken it back or summarised it.
+    #[error("session {session} was not compacted: another process has changed it meanwhile")]
+    CompactionStale {
+        /// The session.
+        session: SessionId,
+    },
 }
 
 impl Error {
@@ -120,7 +127,9 @@ impl Error {
                 Some(format!("choose another title, or rename {holder} first"))
             }
             Self::TitleTooLong { .. } | Self::EmptyTitle => Some("choose another title".to_owned()),
-            Self::CompactionLost { .. } => Some("try again when it is done".to_owned()),
+            Self::CompactionLost { .. } | Self::CompactionStale { .. } => {
+                Some("try again when the other process is done".to_owned())
+            }
             Self::Exists { .. }
             | Self::UnknownMessage { .. }
             | Self::InContext { .. }

@@ -20,7 +20,6 @@ mod session;
 mod shown;
 mod store;
 mod title;
-mod todo;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};
@@ -31,11 +30,10 @@ pub use salvage::Salvaged;
 pub use session::{Counters, EndReason, NewSession, Session, Usage};
 pub use store::{
     AutoPrune, AutoPruned, Browsed, Compaction, CompactionLock, CompactionPause, Discover,
-    Discovery, History, Hit, ListRequest, Listed, Neighbour, Optimized, Recalled, Scroll,
-    SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats, Step, StoreOptions, TakenBack,
-    Window,
+    Discovery, History, Hit, ListRequest, Listed, LockAttempt, Neighbour, Optimized, Recalled,
+    Resumed, Scroll, SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats, Step,
+    StoreOptions, TakenBack, Window,
 };
 pub use title::{MAX_TITLE, clean_title};
-pub use todo::latest_todos;
 
 pub(crate) use shown::shown;

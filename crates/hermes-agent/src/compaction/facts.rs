@@ -1,5 +1,7 @@
 //! Long results as one line of facts, and long arguments cut, for messages that are past.
 
+use std::collections::HashSet;
+
 use hermes_session::{Content, Message, Role};
 use serde_json::Value;
 
@@ -14,7 +16,7 @@ const WORTH_COMPARING: usize = 200;
 
 /// The messages, with all but the newest of equal results replaced by a note.
 pub(super) fn without_repeats(messages: &mut [Message]) {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for message in messages.iter_mut().rev() {
         if message.role != Role::Tool {
             continue;
@@ -23,13 +25,11 @@ pub(super) fn without_repeats(messages: &mut [Message]) {
         if text.chars().count() < WORTH_COMPARING {
             continue;
         }
-        if seen.contains(&text) {
+        if !seen.insert(text) {
             set_text(
                 message,
                 "[The same result came again later and is kept there.]".to_owned(),
             );
-        } else {
-            seen.push(text);
         }
     }
 }
@@ -56,7 +56,10 @@ fn set_text(message: &mut Message, text: String) {
 
 fn facts(message: &Message, text: &str, of_call: Option<&Value>) -> String {
     let tool = message.tool_name.as_deref().unwrap_or("tool");
-    let result: Value = serde_json::from_str(text).unwrap_or_default();
+    // Notes of the agent or of the person may follow the result.
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let result = values.next().and_then(std::result::Result::ok);
+    let result = result.unwrap_or_default();
     let mut facts = format!("[{tool}");
     if let Some(target) = of_call.and_then(target) {
         facts.push_str(&format!(" {target}"));
@@ -148,6 +151,8 @@ mod tests {
                 text.len()
             )
         );
+        let noted = Message::tool_result("c", "terminal", format!("{text}\n\n[loop guard: x]"));
+        assert!(condensed(&noted, None).text().contains("exit code 2"));
         let brief = Message::tool_result("c", "terminal", "ok");
         assert_eq!(condensed(&brief, None), brief);
     }

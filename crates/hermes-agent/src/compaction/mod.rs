@@ -7,6 +7,8 @@
 mod cut;
 mod extract;
 mod facts;
+mod images;
+mod lock;
 mod run;
 mod summary;
 mod threshold;

@@ -1,24 +1,25 @@
-//! Doing it: who may, with which summary, and what is stored.
+//! Doing it: when, with which summary, and what is stored.
 
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hermes_providers::{ErrorClass, Provider, Request, SideTask};
-use hermes_session::{Compaction, CompactionPause, Content, Message, MessageId, Role, Usage};
+use hermes_session::{
+    Compaction, CompactionLock, CompactionPause, Error as StoreError, Message, MessageId,
+};
 use serde_json::Value;
 
 use super::cut::{Cut, cut, size};
 use super::extract::extract;
 use super::facts::{condensed, without_repeats};
+use super::images::without_old_images;
+use super::lock::{ask_holding, still_held};
 use super::summary::{self, Material};
-use super::threshold::{share, threshold};
+use super::threshold::{share, threshold, usable};
 use crate::agent::{Agent, Entry};
 use crate::error::Result;
 use crate::observer::{Event, Observer};
-use crate::side::ask_aside;
 
-/// How long the right to compact lasts; a summary takes two minutes at most.
-const LEASE: Duration = Duration::from_mins(5);
 /// The end keeps this much more than the ratio says.
 const TAIL_SLACK: f64 = 1.5;
 /// A compaction that saves less than this share was not worth it.
@@ -35,8 +36,11 @@ const PAUSE_WITHOUT_PROVIDER: f64 = 600.0;
 /// Why a conversation is shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// It is about to become too long.
-    Wanted,
+    /// A request of this estimated size is about to become too long.
+    Wanted {
+        /// Tokens.
+        request: u64,
+    },
     /// The provider has refused it, or somebody asked for it.
     Forced,
 }
@@ -69,36 +73,126 @@ impl CompactionState {
     }
 }
 
-/// A summary, and what it cost.
-struct Summary {
-    text: String,
-    usage: Option<Usage>,
-}
-
 impl Agent {
-    /// Whether a request has reached the length from which conversations are shortened.
-    pub(crate) fn is_too_long(&self, request: &Request) -> bool {
+    /// Whether a request of this estimated size has reached the length from which conversations are
+    /// shortened.
+    pub(crate) fn is_too_long(&self, request: u64) -> bool {
         let settings = &self.settings.compaction;
         let limit = threshold(settings, &self.provider.route());
         settings.enabled
             && self.compaction.useless < MOST_USELESS
-            && self.calibration.correct(request.estimated_tokens()) >= limit
+            && self.calibration.correct(request) >= limit
     }
 
-    /// Whether a request could not even be sent.
-    fn fits(&self, tokens: u64) -> bool {
-        self.calibration.correct(tokens) < self.provider.route().context_length
+    /// Whether a request of this estimated size can be sent at all.
+    fn fits(&self, request: u64) -> bool {
+        self.calibration.correct(request) < usable(&self.provider.route())
     }
 
     /// Shortens the conversation.
     pub(crate) fn compact(&mut self, need: Need, observer: &mut dyn Observer) -> Result<Compacted> {
-        if need == Need::Wanted
-            && let Some(pause) = self.store.compaction_pause(&self.session)?
-            && pause.until > self.store.now()
-            && self.fits(self.history_tokens())
+        let need = match need {
+            Need::Wanted { request } if !self.fits(request) => Need::Forced,
+            need => need,
+        };
+        let waits = |pause: CompactionPause| pause.until > self.store.now();
+        if need != Need::Forced
+            && self
+                .store
+                .compaction_pause(&self.session)?
+                .is_some_and(waits)
         {
             return Ok(Compacted::Unchanged);
         }
+        let seen = self.history_tokens();
+        if self.cut_for(need).is_none() {
+            return Ok(Compacted::Unchanged);
+        }
+        let Some(lock) = self.lock_compaction(observer)? else {
+            return Ok(Compacted::Unchanged);
+        };
+        let compacted = self.compact_holding(&lock, need, seen, observer);
+        self.store.unlock_compaction(lock)?;
+        compacted
+    }
+
+    fn compact_holding(
+        &mut self,
+        lock: &CompactionLock,
+        need: Need,
+        seen: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Compacted> {
+        // Another process may have written to the conversation, or have shortened it.
+        self.reload()?;
+        let before = self.history_tokens();
+        if seen.saturating_sub(before) > share(seen, WORTH_IT) {
+            self.note_shortened(seen, before, "another process has done it", observer);
+            return Ok(Compacted::Done);
+        }
+        let Some(cut) = self.cut_for(need) else {
+            return Ok(Compacted::Unchanged);
+        };
+        let Some(text) = self.summarise(&cut, need, lock, observer)? else {
+            return Ok(Compacted::Unchanged);
+        };
+        let mut change = self.rewritten(&cut, &text);
+        change.system_prompt = self.new_prompt(observer);
+        let is_stored = self.store_summary(lock, &change)?;
+        self.reload()?;
+        let after = self.history_tokens();
+        if is_stored {
+            if let Some(prompt) = change.system_prompt {
+                self.system = Arc::from(prompt);
+            }
+            self.judge(before, after);
+            let count = cut.middle.len();
+            let how = format!("{count} messages became a summary");
+            self.note_shortened(before, after, &how, observer);
+            return Ok(Compacted::Done);
+        }
+        if after < before {
+            self.note_shortened(before, after, "another process has done it", observer);
+            return Ok(Compacted::Done);
+        }
+        Ok(Compacted::Unchanged)
+    }
+
+    /// The system prompt as it would be now, if that is another one.
+    fn new_prompt(&self, observer: &mut dyn Observer) -> Option<String> {
+        let assembled = self.prompt_source.as_ref()?();
+        if *assembled.text == *self.system {
+            return None;
+        }
+        for notice in assembled.notices {
+            observer.on(Event::Notice(notice));
+        }
+        Some(assembled.text)
+    }
+
+    /// Stores the shortened conversation. Not if another process has it in hand by now.
+    fn store_summary(&mut self, lock: &CompactionLock, change: &Compaction) -> Result<bool> {
+        if !still_held(&mut self.store, lock)? {
+            return Ok(false);
+        }
+        match self.store.compact(lock, change) {
+            Ok(()) => Ok(true),
+            Err(StoreError::CompactionLost { .. } | StoreError::CompactionStale { .. }) => {
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn note_shortened(&self, before: u64, after: u64, how: &str, observer: &mut dyn Observer) {
+        // What was read is not in the conversation any more and has to be shown again.
+        self.context.files.forget_pages();
+        observer.on(Event::Notice(format!(
+            "The conversation was shortened: {how}, about {before} tokens became {after}."
+        )));
+    }
+
+    fn cut_for(&self, need: Need) -> Option<Cut> {
         let messages: Vec<&Message> = self.history.iter().map(|entry| &entry.message).collect();
         let limit = threshold(&self.settings.compaction, &self.provider.route());
         let tail = share(
@@ -107,47 +201,10 @@ impl Agent {
         );
         // Where the provider has refused the whole, a part of it must do, whatever we think of it.
         let tail = match need {
-            Need::Wanted => tail,
+            Need::Wanted { .. } => tail,
             Need::Forced => (tail / 2).min(self.history_tokens() / 4),
         };
-        let Some(cut) = cut(&messages, self.settings.compaction.protect_first, tail) else {
-            return Ok(Compacted::Unchanged);
-        };
-        let holder = format!("hermes:{}", std::process::id());
-        let Some(lock) = self
-            .store
-            .try_lock_compaction(&self.session, &holder, LEASE)?
-        else {
-            observer.on(Event::Notice(
-                "Another process is shortening this conversation.".to_owned(),
-            ));
-            return Ok(Compacted::Unchanged);
-        };
-        let before = self.history_tokens();
-        let made = self.summarise(&cut, need, observer)?;
-        let Some(made) = made else {
-            self.store.unlock_compaction(lock)?;
-            return Ok(Compacted::Unchanged);
-        };
-        let (keep_through, new) = self.rewritten(&cut, &made.text);
-        let change = Compaction {
-            keep_through,
-            messages: new,
-            system_prompt: None,
-            usage: made.usage,
-        };
-        self.store.compact(&lock, &change)?;
-        self.store.unlock_compaction(lock)?;
-        let history = self.store.load_history(&self.session)?;
-        self.history = history.messages.into_iter().map(Entry::from).collect();
-        let after = self.history_tokens();
-        self.judge(before, after);
-        let count = cut.middle.len();
-        observer.on(Event::Notice(format!(
-            "The conversation was shortened: {count} messages became a summary, about {before} \
-             tokens became {after}."
-        )));
-        Ok(Compacted::Done)
+        cut(&messages, self.settings.compaction.protect_first, tail)
     }
 
     fn history_tokens(&self) -> u64 {
@@ -169,8 +226,9 @@ impl Agent {
         &mut self,
         cut: &Cut,
         need: Need,
+        lock: &CompactionLock,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Summary>> {
+    ) -> Result<Option<String>> {
         let middle = self.history.get(cut.middle.clone()).unwrap_or_default();
         let mut messages: Vec<Message> = Vec::with_capacity(middle.len());
         let mut previous = None;
@@ -192,7 +250,7 @@ impl Agent {
         .request(&self.context.redactor);
         let mut last_error = None;
         for provider in self.summarisers() {
-            match ask(&*provider, &request, &self.context.interrupt) {
+            match self.ask(&*provider, &request, lock)? {
                 Ok(made) => {
                     self.store.set_compaction_pause(&self.session, None)?;
                     return Ok(Some(made));
@@ -208,26 +266,23 @@ impl Agent {
         };
         self.store
             .set_compaction_pause(&self.session, Some(&pause))?;
-        let must_shorten = need == Need::Forced || !self.fits(self.history_tokens());
-        let gives_up = self.settings.compaction.abort_on_summary_failure || !must_shorten;
-        if !self.compaction.warned {
-            self.compaction.warned = true;
-            let then = if gives_up {
-                "the conversation stays as it is"
-            } else {
-                "an extract stands in for it"
-            };
-            observer.on(Event::Notice(format!(
-                "No summary could be made ({error}); {then}, and nothing is lost."
-            )));
-        }
-        if gives_up {
+        if need != Need::Forced || self.settings.compaction.abort_on_summary_failure {
+            if !std::mem::replace(&mut self.compaction.warned, true) {
+                observer.on(Event::Notice(format!(
+                    "No summary could be made ({error}); the conversation stays as it is, and \
+                     nothing is lost."
+                )));
+            }
             return Ok(None);
         }
-        Ok(Some(Summary {
-            text: extract(&messages, previous.as_deref(), &self.context.redactor),
-            usage: None,
-        }))
+        observer.on(Event::Notice(format!(
+            "No summary could be made ({error}); an extract stands in for it, and nothing is lost."
+        )));
+        Ok(Some(extract(
+            &messages,
+            previous.as_deref(),
+            &self.context.redactor,
+        )))
     }
 
     /// Who may summarise: the one for it, then the one that answers, unless they are the same.
@@ -248,37 +303,61 @@ impl Agent {
         }
     }
 
-    /// The conversation behind the last message that stays untouched.
-    fn rewritten(&self, cut: &Cut, summary: &str) -> (Option<MessageId>, Vec<Message>) {
-        let head = self.history.get(..cut.middle.start).unwrap_or_default();
-        let tail = self.history.get(cut.middle.end..).unwrap_or_default();
+    /// Asks for a summary. What it costs is recorded whatever becomes of it.
+    fn ask(
+        &mut self,
+        provider: &dyn Provider,
+        request: &Request,
+        lock: &CompactionLock,
+    ) -> Result<std::result::Result<String, Failed>> {
+        let interrupt = Arc::clone(&self.context.interrupt);
+        let answer = ask_holding(provider, request, &interrupt, (&mut self.store, lock));
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => return Ok(Err(Failed::from(error))),
+        };
+        self.store.record_usage(&self.session, &answer.usage)?;
+        if answer.text.is_empty() {
+            let message = "the summary is empty".to_owned();
+            return Ok(Err(Failed::Because(message, PAUSE)));
+        }
+        Ok(Ok(answer.text))
+    }
+
+    /// What changes: the middle goes, its first message makes room for the summary, and what is
+    /// before it is told in fewer words.
+    fn rewritten(&self, cut: &Cut, summary: &str) -> Compaction {
+        let mut change = Compaction::default();
         let mut arguments: Vec<(String, Value)> = Vec::new();
-        let mut keep_through = None;
-        let mut new: Vec<Message> = Vec::new();
-        for entry in head {
-            note_arguments(&entry.message, &mut arguments);
-            let call = entry.message.tool_call_id.as_ref();
-            let of_call = call.and_then(|id| {
-                let known = arguments.iter().find(|(other, _)| other == id);
-                known.map(|(_, arguments)| arguments)
-            });
-            let short = condensed(&entry.message, of_call);
-            if new.is_empty() && short == entry.message {
-                keep_through = Some(entry.id);
-            } else {
-                new.push(short);
+        let mut stays: Vec<(MessageId, Message)> = Vec::new();
+        // A result that was never stored comes under the number of its call.
+        let mut known: HashSet<MessageId> = HashSet::new();
+        let todos = self.context.conversation.todos.unfinished();
+        let mut summary = Some(summary::message(summary, todos.as_deref()));
+        for (at, entry) in self.history.iter().enumerate() {
+            if !known.insert(entry.id) {
+                continue;
+            }
+            let is_summarised = cut.middle.contains(&at) && cut.last_user != Some(at);
+            match summary.take_if(|_| is_summarised) {
+                Some(summary) => change.replaced.push((entry.id, summary)),
+                None if is_summarised => change.put_aside.push(entry.id),
+                None if at < cut.middle.start => {
+                    note_arguments(&entry.message, &mut arguments);
+                    let short = condensed(&entry.message, of_call(entry, &arguments));
+                    stays.push((entry.id, short));
+                }
+                None => stays.push((entry.id, entry.message.clone())),
             }
         }
-        new.push(summary::message(
-            summary,
-            self.context.conversation.todos.unfinished().as_deref(),
-        ));
-        if let Some(entry) = cut.last_user.and_then(|at| self.history.get(at)) {
-            new.push(entry.message.clone());
-        }
-        new.extend(tail.iter().map(|entry| entry.message.clone()));
-        strip_old_images(&mut new);
-        (keep_through, new)
+        without_old_images(&mut stays);
+        let as_before = |id: MessageId, message: &Message| {
+            let mut entries = self.history.iter();
+            entries.any(|entry| entry.id == id && entry.message == *message)
+        };
+        stays.retain(|(id, message)| !as_before(*id, message));
+        change.replaced.extend(stays);
+        change
     }
 }
 
@@ -287,29 +366,23 @@ enum Failed {
     Because(String, f64),
 }
 
-fn ask(
-    provider: &dyn Provider,
-    request: &Request,
-    interrupt: &hermes_proc::Wake,
-) -> std::result::Result<Summary, Failed> {
-    match ask_aside(provider, request, interrupt) {
-        Ok(answer) if answer.text.is_empty() => {
-            Err(Failed::Because("the summary is empty".to_owned(), PAUSE))
-        }
-        Ok(answer) => Ok(Summary {
-            text: answer.text,
-            usage: Some(answer.usage),
-        }),
-        Err(error) if error.class == ErrorClass::Interrupted => Err(Failed::Interrupted),
-        Err(error) => {
-            let pause = match error.class {
-                ErrorClass::Timeout | ErrorClass::Malformed => PAUSE_AFTER_BREAK,
-                ErrorClass::Auth | ErrorClass::Billing => PAUSE_WITHOUT_PROVIDER,
-                _ => PAUSE,
-            };
-            Err(Failed::Because(error.to_string(), pause))
-        }
+impl From<hermes_providers::ProviderError> for Failed {
+    fn from(error: hermes_providers::ProviderError) -> Self {
+        let pause = match error.class {
+            ErrorClass::Interrupted => return Self::Interrupted,
+            ErrorClass::Timeout | ErrorClass::Malformed => PAUSE_AFTER_BREAK,
+            ErrorClass::Auth | ErrorClass::Billing => PAUSE_WITHOUT_PROVIDER,
+            _ => PAUSE,
+        };
+        Self::Because(error.to_string(), pause)
     }
+}
+
+/// The arguments of the call that a result answers.
+fn of_call<'a>(entry: &Entry, arguments: &'a [(String, Value)]) -> Option<&'a Value> {
+    let call = entry.message.tool_call_id.as_ref()?;
+    let known = arguments.iter().find(|(other, _)| other == call);
+    known.map(|(_, arguments)| arguments)
 }
 
 fn note_arguments(message: &Message, known: &mut Vec<(String, Value)>) {
@@ -324,25 +397,6 @@ fn note_arguments(message: &Message, known: &mut Vec<(String, Value)>) {
             .and_then(|text| serde_json::from_str(text).ok());
         if let (Some(id), Some(arguments)) = (id, arguments) {
             known.push((id.to_owned(), arguments));
-        }
-    }
-}
-
-/// Leaves pictures only in the newest message of the person that has any.
-fn strip_old_images(messages: &mut [Message]) {
-    let has_images = |message: &Message| match &message.content {
-        Some(Content::Parts(Value::Array(parts))) => {
-            parts.iter().any(|part| part.get("image_url").is_some())
-        }
-        _ => false,
-    };
-    let newest = messages
-        .iter()
-        .rposition(|message| message.role == Role::User && has_images(message));
-    for (index, message) in messages.iter_mut().enumerate() {
-        if Some(index) != newest && has_images(message) {
-            let text = message.text();
-            message.content = Some(Content::Text(format!("{text}\n[image left out]")));
         }
     }
 }

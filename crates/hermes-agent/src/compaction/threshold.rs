@@ -12,12 +12,7 @@ const LARGE_WINDOW: u64 = 512_000;
 /// Tokens of a request from which the conversation is shortened.
 pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64 {
     let window = route.context_length;
-    let reserve = u64::from(route.max_tokens.unwrap_or(0));
-    // An output cap as large as the window is none.
-    let usable = match window.saturating_sub(reserve) {
-        rest if rest < window / 4 => window,
-        rest => rest,
-    };
+    let usable = usable(route);
     let mut limit = share(window, settings.threshold).max(LEAST);
     if window < LARGE_WINDOW {
         limit = limit.max(share(window, 0.75));
@@ -26,6 +21,17 @@ pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64
         limit = share(usable, 0.85);
     }
     limit
+}
+
+/// Tokens that a request may have so that its answer fits, too.
+pub(super) fn usable(route: &RouteInfo) -> u64 {
+    let window = route.context_length;
+    let reserve = u64::from(route.max_tokens.unwrap_or(0));
+    // An output cap as large as the window is none.
+    match window.saturating_sub(reserve) {
+        rest if rest < window / 4 => window,
+        rest => rest,
+    }
 }
 
 #[expect(

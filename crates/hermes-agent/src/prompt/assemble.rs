@@ -32,6 +32,8 @@ pub struct PromptParts {
     pub file_chars: usize,
     /// Names of the tools the model may call.
     pub tools: Vec<String>,
+    /// Whether the agent works on one card of the task board, unattended.
+    pub has_card: bool,
     /// Where they act.
     pub place: Place,
     /// The profile, where there are several.
@@ -111,8 +113,12 @@ fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<Str
         (has("session_search"), wording::SESSION_SEARCH),
         (has("skill_manage"), wording::SKILL_MANAGE),
         (
-            has("kanban_show") && has("kanban_complete") && parts.platform != "gateway",
+            parts.has_card && has("kanban_show") && has("kanban_complete"),
             wording::KANBAN_WORKER,
+        ),
+        (
+            !parts.has_card && has("kanban_create") && has("kanban_show"),
+            wording::KANBAN_ORCHESTRATOR,
         ),
         (!parts.tools.is_empty(), wording::WORKING),
         (!parts.tools.is_empty(), wording::STEERING),
@@ -201,10 +207,7 @@ fn is_pressed(setting: &Value, model: &str) -> bool {
 fn note_missing(file: &Loaded, notices: &mut Vec<String>) {
     notices.extend(file.missing.clone());
     for blocked in &file.blocked {
-        notices.push(format!(
-            "{}, line {}: a paragraph was not given to the model ({}).",
-            file.name, blocked.line, blocked.rule
-        ));
+        notices.push(blocked.told(&file.name));
     }
 }
 
@@ -257,9 +260,17 @@ mod tests {
             .map(str::to_owned)
             .to_vec();
         worker.session_id = Some("s1".to_owned());
+        worker.has_card = true;
         let text = assemble(&worker).text;
         assert!(text.starts_with(wording::IDENTITY));
         assert!(text.contains("kanban_heartbeat") && text.contains("Session ID: s1"));
+        // With the same tools and without a card somebody is there, and gives work to others.
+        worker.has_card = false;
+        worker.tools.push("kanban_create".to_owned());
+        let text = assemble(&worker).text;
+        assert!(!text.contains("nobody watches") && !text.contains("kanban_heartbeat"));
+        assert!(text.contains(wording::KANBAN_ORCHESTRATOR));
+        assert!(text.contains(wording::HINT_MARK));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Files in which a project tells agents how to work there.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::injection::{Blocked, scan};
+use super::wording::HINT_MARK;
 
 /// Files beyond this are not read at all.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -45,7 +46,8 @@ pub(super) fn load(path: &Path, name: &str, most: usize) -> Option<Loaded> {
         }
     };
     let text = String::from_utf8_lossy(&bytes);
-    let text = text.trim();
+    // Some editors begin every file with a mark of its encoding.
+    let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return None;
     }
@@ -141,26 +143,44 @@ fn own_file(cwd: &Path, most: usize) -> Option<Loaded> {
 }
 
 fn without_frontmatter(text: &str) -> &str {
-    let Some(rest) = text.strip_prefix("---\n") else {
-        return text;
+    let is_fence = |line: &str| line.trim_end() == "---";
+    let mut lines = text.split_inclusive('\n');
+    let mut length = match lines.next() {
+        Some(first) if is_fence(first) => first.len(),
+        _ => return text,
     };
-    match rest.split_once("\n---\n") {
-        Some((_, body)) => body.trim_start(),
-        None => text,
+    for line in lines {
+        length += line.len();
+        if is_fence(line) {
+            return text.get(length..).unwrap_or_default().trim_start();
+        }
     }
+    text
+}
+
+/// What directories say to agents who work there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hint {
+    /// For the model.
+    pub(crate) text: String,
+    /// For whoever watches: what was left out.
+    pub(crate) notices: Vec<String>,
 }
 
 /// What a directory below `cwd` says to agents who touch `path` there for the first time. `seen` are
 /// directories that have been looked at.
-pub(crate) fn subdirectory_hint(
-    cwd: &Path,
-    path: &Path,
-    seen: &mut Vec<PathBuf>,
-) -> Option<String> {
-    let start = if path.is_dir() { path } else { path.parent()? };
-    let mut hints = Vec::new();
+pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>) -> Option<Hint> {
+    let path = really(path);
+    let cwd = really(cwd);
+    let start = if path.is_dir() {
+        &*path
+    } else {
+        path.parent()?
+    };
+    let mut texts = Vec::new();
+    let mut notices = Vec::new();
     for directory in start.ancestors().take(HINT_PARENTS) {
-        let is_below = directory.starts_with(cwd) && directory != cwd;
+        let is_below = directory.starts_with(&cwd) && directory != cwd;
         if !is_below || seen.iter().any(|known| known == directory) {
             break;
         }
@@ -169,14 +189,46 @@ pub(crate) fn subdirectory_hint(
             .iter()
             .find_map(|name| load(&directory.join(name), name, HINT_CHARS));
         if let Some(found) = found {
-            let shown = directory.display();
-            hints.push(format!(
-                "[{} of {shown}, which applies to work there:]\n{}",
-                found.name, found.text
+            let below = directory.strip_prefix(&cwd).unwrap_or(directory);
+            let name = below.join(&found.name).display().to_string();
+            notices.extend(found.blocked.iter().map(|blocked| blocked.told(&name)));
+            texts.push(format!(
+                "[{} of {}, {HINT_MARK}]\n{}",
+                found.name,
+                directory.display(),
+                found.text
             ));
         }
     }
-    (!hints.is_empty()).then(|| hints.join("\n\n"))
+    (!texts.is_empty()).then(|| Hint {
+        text: texts.join("\n\n"),
+        notices,
+    })
+}
+
+/// Where a path leads: without `..`, and through links as far as it exists.
+fn really(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    for known in plain.ancestors() {
+        if let Ok(real) = hermes_fs::canonicalize(known) {
+            let rest = plain.strip_prefix(known).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() {
+                real
+            } else {
+                real.join(rest)
+            };
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hermes_providers::ToolCall;
-use hermes_tools::{CallContext, Reach, Tool};
+use hermes_tools::{CallContext, Reach, Tool, is_failure};
 use serde_json::Value;
 
 use super::{LoopGuard, Planning, Segment, segments};
@@ -36,11 +36,21 @@ pub(crate) struct Planned {
 pub(crate) struct Executed {
     /// The call.
     pub(crate) call: ToolCall,
-    /// The result, whole.
+    /// The result, whole, with what is added to it for the model.
     pub(crate) text: String,
-    /// Whether the tool was called.
-    pub(crate) was_called: bool,
+    /// The result as the tool gave it; `None` if it was not called.
+    pub(crate) value: Option<Value>,
 }
+
+impl Executed {
+    /// Whether the call came to nothing: it was not made, or its result tells of a failure.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.value.as_ref().is_none_or(is_failure)
+    }
+}
+
+/// What became of one call: the text for the model, and the result if there was one.
+type Outcome = (String, Option<Value>);
 
 /// The calls of one answer.
 pub(crate) struct Batch<'a> {
@@ -63,7 +73,7 @@ impl Batch<'_> {
             })
             .collect();
         let order = segments(&views, &|path| self.context.real_path(path));
-        let mut results: Vec<Option<(String, bool)>> = Vec::new();
+        let mut results: Vec<Option<Outcome>> = Vec::new();
         results.resize_with(planned.len(), || None);
         for segment in order {
             for (index, result) in self.segment(&segment, &planned) {
@@ -73,17 +83,17 @@ impl Batch<'_> {
             }
         }
         let executed = planned.into_iter().zip(results).map(|(one, result)| {
-            let (text, was_called) = result.unwrap_or_default();
+            let (text, value) = result.unwrap_or_default();
             Executed {
                 call: one.call,
                 text,
-                was_called,
+                value,
             }
         });
         executed.collect()
     }
 
-    fn segment(&mut self, segment: &Segment, planned: &[Planned]) -> Vec<(usize, (String, bool))> {
+    fn segment(&mut self, segment: &Segment, planned: &[Planned]) -> Vec<(usize, Outcome)> {
         let mut done = Vec::new();
         let mut to_run: Vec<(usize, &Planned)> = Vec::new();
         for index in segment.calls().iter().copied() {
@@ -101,7 +111,7 @@ impl Batch<'_> {
                     .map(error_text)
             };
             match instead {
-                Some(text) => done.push((index, (text, false))),
+                Some(text) => done.push((index, (text, None))),
                 None => {
                     self.observer.on(Event::Calling {
                         tool: name,
@@ -111,11 +121,19 @@ impl Batch<'_> {
                 }
             }
         }
-        for (index, text, took) in run_together(&to_run, self.context) {
+        for (index, value, took) in run_together(&to_run, self.context) {
             let Some(one) = planned.get(index) else {
                 continue;
             };
             let name = &one.call.name;
+            let Some(value) = value else {
+                done.push((index, (skipped(name), None)));
+                continue;
+            };
+            let text = match &value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
             let looks = matches!(reach(self.context, name), Reach::Looks | Reach::ReadsPath);
             let note = self.guard.note(name, &one.call.arguments, &text, looks);
             let mut text = guarded(name, text);
@@ -128,32 +146,34 @@ impl Batch<'_> {
                 result: &text,
                 took,
             });
-            done.push((index, (text, true)));
+            done.push((index, (text, Some(value))));
         }
         done
     }
 }
 
-/// Runs calls at the same time, at most eight; alone, a call runs in this thread.
+/// Runs calls at the same time, at most eight; alone, a call runs in this thread. A call that was not
+/// made because somebody wanted the turn to end has no result.
 fn run_together(
     calls: &[(usize, &Planned)],
     context: &CallContext,
-) -> Vec<(usize, String, Duration)> {
+) -> Vec<(usize, Option<Value>, Duration)> {
     if let [(index, only)] = calls {
-        let (text, took) = run_one(only, context);
-        return vec![(*index, text, took)];
+        let (value, took) = run_one(only, context);
+        return vec![(*index, Some(value), took)];
     }
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(calls.len()));
     let work = || {
         while let Some((index, one)) = calls.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (text, took) = if context.interrupt.is_raised() {
-                (skipped(&one.call.name), Duration::ZERO)
+            let (value, took) = if context.interrupt.is_raised() {
+                (None, Duration::ZERO)
             } else {
-                run_one(one, context)
+                let (value, took) = run_one(one, context);
+                (Some(value), took)
             };
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push((*index, text, took));
+            done.push((*index, value, took));
         }
     };
     std::thread::scope(|scope| {
@@ -172,7 +192,7 @@ fn run_together(
     done
 }
 
-fn run_one(one: &Planned, context: &CallContext) -> (String, Duration) {
+fn run_one(one: &Planned, context: &CallContext) -> (Value, Duration) {
     let begun = Instant::now();
     let name = &one.call.name;
     let allowed = context.enabled_tools.is_empty() || context.enabled_tools.contains(name);
@@ -181,11 +201,7 @@ fn run_one(one: &Planned, context: &CallContext) -> (String, Duration) {
     } else {
         hermes_tools::error(format!("The tool {name} is not enabled in this session."))
     };
-    let text = match result {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    (text, begun.elapsed())
+    (result, begun.elapsed())
 }
 
 fn reach(context: &CallContext, tool: &str) -> Reach {

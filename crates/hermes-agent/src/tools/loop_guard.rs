@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde_json::Value;
 
+use crate::repair::canonical_arguments;
+
 /// When to speak up and when to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopGuardSettings {
@@ -142,7 +144,10 @@ impl LoopGuard {
         self.halted
     }
 
+    /// The same call, however its arguments are spaced and ordered.
     fn key(&self, name: &str, arguments: &str) -> u64 {
+        let canonical = canonical_arguments(arguments);
+        let arguments = canonical.as_deref().unwrap_or(arguments);
         self.hasher.hash_one((name, arguments))
     }
 }
@@ -186,6 +191,15 @@ mod tests {
         assert_eq!(guard.note("terminal", "b", GOOD, false), None);
         assert_eq!(guard.note("terminal", "b", BAD, false), None);
         assert_eq!(guard.refusal("terminal", "a"), None);
+    }
+
+    #[test]
+    fn other_spacing_makes_no_other_call() {
+        let mut guard = LoopGuard::new(LoopGuardSettings::default());
+        let one = r#"{"command":"false","timeout":1}"#;
+        let other = r#"{ "timeout": 1, "command": "false" }"#;
+        assert_eq!(guard.note("terminal", one, BAD, false), None);
+        assert!(guard.note("terminal", other, BAD, false).is_some());
     }
 
     #[test]

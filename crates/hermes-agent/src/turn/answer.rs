@@ -1,5 +1,7 @@
 //! Answers without calls: the end of a turn, or only a part of it, or nothing at all.
 
+use std::sync::Arc;
+
 use hermes_providers::{Finish, Message, Response, Role};
 use hermes_session as store;
 
@@ -7,10 +9,13 @@ use super::machine::{Ending, Next, Turn};
 use super::result::{ExitReason, Outcome, TurnFailure};
 use super::tries;
 use crate::error::Result;
+use crate::observer::Event;
 use crate::wire::to_wire;
 
 /// Largest cap that an answer is continued with.
 const LARGEST_CAP: u32 = 32_768;
+/// Smallest cap that is raised.
+const LEAST_CAP: u32 = 4_096;
 
 const CONTINUE: &str = "Your answer was cut off by its length limit. Go on exactly where it \
     stopped; do not repeat anything and do not comment on the break.";
@@ -40,7 +45,7 @@ impl Turn<'_> {
         response.text.clone_from(&text);
         self.store_step(&response.to_message(), &response, Vec::new())?;
         self.tail.clear();
-        self.tries.reset();
+        self.begin_anew();
         let check = self.agent.stop_check.as_mut();
         if let Some(reminder) = check.and_then(|check| check.reminder()) {
             self.store_user(store::Message::user(reminder))?;
@@ -48,7 +53,11 @@ impl Turn<'_> {
         }
         let text = text.trim().to_owned();
         if response.finish == Finish::ContentFilter {
-            let failure = TurnFailure::own("content_filter", "the provider withheld the rest");
+            let failure = TurnFailure::own(
+                "content_filter",
+                "the provider withheld the rest",
+                "say it in other words, or ask another model: `hermes chat -m MODEL`",
+            );
             return Ok(Next::end(Ending::partial(
                 ExitReason::TextResponse(response.finish.name()),
                 Some(text),
@@ -102,12 +111,17 @@ impl Turn<'_> {
         let text = std::mem::take(&mut self.carried) + &response.text;
         self.tail.clear();
         let (reason, failure) = if response.finish == Finish::Cut {
-            let failure = TurnFailure::own("stream_cut", "the connection kept breaking off");
+            let failure = TurnFailure::own(
+                "stream_cut",
+                "the connection kept breaking off",
+                "`hermes chat -c -q \"go on\"` goes on from here",
+            );
             (ExitReason::PartialStream, failure)
         } else {
             let failure = TurnFailure::own(
                 "length",
                 "the answer is longer than the model may write, also in several pieces",
+                "ask for less at a time, or raise `model.max_tokens`",
             );
             (ExitReason::Truncated, failure)
         };
@@ -120,12 +134,15 @@ impl Turn<'_> {
         Ok(Next::end(Ending::partial(reason, Some(text), failure)))
     }
 
-    /// Twice and three times what was enough for so much.
+    /// Twice and three times what was enough for so much. An answer that was cut early says nothing
+    /// about how long it was meant to be.
     fn raise_cap(&mut self, response: &Response) {
         let route = self.agent.provider.route();
         let written = response.usage.map(|usage| usage.output);
         let written = written.and_then(|tokens| u32::try_from(tokens).ok());
-        if let Some(base) = route.max_tokens.or(written).filter(|tokens| *tokens > 0) {
+        let base = route.max_tokens.or(written).filter(|tokens| *tokens > 0);
+        if let Some(base) = base {
+            let base = base.max(LEAST_CAP);
             let factor = self.tries.continuations + 1;
             let raised = base.saturating_mul(factor).min(LARGEST_CAP);
             self.max_tokens = Some(raised.max(base));
@@ -157,8 +174,15 @@ impl Turn<'_> {
             self.tail.push(Message::user(GO_ON));
         } else if self.tries.empty < tries::EMPTY {
             self.tries.empty += 1;
+        } else if self.goes_to_another_route() {
+            self.begin_anew();
         } else {
-            let failure = TurnFailure::own("empty_response", "the model gave no answer");
+            let failure = TurnFailure::own(
+                "empty_response",
+                "the model gave no answer",
+                "ask another model: `hermes chat -m MODEL`; those under `fallback_providers` in \
+                 config.yaml take over by themselves",
+            );
             return Ok(Next::end(Ending::failed(
                 ExitReason::EmptyResponse,
                 failure,
@@ -166,6 +190,14 @@ impl Turn<'_> {
         }
         self.budget.refund();
         Ok(Next::Request)
+    }
+
+    /// Goes on with the next route of the chain, if there is one.
+    fn goes_to_another_route(&mut self) -> bool {
+        let provider = Arc::clone(&self.agent.provider);
+        let observer = &mut *self.observer;
+        let mut hear = |event| observer.on(Event::Stream(event));
+        provider.give_up_on_route("gave no answer", &mut hear)
     }
 
     fn is_after_tools(&self) -> bool {

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use hermes_providers::{Finish, Response, ToolCall};
 use hermes_session as store;
-use hermes_tools::is_failure;
 use serde_json::{Value, json};
 
 use super::machine::{Ending, Next, Turn};
@@ -27,32 +26,26 @@ impl Turn<'_> {
         if matches!(response.finish, Finish::Length | Finish::Cut) {
             return self.cut_call(&response);
         }
-        self.settle_calls(&mut response.tool_calls);
         let names: Vec<String> = self.names();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.mend_names(&mut response.tool_calls, &known);
+        self.settle_calls(&mut response.tool_calls);
         let mut planned = Vec::with_capacity(response.tool_calls.len());
         let mut is_broken = false;
-        for call in &mut response.tool_calls {
-            let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            let tool = meant(&call.name, &known).map(str::to_owned);
-            if let Some(tool) = &tool
-                && *tool != call.name
-            {
-                let text = format!("{} was taken for the tool {tool}.", shown(&call.name));
-                self.notice(text);
-                call.name.clone_from(tool);
-            }
+        for call in &response.tool_calls {
+            let is_known = known.contains(&call.name.as_str());
             let arguments = arguments_of(&call.arguments);
             is_broken |= arguments.is_none();
-            let answer = match (&tool, &arguments) {
-                (None, _) => Some(error_text(format!(
+            let answer = match (is_known, &arguments) {
+                (false, _) => Some(error_text(format!(
                     "There is no tool '{}'. The tools are: {}.",
                     shown(&call.name),
                     known.join(", ")
                 ))),
-                (Some(_), None) => Some(error_text(
+                (true, None) => Some(error_text(
                     "The arguments are not a JSON object. Call again with valid JSON.",
                 )),
-                (Some(_), Some(_)) => None,
+                (true, Some(_)) => None,
             };
             planned.push(Planned {
                 call: call.clone(),
@@ -80,6 +73,19 @@ impl Turn<'_> {
         self.run(response, planned, has_unknown)
     }
 
+    /// Gives calls the names of the tools they mean. Everything else about them goes by that name.
+    fn mend_names(&mut self, calls: &mut [ToolCall], known: &[&str]) {
+        for call in calls {
+            if let Some(tool) = meant(&call.name, known)
+                && tool != call.name
+            {
+                let text = format!("{} was taken for the tool {tool}.", shown(&call.name));
+                self.notice(text);
+                tool.clone_into(&mut call.name);
+            }
+        }
+    }
+
     fn run(
         &mut self,
         mut response: Response,
@@ -105,12 +111,14 @@ impl Turn<'_> {
             self.budget.refund();
         }
         let unknown_before = self.tries.unknown_tools;
-        self.tries.reset();
+        self.begin_anew();
         self.tries.unknown_tools = if has_unknown { unknown_before + 1 } else { 0 };
         if self.tries.unknown_tools >= tries::UNKNOWN_TOOLS {
             let failure = TurnFailure::own(
                 "unknown_tools",
                 "the model kept calling tools that do not exist",
+                "`hermes tools list` shows which tools it has; another model may do better: \
+                 `hermes chat -m MODEL`",
             );
             return Ok(Next::end(Ending::partial(
                 ExitReason::UnknownTools,
@@ -122,6 +130,8 @@ impl Turn<'_> {
             let failure = TurnFailure::own(
                 "guardrail",
                 "the model kept repeating calls that fail, so the turn was ended",
+                "`tool_loop_guardrails.hard_stop_enabled` and `.hard_stop_after` in config.yaml \
+                 say when that is done",
             );
             return Ok(Next::end(Ending::partial(
                 ExitReason::GuardrailHalt,
@@ -145,17 +155,19 @@ impl Turn<'_> {
             .iter()
             .map(|call| call.name.as_str())
             .collect();
-        let text = std::mem::take(&mut self.carried) + &response.text;
         let failure = TurnFailure::own(
             "truncated_call",
             format!(
                 "the call of {} arrived in part, twice; nothing was executed",
                 shown(&names.join(", "))
             ),
+            "ask for less content at a time, or raise `model.max_tokens`",
         );
+        let text = std::mem::take(&mut self.carried) + &response.text;
+        let text = self.store_cut_answer(&text, "length")?;
         Ok(Next::end(Ending::partial(
             ExitReason::Truncated,
-            Some(text).filter(|text| !text.trim().is_empty()),
+            text,
             failure,
         )))
     }
@@ -210,10 +222,11 @@ impl Turn<'_> {
         self.prior_text = (keeps_house && !text.is_empty()).then(|| text.to_owned());
         for one in executed {
             let name = &one.call.name;
-            let result = serde_json::from_str::<Value>(&one.text).unwrap_or_default();
-            let failed = is_failure(&result);
-            if let Some(check) = self.agent.stop_check.as_mut().filter(|_| one.was_called) {
-                check.note(name, &result);
+            let failed = one.has_failed();
+            if let Some(check) = self.agent.stop_check.as_mut()
+                && let Some(result) = &one.value
+            {
+                check.note(name, result);
             }
             self.tool_trace.push(json!({
                 "tool": name,
@@ -222,19 +235,18 @@ impl Turn<'_> {
                 "status": if failed { "error" } else { "ok" },
             }));
             if name == "write_file" || name == "patch" {
-                self.note_file(&one.call, failed);
+                self.note_files(&one.call, failed);
             }
         }
     }
 
-    fn note_file(&mut self, call: &ToolCall, failed: bool) {
+    fn note_files(&mut self, call: &ToolCall, failed: bool) {
         let arguments = arguments_of(&call.arguments).unwrap_or_default();
-        let Some(path) = arguments.get("path").and_then(Value::as_str) else {
-            return;
-        };
-        self.unwritten.retain(|other| other != path);
-        if failed {
-            self.unwritten.push(path.to_owned());
+        for path in changed_paths(&arguments) {
+            self.unwritten.retain(|other| *other != path);
+            if failed {
+                self.unwritten.push(path);
+            }
         }
     }
 
@@ -244,17 +256,23 @@ impl Turn<'_> {
             return;
         }
         let cwd = self.agent.context.session.cwd();
-        for one in executed.iter_mut().filter(|one| one.was_called) {
+        for one in executed.iter_mut().filter(|one| one.value.is_some()) {
             let arguments = arguments_of(&one.call.arguments).unwrap_or_default();
             let path = ["path", "workdir"]
                 .iter()
                 .find_map(|name| arguments.get(*name)?.as_str());
             let Some(path) = path else { continue };
-            let path = cwd.join(path);
+            let Ok(path) = self.agent.context.resolve(path) else {
+                continue;
+            };
             let seen = &mut self.agent.hinted;
-            if let Some(hint) = crate::prompt::subdirectory_hint(&cwd, &path, seen) {
-                one.text.push_str("\n\n");
-                one.text.push_str(&hint);
+            let Some(hint) = crate::prompt::subdirectory_hint(&cwd, &path, seen) else {
+                continue;
+            };
+            one.text.push_str("\n\n");
+            one.text.push_str(&hint.text);
+            for notice in hint.notices {
+                self.notice(notice);
             }
         }
     }
@@ -305,6 +323,25 @@ fn arguments_of(text: &str) -> Option<Value> {
     }
     let value: Value = serde_json::from_str(text).ok()?;
     value.is_object().then_some(value)
+}
+
+/// The files that a call changes: the one it names, or those of its patch.
+fn changed_paths(arguments: &Value) -> Vec<String> {
+    const HEADERS: &[&str] = &["Update File:", "Add File:", "Delete File:", "Move to:"];
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    match (text("patch"), text("path")) {
+        (Some(patch), _) => patch
+            .lines()
+            .filter_map(|line| line.trim_start().strip_prefix("***"))
+            .filter_map(|line| {
+                let line = line.trim_start();
+                HEADERS.iter().find_map(|header| line.strip_prefix(header))
+            })
+            .map(|path| path.trim().to_owned())
+            .filter(|path| !path.is_empty())
+            .collect(),
+        (None, path) => path.map(str::to_owned).into_iter().collect(),
+    }
 }
 
 /// A name as a model wrote it, short enough for a sentence.

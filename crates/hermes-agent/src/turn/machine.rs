@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hermes_providers::{
-    Cost, ErrorClass, Message, ProviderError, Reasoning, Request, Response, RouteInfo, Usage,
+    Cost, ErrorClass, Message, ProviderError, Reasoning, Request, Response, RouteInfo, StreamEvent,
+    Usage,
 };
 use hermes_session as store;
 use serde_json::Value;
@@ -23,6 +24,9 @@ use crate::wire::{to_stored, to_wire};
 const SUMMARY_REQUEST: &str = "The number of steps for this task is used up, so no more tools can \
     be called. Say now, from what you have found so far: what was done, what was found, and what is \
     left to do.";
+
+/// How often it is asked for, should it say nothing.
+const SUMMARY_REQUESTS: usize = 2;
 
 /// What comes after an answer.
 pub(super) enum Next {
@@ -65,14 +69,21 @@ impl Ending {
         }
     }
 
-    fn interrupted(reason: ExitReason) -> Self {
+    fn interrupted(reason: ExitReason, text: Option<String>) -> Self {
         Self {
             outcome: Outcome::Interrupted,
             reason,
-            text: None,
+            text,
             failure: None,
         }
     }
+}
+
+/// A request, and how long it is.
+pub(super) struct Prepared {
+    pub(super) request: Request,
+    /// Its size, estimated.
+    pub(super) tokens: u64,
 }
 
 /// A turn that runs.
@@ -84,10 +95,16 @@ pub(super) struct Turn<'a> {
     pub(super) tries: Tries,
     /// Text of answers that were cut, to be continued.
     pub(super) carried: String,
+    /// Text of the answer that is arriving.
+    arrived: String,
     /// Sent behind the history and never stored.
     pub(super) tail: Vec<Message>,
     /// Cap of the next answer, where it is not the route's own.
     pub(super) max_tokens: Option<u32>,
+    /// Room for the next answer that the provider has told, until the conversation is shortened.
+    pub(super) room: Option<u32>,
+    /// No tools are offered any more.
+    without_tools: bool,
     /// Text that came with calls which only kept house.
     pub(super) prior_text: Option<String>,
     /// Files whose last change failed, in the order they were first seen.
@@ -108,8 +125,11 @@ pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observ
         guard: LoopGuard::new(settings.loop_guard),
         tries: Tries::default(),
         carried: String::new(),
+        arrived: String::new(),
         tail: Vec::new(),
         max_tokens: None,
+        room: None,
+        without_tools: false,
         prior_text: None,
         unwritten: Vec::new(),
         tool_trace: Vec::new(),
@@ -121,8 +141,10 @@ pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observ
         observer,
     };
     let ending = turn.drive(input).unwrap_or_else(|error| {
-        let mut failure = TurnFailure::own("session_store", error.to_string());
-        failure.hint = error.hint();
+        let failure = TurnFailure {
+            hint: error.hint(),
+            ..TurnFailure::own("session_store", error.to_string(), "")
+        };
         Ending::failed(ExitReason::StoreFailed, failure)
     });
     turn.finish(ending)
@@ -133,18 +155,16 @@ impl Turn<'_> {
         self.prepare(input)?;
         loop {
             if self.is_interrupted() {
-                return Ok(Ending::interrupted(ExitReason::Interrupted));
+                return self.interrupted(ExitReason::Interrupted);
             }
             if !self.budget.take() {
                 return self.sum_up();
             }
-            if let Next::End(ending) = self.make_room()? {
-                return Ok(*ending);
-            }
-            let next = match self.ask() {
+            let prepared = self.make_room()?;
+            let next = match self.send(&prepared) {
                 Ok(response) => self.act_on(response)?,
                 Err(error) if error.class == ErrorClass::Interrupted => {
-                    return Ok(Ending::interrupted(ExitReason::InterruptedDuringRequest));
+                    return self.interrupted(ExitReason::InterruptedDuringRequest);
                 }
                 Err(error) => self.recover(&error)?,
             };
@@ -162,12 +182,12 @@ impl Turn<'_> {
     }
 
     fn act_on(&mut self, mut response: Response) -> Result<Next> {
-        let cleaned = crate::answer_text::cleaned(&response.text);
+        let cleaned = crate::answer_text::continued(&self.carried, &response.text);
         response.text = cleaned.text;
-        if let Some(thoughts) = cleaned.thoughts
-            && response.reasoning.text.is_none()
-        {
-            response.reasoning.text = Some(thoughts);
+        if let Some(thoughts) = cleaned.thoughts {
+            let known = response.reasoning.text.take();
+            let known = known.map_or_else(String::new, |known| known + "\n\n");
+            response.reasoning.text = Some(known + &thoughts);
         }
         self.reasoning = response.reasoning.clone();
         if response.tool_calls.is_empty() {
@@ -177,12 +197,29 @@ impl Turn<'_> {
         }
     }
 
+    /// Somebody stopped the turn. What came of an answer stays.
+    fn interrupted(&mut self, reason: ExitReason) -> Result<Ending> {
+        let arrived = std::mem::take(&mut self.arrived);
+        let arrived = crate::answer_text::continued(&self.carried, &arrived).text;
+        let text = std::mem::take(&mut self.carried) + &arrived;
+        let text = self.store_cut_answer(&text, "interrupted")?;
+        Ok(Ending::interrupted(reason, text))
+    }
+
     pub(super) fn is_interrupted(&self) -> bool {
         self.agent.context.interrupt.is_raised()
     }
 
     /// The request as it would be sent now.
-    pub(super) fn request(&self) -> Request {
+    pub(super) fn prepared(&self) -> Prepared {
+        let request = self.request();
+        Prepared {
+            tokens: request.estimated_tokens(),
+            request,
+        }
+    }
+
+    fn request(&self) -> Request {
         let history = self.agent.history.iter();
         let messages = history.filter_map(|entry| to_wire(&entry.message));
         let messages = messages.chain(self.tail.iter().cloned()).collect();
@@ -191,35 +228,46 @@ impl Turn<'_> {
             None => Arc::clone(&self.agent.system),
         };
         let mut request = Request::new(system, sendable(messages));
-        request.tools = Arc::clone(&self.agent.tools);
+        if !self.without_tools {
+            request.tools = Arc::clone(&self.agent.tools);
+        }
         request.session_id = Some(self.agent.session.to_string());
-        request.max_tokens = self.max_tokens;
+        request.max_tokens = match (self.max_tokens, self.room) {
+            (Some(cap), Some(room)) => Some(cap.min(room)),
+            (cap, room) => cap.or(room),
+        };
         request
     }
 
-    fn ask(&mut self) -> std::result::Result<Response, ProviderError> {
-        let request = self.request();
-        self.send(&request)
-    }
-
-    fn send(&mut self, request: &Request) -> std::result::Result<Response, ProviderError> {
+    fn send(&mut self, prepared: &Prepared) -> std::result::Result<Response, ProviderError> {
         let provider = Arc::clone(&self.agent.provider);
         let interrupt = Arc::clone(&self.agent.context.interrupt);
         let observer = &mut *self.observer;
+        let arrived = &mut self.arrived;
+        arrived.clear();
         self.api_calls += 1;
-        let response = provider.complete(
-            request,
-            &mut |event| observer.on(Event::Stream(event)),
-            &interrupt,
-        )?;
+        let mut hear = |event: StreamEvent| {
+            match &event {
+                StreamEvent::Text(more) => arrived.push_str(more),
+                // Somebody answers from the beginning.
+                StreamEvent::Restart | StreamEvent::Switched(_) => arrived.clear(),
+                StreamEvent::Reasoning(_)
+                | StreamEvent::ToolCall { .. }
+                | StreamEvent::Waiting { .. } => {}
+            }
+            observer.on(Event::Stream(event));
+        };
+        let response = provider.complete(&prepared.request, &mut hear, &interrupt)?;
+        self.arrived.clear();
+        self.tries.compactions = 0;
         self.cost = Some(match self.cost {
             Some(before) => before.and(response.cost),
             None => response.cost,
         });
         if let Some(usage) = &response.usage {
             self.usage.add(usage);
-            let estimated = request.estimated_tokens();
-            self.agent.calibration.learn(estimated, usage.prompt());
+            let calibration = &mut self.agent.calibration;
+            calibration.learn(prepared.tokens, usage.prompt());
         }
         Ok(response)
     }
@@ -231,29 +279,46 @@ impl Turn<'_> {
             "The {cap} steps of this turn are used up; asking for a summary."
         ));
         self.tail = vec![Message::user(SUMMARY_REQUEST)];
-        let mut request = self.request();
-        request.tools = Arc::from([]);
+        self.without_tools = true;
+        let mut text = None;
+        for _ in 0..SUMMARY_REQUESTS {
+            let prepared = self.make_room()?;
+            let response = match self.send(&prepared) {
+                Ok(response) => response,
+                Err(error) if error.class == ErrorClass::Interrupted => {
+                    return self.interrupted(ExitReason::InterruptedDuringRequest);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "no summary at the end of the budget");
+                    break;
+                }
+            };
+            text = self.summary_in(response)?;
+            if text.is_some() || self.is_interrupted() {
+                break;
+            }
+        }
         let failure = TurnFailure::own(
             "max_iterations",
             format!("the budget of {cap} steps is used up"),
+            "`hermes chat -c -q \"go on\"` goes on from here; `agent.max_turns` or `--max-turns` \
+             sets how many steps a turn may have",
         );
-        let text = match self.send(&request) {
-            Ok(mut response) => {
-                response.tool_calls.clear();
-                response.text = crate::answer_text::cleaned(&response.text).text;
-                self.tail.clear();
-                let text = response.text.trim().to_owned();
-                if !text.is_empty() {
-                    self.store_step(&response.to_message(), &response, Vec::new())?;
-                }
-                Some(text).filter(|text| !text.is_empty())
-            }
-            Err(error) => {
-                tracing::warn!(%error, "no summary at the end of the budget");
-                None
-            }
-        };
         Ok(Ending::partial(ExitReason::MaxIterations, text, failure))
+    }
+
+    /// The words of an answer to the request for a summary, stored; its cost in any case.
+    fn summary_in(&mut self, mut response: Response) -> Result<Option<String>> {
+        response.tool_calls.clear();
+        response.text = crate::answer_text::cleaned(&response.text).text;
+        let text = response.text.trim().to_owned();
+        if text.is_empty() {
+            self.record_unused(&response)?;
+            return Ok(None);
+        }
+        self.tail.clear();
+        self.store_step(&response.to_message(), &response, Vec::new())?;
+        Ok(Some(text))
     }
 
     /// Stores something said in the person's name.
@@ -286,10 +351,15 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Stores what came of an answer before it was lost.
-    pub(super) fn store_cut_answer(&mut self, text: &str) -> Result<()> {
+    /// Stores what came of an answer before it was lost, and why there is no more of it. Gives the
+    /// text if there is any.
+    pub(super) fn store_cut_answer(&mut self, text: &str, why: &str) -> Result<Option<String>> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
         let step = store::Step {
-            assistant: to_stored(&Message::assistant(text), Some("length")),
+            assistant: to_stored(&Message::assistant(text), Some(why)),
             results: Vec::new(),
             usage: None,
         };
@@ -299,7 +369,13 @@ impl Turn<'_> {
             let message = step.assistant;
             agent.history.push(Entry { id, message });
         }
-        Ok(())
+        Ok(Some(text.to_owned()))
+    }
+
+    /// A usable answer came: what its predecessors made necessary is over.
+    pub(super) fn begin_anew(&mut self) {
+        self.tries.reset();
+        self.max_tokens = None;
     }
 
     /// Records what an answer cost that is not kept.

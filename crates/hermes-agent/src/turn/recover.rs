@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hermes_providers::ProviderError;
 
-use super::machine::{Ending, Next, Turn};
+use super::machine::{Ending, Next, Prepared, Turn};
 use super::result::{ExitReason, TurnFailure};
 use super::tries;
 use crate::compaction::{Compacted, Need};
@@ -13,40 +13,45 @@ use crate::error::Result;
 
 /// Left free below the room that a provider says there is for the answer.
 const OUTPUT_MARGIN: u64 = 64;
+/// With less room than this for the answer, the conversation is shortened instead.
+const LEAST_ROOM: u64 = 1_024;
 /// Between two compactions of one turn that a provider asked for.
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Turn<'_> {
-    /// Shortens the conversation before a request that would be too long.
-    pub(super) fn make_room(&mut self) -> Result<Next> {
-        while self.tries.compactions < tries::COMPACTIONS {
-            let request = self.request();
-            if !self.agent.is_too_long(&request) {
-                break;
+    /// The next request, after shortening the conversation if it would be too long.
+    pub(super) fn make_room(&mut self) -> Result<Prepared> {
+        loop {
+            let prepared = self.prepared();
+            let may_shorten = self.tries.compactions < tries::COMPACTIONS;
+            if !may_shorten || !self.agent.is_too_long(prepared.tokens) || self.is_interrupted() {
+                return Ok(prepared);
             }
-            self.tries.compactions += 1;
-            match self.agent.compact(Need::Wanted, self.observer)? {
-                Compacted::Done => {}
-                Compacted::Unchanged => break,
-            }
-            if self.is_interrupted() {
-                break;
+            let need = Need::Wanted {
+                request: prepared.tokens,
+            };
+            match self.agent.compact(need, self.observer)? {
+                Compacted::Done => {
+                    self.tries.compactions += 1;
+                    self.room = None;
+                }
+                Compacted::Unchanged => return Ok(prepared),
             }
         }
-        Ok(Next::Request)
     }
 
     pub(super) fn recover(&mut self, error: &ProviderError) -> Result<Next> {
         if let Some(room) = error.available_output
+            && room >= LEAST_ROOM
             && self.tries.output_caps < tries::OUTPUT_CAPS
         {
             self.tries.output_caps += 1;
-            let cap = room.saturating_sub(OUTPUT_MARGIN).max(1);
-            self.max_tokens = Some(u32::try_from(cap).unwrap_or(u32::MAX));
+            let room = room.saturating_sub(OUTPUT_MARGIN);
+            self.room = Some(u32::try_from(room).unwrap_or(u32::MAX));
             self.budget.refund();
             return Ok(Next::Request);
         }
-        if error.class.wants_compaction() {
+        if error.class.wants_compaction() || error.available_output.is_some() {
             return self.shorten(error);
         }
         self.fail(error)
@@ -70,9 +75,10 @@ impl Turn<'_> {
             self.budget.refund();
             return Ok(Next::Request);
         }
-        self.tries.compactions += 1;
         match self.agent.compact(Need::Forced, self.observer)? {
             Compacted::Done => {
+                self.tries.compactions += 1;
+                self.room = None;
                 self.budget.refund();
                 Ok(Next::Request)
             }
@@ -84,18 +90,11 @@ impl Turn<'_> {
     fn fail(&mut self, error: &ProviderError) -> Result<Next> {
         let failure = TurnFailure::from(error);
         let carried = std::mem::take(&mut self.carried);
-        if carried.trim().is_empty() {
-            return Ok(Next::end(Ending::failed(
-                ExitReason::AllRetriesExhausted,
-                failure,
-            )));
-        }
-        self.store_cut_answer(&carried)?;
-        Ok(Next::end(Ending::partial(
-            ExitReason::PartialStream,
-            Some(carried),
-            failure,
-        )))
+        let ending = match self.store_cut_answer(&carried, "length")? {
+            Some(text) => Ending::partial(ExitReason::PartialStream, Some(text), failure),
+            None => Ending::failed(ExitReason::AllRetriesExhausted, failure),
+        };
+        Ok(Next::end(ending))
     }
 }
 

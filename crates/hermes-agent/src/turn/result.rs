@@ -85,12 +85,12 @@ pub struct TurnFailure {
 }
 
 impl TurnFailure {
-    /// A failure that is not a provider's.
-    pub(crate) fn own(reason: &'static str, message: impl Into<String>) -> Self {
+    /// A failure that is not a provider's, and what to do about it.
+    pub(crate) fn own(reason: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self {
             reason,
             message: message.into(),
-            hint: None,
+            hint: (!hint.is_empty()).then(|| hint.to_owned()),
             history: Vec::new(),
             is_quota: false,
         }

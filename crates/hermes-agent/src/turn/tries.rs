@@ -12,7 +12,7 @@ pub(super) const EMPTY: u32 = 3;
 pub(super) const UNKNOWN_TOOLS: u32 = 3;
 /// Repetitions after arguments that are no JSON object.
 pub(super) const BAD_ARGUMENTS: u32 = 3;
-/// Compactions.
+/// Compactions for one request, before an answer to it comes.
 pub(super) const COMPACTIONS: u32 = 3;
 /// Smaller output caps after the provider refused one.
 pub(super) const OUTPUT_CAPS: u32 = 3;
@@ -35,7 +35,6 @@ impl Tries {
     /// A usable answer came: only what counts for the whole turn stays.
     pub(super) fn reset(&mut self) {
         *self = Self {
-            compactions: self.compactions,
             unknown_tools: self.unknown_tools,
             ..Self::default()
         };

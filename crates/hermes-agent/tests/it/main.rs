@@ -5,7 +5,9 @@
     reason = "tests look at files directly"
 )]
 
+mod answers;
 mod children;
 mod scene;
+mod shortening;
 mod taking_back;
 mod turns;

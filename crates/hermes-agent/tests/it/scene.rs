@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hermes_agent::{Agent, AgentSettings, Parts, Silent, TurnInput, TurnResult};
 use hermes_proc::Wake;
 use hermes_providers::replay::Script;
-use hermes_providers::{Provider, Replay, ToolSchema};
+use hermes_providers::{
+    Finish, Provider, ProviderError, Replay, Request, Response, RouteInfo, StreamEvent, ToolCall,
+    ToolSchema,
+};
 use hermes_secret::Redactor;
 use hermes_session::{NewSession, SessionId, SessionStore, SystemClock};
 use hermes_tools::{
@@ -21,6 +25,89 @@ struct Anywhere;
 impl WriteGuard for Anywhere {
     fn check(&self, path: &Path, _: CrossProfile) -> Result<PathBuf, String> {
         Ok(path.to_owned())
+    }
+}
+
+/// What a [`Fake`] says to a request, by its number.
+pub(crate) type Says = dyn Fn(&Request, usize) -> Result<Response, ProviderError> + Send + Sync;
+
+/// Answers as a test wants it to.
+pub(crate) struct Fake {
+    pub(crate) window: u64,
+    pub(crate) max_tokens: Option<u32>,
+    pub(crate) asked: AtomicUsize,
+    /// Routes it can still go to.
+    pub(crate) spare_routes: AtomicUsize,
+    pub(crate) says: Box<Says>,
+}
+
+impl Fake {
+    pub(crate) fn new(
+        window: u64,
+        says: impl Fn(&Request, usize) -> Result<Response, ProviderError> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            window,
+            max_tokens: None,
+            asked: AtomicUsize::new(0),
+            spare_routes: AtomicUsize::new(0),
+            says: Box::new(says),
+        })
+    }
+}
+
+impl Provider for Fake {
+    fn complete(
+        &self,
+        request: &Request,
+        sink: &mut dyn FnMut(StreamEvent),
+        _: &Wake,
+    ) -> Result<Response, ProviderError> {
+        let answer = (self.says)(request, self.asked.fetch_add(1, Ordering::SeqCst));
+        if let Ok(answer) = &answer {
+            sink(StreamEvent::Text(answer.text.clone()));
+        }
+        answer
+    }
+
+    fn give_up_on_route(&self, why: &str, sink: &mut dyn FnMut(StreamEvent)) -> bool {
+        let left = self.spare_routes.load(Ordering::SeqCst);
+        if left > 0 {
+            self.spare_routes.store(left - 1, Ordering::SeqCst);
+            sink(StreamEvent::Switched(format!("fake {why}")));
+        }
+        left > 0
+    }
+
+    fn route(&self) -> RouteInfo {
+        RouteInfo {
+            provider: "fake".to_owned(),
+            model: "m".to_owned(),
+            base_url: String::new(),
+            context_length: self.window,
+            max_tokens: self.max_tokens,
+            takes_images: true,
+        }
+    }
+}
+
+/// An answer in words.
+pub(crate) fn words(text: &str) -> Response {
+    Response {
+        text: text.to_owned(),
+        ..Response::new(Finish::Stop)
+    }
+}
+
+/// A call.
+pub(crate) fn calling(id: usize, tool: &str, arguments: &serde_json::Value) -> Response {
+    Response {
+        tool_calls: vec![ToolCall::new(
+            format!("call_{id}"),
+            tool,
+            arguments.to_string(),
+        )],
+        ..Response::new(Finish::ToolCalls)
     }
 }
 
@@ -46,6 +133,17 @@ impl Scene {
             registry: Arc::new(add(registry)),
             settings: AgentSettings::default(),
             conversation: Conversation::default(),
+        }
+    }
+
+    /// As [`Self::playing`], with another provider.
+    pub(crate) fn asking(
+        provider: Arc<dyn Provider>,
+        add: impl FnOnce(Registry) -> Registry,
+    ) -> Self {
+        Self {
+            provider,
+            ..Self::playing("turns:\n  - text: not used\n", add)
         }
     }
 
@@ -116,7 +214,7 @@ impl Scene {
 
     /// The same conversation in another process, so to speak.
     pub(crate) fn resumed(&self, id: &SessionId) -> Agent {
-        Agent::resume(self.parts(), id, "not used").unwrap()
+        Agent::resume(self.parts(), id, String::new).unwrap()
     }
 }
 

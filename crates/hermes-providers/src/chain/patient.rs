@@ -78,6 +78,10 @@ impl<P: Provider> Provider for Patient<P> {
         self.inner.begin_turn();
     }
 
+    fn give_up_on_route(&self, why: &str, sink: &mut dyn FnMut(StreamEvent)) -> bool {
+        self.inner.give_up_on_route(why, sink)
+    }
+
     fn adopt_context_length(&self, tokens: u64) {
         self.inner.adopt_context_length(tokens);
     }

@@ -1,5 +1,6 @@
 //! Routes in order, and the request that travels along them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -41,15 +42,21 @@ impl Leg {
     }
 }
 
-/// Several routes as one provider.
+/// Several routes as one provider, for one conversation.
 pub(crate) struct Chain {
+    routes: Arc<Routes>,
+    moves_on: MovesOn,
+    state: Mutex<State>,
+}
+
+/// What all conversations along the same routes share.
+struct Routes {
     /// Never empty; the first is the first choice.
     legs: Vec<Leg>,
     most_attempts: u32,
     redactor: Redactor,
     windows: WindowCache,
-    moves_on: MovesOn,
-    state: Mutex<State>,
+    window_was_asked_for: AtomicBool,
 }
 
 /// When the next route is tried.
@@ -65,8 +72,9 @@ enum MovesOn {
 #[derive(Debug, Default)]
 struct State {
     active: usize,
-    window_was_asked_for: bool,
-    first_limited: Option<Instant>,
+    /// Where a turn begins: the first choice, or where the conversation came from was.
+    home: usize,
+    home_limited: Option<Instant>,
 }
 
 /// One request on its way.
@@ -83,11 +91,15 @@ impl Chain {
     /// A chain of these routes.
     pub(crate) fn new(legs: Vec<Leg>, most_attempts: u32, windows: WindowCache) -> Self {
         let secrets = legs.iter().flat_map(|leg| leg.keys.secrets());
-        Self {
+        let routes = Routes {
             redactor: Redactor::new(secrets),
             legs,
             most_attempts: most_attempts.max(1),
             windows,
+            window_was_asked_for: AtomicBool::new(false),
+        };
+        Self {
+            routes: Arc::new(routes),
             moves_on: MovesOn::Always,
             state: Mutex::default(),
         }
@@ -111,28 +123,39 @@ impl Chain {
     /// The active route and its place.
     fn active(&self) -> Option<(usize, &Leg)> {
         let at = self.lock().active;
-        self.legs.get(at).map(|leg| (at, leg))
+        self.routes.legs.get(at).map(|leg| (at, leg))
     }
 
     /// Goes on to the next route with a usable key.
     fn advance(&self, from: usize, failure: &Failure, sink: &mut dyn FnMut(StreamEvent)) -> bool {
-        let next = self.legs.get(from + 1);
-        let Some(next) = next.filter(|_| self.may_leave(failure)) else {
+        self.may_leave(failure) && {
+            let why = format!("failed ({})", failure.class.name());
+            let is_limited = failure.class == ErrorClass::RateLimit;
+            self.go_on(from, &failure.provider, &why, is_limited, sink)
+        }
+    }
+
+    fn go_on(
+        &self,
+        from: usize,
+        provider: &str,
+        why: &str,
+        is_limited: bool,
+        sink: &mut dyn FnMut(StreamEvent),
+    ) -> bool {
+        let Some(next) = self.routes.legs.get(from + 1) else {
             return false;
         };
         let mut state = self.lock();
-        if from == 0 && failure.class == ErrorClass::RateLimit {
-            state.first_limited = Some(Instant::now());
+        if from == state.home && is_limited {
+            state.home_limited = Some(Instant::now());
         }
         state.active = from + 1;
         drop(state);
         let route = next.endpoint.route();
         let line = format!(
-            "{} failed ({}); {} with {} answers from here on",
-            failure.provider,
-            failure.class.name(),
-            route.provider,
-            route.model
+            "{provider} {why}; {} with {} answers from here on",
+            route.provider, route.model
         );
         tracing::warn!("{line}");
         sink(StreamEvent::Switched(line));
@@ -144,7 +167,7 @@ impl Chain {
         let route = leg.endpoint.route();
         error.provider.clone_from(&route.provider);
         error.model.clone_from(&route.model);
-        error.message = self.redactor.redact(&error.message).into_owned();
+        error.message = self.routes.redactor.redact(&error.message).into_owned();
         error
     }
 
@@ -204,9 +227,12 @@ impl Provider for Chain {
             journey.total += 1;
             journey.attempt += 1;
             // One request of this kind for a process: the first route's.
-            let asked = std::mem::replace(&mut self.lock().window_was_asked_for, true);
+            let asked = self
+                .routes
+                .window_was_asked_for
+                .swap(true, Ordering::Relaxed);
             if !asked && leg.window_is_guessed {
-                leg.learn_window(lease.as_ref(), &self.windows);
+                leg.learn_window(lease.as_ref(), &self.routes.windows);
             }
             let secret = lease.as_ref().and_then(|lease| lease.secret.as_ref());
             let error = match leg.endpoint.ask(request, secret, sink, interrupt) {
@@ -245,12 +271,35 @@ impl Provider for Chain {
     fn begin_turn(&self) {
         let mut state = self.lock();
         let cooling = state
-            .first_limited
+            .home_limited
             .is_some_and(|since| since.elapsed() < COOL_DOWN);
         if !cooling {
-            state.active = 0;
-            state.first_limited = None;
+            state.active = state.home;
+            state.home_limited = None;
         }
+    }
+
+    fn give_up_on_route(&self, why: &str, sink: &mut dyn FnMut(StreamEvent)) -> bool {
+        let Some((at, leg)) = self.active() else {
+            return false;
+        };
+        if self.moves_on == MovesOn::WhenUnpaid {
+            return false;
+        }
+        self.go_on(at, &leg.endpoint.route().provider, why, false, sink)
+    }
+
+    fn branch(&self) -> Option<Arc<dyn Provider>> {
+        let active = self.lock().active;
+        Some(Arc::new(Self {
+            routes: Arc::clone(&self.routes),
+            moves_on: self.moves_on,
+            state: Mutex::new(State {
+                active,
+                home: active,
+                home_limited: None,
+            }),
+        }))
     }
 
     fn adopt_context_length(&self, tokens: u64) {
@@ -261,7 +310,9 @@ impl Provider for Chain {
                 window: tokens,
                 is_ollama: leg.endpoint.is_ollama(),
             };
-            self.windows.put(&route.model, &route.base_url, stated);
+            self.routes
+                .windows
+                .put(&route.model, &route.base_url, stated);
         }
     }
 }
@@ -282,10 +333,10 @@ impl Chain {
         }
         let standing = Standing {
             attempt: journey.attempt,
-            most: self.most_attempts,
+            most: self.routes.most_attempts,
             keys: leg.keys.len(),
             slowed: journey.slowed,
-            has_fallback: at + 1 < self.legs.len() && self.may_leave(&error),
+            has_fallback: at + 1 < self.routes.legs.len() && self.may_leave(&error),
             reconnected: journey.reconnected || self.moves_on == MovesOn::WhenUnpaid,
         };
         let step = step(&error, standing, SystemTime::now());

@@ -64,6 +64,28 @@ fn after_a_rate_limit_the_next_turn_stays_away_from_the_first() {
 }
 
 #[test]
+fn a_branch_begins_where_its_origin_is_and_leads_nobody_astray() {
+    let first = ModelServer::always(refused(401));
+    let second = ModelServer::always(Answer::text("ok"));
+    let provider = pair(&first, &second, "").open();
+    provider.begin_turn();
+    ask(&*provider, &question("hi")).unwrap();
+    let branch = provider.branch().unwrap();
+    branch.begin_turn();
+    ask(&*branch, &question("hi")).unwrap();
+    assert_eq!(first.questions().len(), 1);
+    // A branch that goes on takes nobody along, and one that begins a turn takes nobody back.
+    assert!(!branch.give_up_on_route("gave no answer", &mut |_| {}));
+    provider.begin_turn();
+    assert_eq!(provider.route().model, "test-model");
+    let early = provider.branch().unwrap();
+    assert!(early.give_up_on_route("gave no answer", &mut |_| {}));
+    assert_eq!(early.route().model, "other");
+    assert_eq!(provider.route().model, "test-model");
+    assert_eq!(branch.route().model, "other");
+}
+
+#[test]
 fn when_all_fail_the_last_error_tells_what_was_tried() {
     let first = ModelServer::always(refused(401));
     let second = ModelServer::always(refused(402));

@@ -7,7 +7,6 @@ use hermes_store::rusqlite::params;
 
 use super::{Scope, SessionStore};
 use crate::message::Message;
-use crate::session::Usage;
 use crate::{Error, MessageId, Result, SessionId};
 
 /// The right to compact one session, until it expires.
@@ -24,18 +23,31 @@ impl CompactionLock {
     }
 }
 
-/// What a compaction changes.
+/// An attempt to get the right to compact a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LockAttempt {
+    /// It is ours.
+    Taken(CompactionLock),
+    /// Somebody else has it.
+    Held {
+        /// Who, as it was said when the right was taken.
+        holder: String,
+        /// Until when, in seconds since 1970.
+        until: f64,
+    },
+}
+
+/// What a compaction changes. Messages that are not named stay as they are and where they are, also
+/// those that another process stores meanwhile.
 #[derive(Debug, Clone, Default)]
 pub struct Compaction {
-    /// The last message that stays as it is; everything behind it is summarised or repeated in
-    /// `messages`. `None` if no message stays.
-    pub keep_through: Option<MessageId>,
-    /// The summary and the messages behind it, in their order. Repeated ones keep their time.
-    pub messages: Vec<Message>,
+    /// Messages that a summary stands for.
+    pub put_aside: Vec<MessageId>,
+    /// Messages in whose place others stand from now on, with their time. The originals stay in the
+    /// file like those that were put aside.
+    pub replaced: Vec<(MessageId, Message)>,
     /// The system prompt from now on, if it changes.
     pub system_prompt: Option<String>,
-    /// What the summary cost.
-    pub usage: Option<Usage>,
 }
 
 /// A pause after a summary that failed.
@@ -48,14 +60,14 @@ pub struct CompactionPause {
 }
 
 impl SessionStore {
-    /// Takes the right to compact a session; `None` if another holder has it. A right that expired,
-    /// because its holder died, is taken over.
+    /// Takes the right to compact a session, unless another holder has it. A right that expired is
+    /// taken over.
     pub fn try_lock_compaction(
         &mut self,
         session: &SessionId,
         holder: &str,
         lease: Duration,
-    ) -> Result<Option<CompactionLock>> {
+    ) -> Result<LockAttempt> {
         self.note(|scope| {
             scope.must_exist(session)?;
             let taken = scope.execute(
@@ -66,6 +78,50 @@ impl SessionStore {
                  WHERE holder = excluded.holder OR expires_at < ?3",
                 params![
                     session.as_str(),
+                    holder,
+                    scope.now,
+                    scope.now + lease.as_secs_f64()
+                ],
+            )?;
+            if taken > 0 {
+                return Ok(LockAttempt::Taken(CompactionLock {
+                    session: session.clone(),
+                    holder: holder.to_owned(),
+                }));
+            }
+            let held = scope.row(
+                "SELECT holder, expires_at FROM compression_locks WHERE session_id = ?1",
+                params![session.as_str()],
+                |row| {
+                    Ok(LockAttempt::Held {
+                        holder: row.get(0)?,
+                        until: row.get(1)?,
+                    })
+                },
+            )?;
+            held.ok_or_else(|| Error::CompactionLost {
+                session: session.clone(),
+                holder: None,
+            })
+        })
+    }
+
+    /// Takes the right from a holder that is known to be gone. `None` if it is not the holder any
+    /// more.
+    pub fn take_over_compaction_lock(
+        &mut self,
+        session: &SessionId,
+        gone: &str,
+        holder: &str,
+        lease: Duration,
+    ) -> Result<Option<CompactionLock>> {
+        self.note(|scope| {
+            let taken = scope.execute(
+                "UPDATE compression_locks SET holder = ?3, acquired_at = ?4, expires_at = ?5
+                 WHERE session_id = ?1 AND holder = ?2",
+                params![
+                    session.as_str(),
+                    gone,
                     holder,
                     scope.now,
                     scope.now + lease.as_secs_f64()
@@ -105,25 +161,25 @@ impl SessionStore {
         })
     }
 
-    /// Puts the summarised messages aside and stores what stands for them, in one transaction.
-    /// Gives the numbers of the new messages.
-    pub fn compact(
-        &mut self,
-        lock: &CompactionLock,
-        compaction: &Compaction,
-    ) -> Result<Vec<MessageId>> {
+    /// Puts the summarised messages aside and stores what stands for them, in one transaction. An
+    /// error if one of them is not part of the conversation any more.
+    pub fn compact(&mut self, lock: &CompactionLock, compaction: &Compaction) -> Result<()> {
         let session = &lock.session;
         self.write(|scope| {
             scope.must_hold(lock)?;
-            scope.execute(
-                "UPDATE messages SET active = 0, compacted = 1
-                 WHERE session_id = ?1 AND id > ?2 AND active IS NOT 0",
-                params![
-                    session.as_str(),
-                    compaction.keep_through.map_or(0, |message| message.0)
-                ],
-            )?;
-            let ids = scope.insert_messages(session, &compaction.messages)?;
+            for id in &compaction.put_aside {
+                let found = scope.execute(
+                    "UPDATE messages SET active = 0, compacted = 1
+                     WHERE session_id = ?1 AND id = ?2 AND active IS NOT 0",
+                    params![session.as_str(), id.0],
+                )?;
+                if found == 0 {
+                    return Err(stale(session));
+                }
+            }
+            for (id, message) in &compaction.replaced {
+                scope.replace_message(session, *id, message)?;
+            }
             scope.recount(session)?;
             if let Some(prompt) = &compaction.system_prompt {
                 scope.execute(
@@ -131,11 +187,7 @@ impl SessionStore {
                     params![session.as_str(), prompt],
                 )?;
             }
-            if let Some(usage) = &compaction.usage {
-                scope.add_usage(session, usage)?;
-            }
-            scope.set_pause(session, None)?;
-            Ok(ids)
+            scope.set_pause(session, None)
         })
     }
 
@@ -170,6 +222,35 @@ impl SessionStore {
 }
 
 impl Scope<'_> {
+    /// Puts a message in the place of another one. Every program reads a conversation in the order
+    /// of its numbers, so the new one gets the number of the old one, and that a new number. With
+    /// the same time the two are still found beside each other.
+    fn replace_message(&self, session: &SessionId, id: MessageId, message: &Message) -> Result<()> {
+        let timestamp = self.row(
+            "SELECT timestamp FROM messages
+             WHERE session_id = ?1 AND id = ?2 AND active IS NOT 0",
+            params![session.as_str(), id.0],
+            |row| Ok(super::cells::Cells(row).real("timestamp")),
+        )?;
+        let new = Message {
+            timestamp: timestamp.ok_or_else(|| stale(session))?,
+            ..message.clone()
+        };
+        let inserted = self.insert_messages(session, &[new])?;
+        let inserted = inserted.first().ok_or_else(|| stale(session))?.0;
+        // The content is named so that the index follows: it does not care for the other columns.
+        self.execute(
+            "UPDATE messages SET id = ?2, content = content, active = 0, compacted = 1
+             WHERE id = ?1",
+            params![id.0, inserted + 1],
+        )?;
+        self.execute(
+            "UPDATE messages SET id = ?2, content = content WHERE id = ?1",
+            params![inserted, id.0],
+        )?;
+        Ok(())
+    }
+
     fn set_pause(&self, session: &SessionId, pause: Option<&CompactionPause>) -> Result<()> {
         self.execute(
             "UPDATE sessions SET compression_failure_cooldown_until = ?2,
@@ -197,5 +278,11 @@ impl Scope<'_> {
                 holder: other,
             }),
         }
+    }
+}
+
+fn stale(session: &SessionId) -> Error {
+    Error::CompactionStale {
+        session: session.clone(),
     }
 }

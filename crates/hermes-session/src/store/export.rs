@@ -26,11 +26,9 @@ impl Scope<'_> {
                 object,
             )?
             .ok_or_else(|| unknown(id))?;
-        let messages = self.rows(
-            "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id",
-            params![id.as_str()],
-            |row| object(row).map(message),
-        )?;
+        let messages = self.rows(super::history::ALL_IN_ORDER, params![id.as_str()], |row| {
+            object(row).map(message)
+        })?;
         session.insert("messages".to_owned(), Value::Array(messages));
         Ok(Value::Object(session))
     }

@@ -2,12 +2,22 @@
 
 use hermes_store::rusqlite::params;
 
+use serde_json::Value;
+
 use super::{Scope, SessionStore, cells, count_of};
 use crate::message::{Message, Role, StoredMessage};
+use crate::session::Session;
 use crate::{MessageId, Result, SessionId};
 
 /// What stands for a result that was never stored.
 const LOST_RESULT: &str = "[No result of this call was stored; it may or may not have run.]";
+
+/// All messages of a session as they were said: one that was replaced stands before what took its
+/// place, which has its time and its old number.
+pub(super) const ALL_IN_ORDER: &str = "SELECT * FROM messages AS m WHERE session_id = ?1
+ ORDER BY CASE WHEN compacted = 1 THEN (SELECT MIN(twin.id) FROM messages AS twin
+         WHERE twin.session_id = m.session_id AND twin.timestamp = m.timestamp)
+     ELSE id END, active, id";
 
 /// The conversation as it stands.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,7 +28,31 @@ pub struct History {
     pub left_out: Vec<MessageId>,
 }
 
+/// A session that is gone on with.
+#[derive(Debug, Clone)]
+pub struct Resumed {
+    /// Its row.
+    pub session: Session,
+    /// The conversation as it stands.
+    pub history: History,
+    /// What was on its list of things to do, if it had one.
+    pub todos: Option<Vec<Value>>,
+}
+
 impl SessionStore {
+    /// Opens a session again, as [`SessionStore::reopen_session`] does, and gives what is needed to
+    /// go on with it.
+    pub fn resume(&mut self, id: &SessionId) -> Result<Resumed> {
+        self.note(|scope| {
+            let (session, messages) = scope.reopen(id)?;
+            Ok(Resumed {
+                session,
+                history: whole(messages),
+                todos: scope.latest_todos(id)?,
+            })
+        })
+    }
+
     /// The conversation to go on with: messages that were neither taken back nor summarised. An
     /// unanswered call at the end is left out; one in the middle gets a result that says so.
     pub fn load_history(&self, session: &SessionId) -> Result<History> {
@@ -28,7 +62,7 @@ impl SessionStore {
         })
     }
 
-    /// All messages of a session as they lie in the file, also those that are not active.
+    /// All messages of a session in their order, also those that are not active.
     pub fn all_messages(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
         self.read(|scope| {
             scope.must_exist(session)?;
@@ -46,15 +80,18 @@ impl Scope<'_> {
         let sql = if active_only {
             "SELECT * FROM messages WHERE session_id = ?1 AND active IS NOT 0 ORDER BY id"
         } else {
-            "SELECT * FROM messages WHERE session_id = ?1 ORDER BY id"
+            ALL_IN_ORDER
         };
         self.rows(sql, params![session.as_str()], cells::message)
     }
 
-    /// Takes an unanswered call at the end out of the conversation.
-    pub(super) fn put_aside_open_calls(&self, session: &SessionId) -> Result<()> {
-        let messages = self.messages(session, true)?;
-        let Some(from) = open_end(&messages).and_then(|at| messages.get(at)) else {
+    /// Takes an unanswered call at the end out of the conversation that consists of `messages`.
+    pub(super) fn put_aside_open_calls(
+        &self,
+        session: &SessionId,
+        messages: &[StoredMessage],
+    ) -> Result<()> {
+        let Some(from) = open_end(messages).and_then(|at| messages.get(at)) else {
             return Ok(());
         };
         self.execute(

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Scope, SessionStore, cells};
 use crate::error::unknown;
+use crate::message::StoredMessage;
 use crate::session::{EndReason, NewSession, Session};
 use crate::{Error, Result, SessionId};
 
@@ -51,17 +52,7 @@ impl SessionStore {
     /// Opens a session again: it has not ended any more. A call that was left without a result by a
     /// crash of another program is put aside, so that new messages follow a whole history.
     pub fn reopen_session(&mut self, id: &SessionId) -> Result<Session> {
-        self.note(|scope| {
-            let found = scope.execute(
-                "UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?1",
-                params![id.as_str()],
-            )?;
-            if found == 0 {
-                return Err(unknown(id));
-            }
-            scope.put_aside_open_calls(id)?;
-            scope.session(id)?.ok_or_else(|| unknown(id))
-        })
+        self.note(|scope| scope.reopen(id).map(|(session, _)| session))
     }
 
     /// Ends a session. The first reason stays; ending it again changes nothing.
@@ -116,6 +107,21 @@ impl SessionStore {
 }
 
 impl Scope<'_> {
+    /// Opens a session again. Gives it with its messages as they lay in the file.
+    pub(super) fn reopen(&self, id: &SessionId) -> Result<(Session, Vec<StoredMessage>)> {
+        let found = self.execute(
+            "UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?1",
+            params![id.as_str()],
+        )?;
+        if found == 0 {
+            return Err(unknown(id));
+        }
+        let messages = self.messages(id, true)?;
+        self.put_aside_open_calls(id, &messages)?;
+        let session = self.session(id)?.ok_or_else(|| unknown(id))?;
+        Ok((session, messages))
+    }
+
     pub(super) fn session(&self, id: &SessionId) -> Result<Option<Session>> {
         self.row(
             "SELECT * FROM sessions WHERE id = ?1",

@@ -201,8 +201,9 @@ impl Scope<'_> {
         let first = self.row(
             "SELECT content FROM messages
              WHERE session_id = ?1 AND role = 'user' AND content IS NOT NULL
+                 AND substr(content, 1, length(?2)) <> ?2
              ORDER BY id LIMIT 1",
-            params![id.as_str()],
+            params![id.as_str(), crate::SUMMARY_MARK],
             |row| Ok(Cells(row).text("content").unwrap_or_default()),
         )?;
         let text = first

@@ -18,12 +18,13 @@ mod rewind;
 mod search;
 mod search_sql;
 mod titles;
+mod todos;
 mod usage;
 
 pub use append::Step;
-pub use compaction::{Compaction, CompactionLock, CompactionPause};
+pub use compaction::{Compaction, CompactionLock, CompactionPause, LockAttempt};
 pub use filter::SessionFilter;
-pub use history::History;
+pub use history::{History, Resumed};
 pub use list::{ListRequest, Listed, Stats};
 pub use maintenance::{AutoPrune, AutoPruned, Optimized};
 pub use open::StoreOptions;

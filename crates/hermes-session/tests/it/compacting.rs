@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hermes_session::{
-    Compaction, CompactionPause, Error, Message, MessageId, SUMMARY_MARK, SearchRequest, Step,
+    Compaction, CompactionPause, Error, LockAttempt, Message, MessageId, SUMMARY_MARK,
+    SearchRequest, Step,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -111,44 +112,53 @@ fn compaction_keeps_the_id_and_every_original() {
     let before = world.store.load_history(&id).unwrap().messages;
     let tail = before.last().unwrap();
 
-    let lock = world
-        .store
-        .try_lock_compaction(&id, "me", LEASE)
-        .unwrap()
-        .unwrap();
-    assert_eq!(
+    let lock = world.lock_compaction(&id);
+    assert!(matches!(
         world.store.try_lock_compaction(&id, "you", LEASE).unwrap(),
-        None
-    );
+        LockAttempt::Held { holder, .. } if holder == "me"
+    ));
+    let middle: Vec<MessageId> = before[2..before.len() - 1].iter().map(|m| m.id).collect();
+    let summary = Message::user(format!("{SUMMARY_MARK} twelve commands ran"));
     let compaction = Compaction {
-        keep_through: Some(before[1].id),
-        messages: vec![
-            Message::user(format!("{SUMMARY_MARK} twelve commands ran")),
-            Message::assistant("understood"),
-            tail.message.clone(),
-        ],
+        replaced: vec![(middle[0], summary)],
+        put_aside: middle[1..].to_vec(),
         system_prompt: Some("rebuilt".to_owned()),
-        usage: None,
     };
     world.store.compact(&lock, &compaction).unwrap();
-    world.store.unlock_compaction(lock.clone()).unwrap();
 
     let texts = world.texts(&id);
-    assert_eq!(texts.len(), 5);
+    assert_eq!(texts.len(), 4);
     assert_eq!(texts[0], "the goal");
-    assert_eq!(texts[4], "last question");
+    assert!(texts[2].starts_with(SUMMARY_MARK));
+    assert_eq!(texts[3], "last question");
     let session = world.store.session(&id).unwrap().unwrap();
-    assert_eq!(session.counters.message_count, 5);
+    assert_eq!(session.counters.message_count, 4);
     assert_eq!(session.system_prompt.as_deref(), Some("rebuilt"));
-    // The repeated message keeps its time.
+    // What was not summarised is the same row as before.
     let after = world.store.load_history(&id).unwrap().messages;
-    assert!((after[4].timestamp - tail.timestamp).abs() < 1e-9);
+    assert_eq!(&after[3], tail);
+    assert_eq!(after[0], before[0]);
     let all = world.store.all_messages(&id).unwrap();
-    assert_eq!(all.len(), before.len() + 3);
+    assert_eq!(all.len(), before.len() + 1);
+    let originals: Vec<&Message> = all
+        .iter()
+        .filter(|stored| !stored.message.is_summary())
+        .map(|stored| &stored.message)
+        .collect();
+    let said: Vec<&Message> = before.iter().map(|stored| &stored.message).collect();
+    assert_eq!(originals, said);
+    let exported = world.store.export(&id).unwrap();
+    assert_eq!(exported["messages"][2]["tool_calls"][0]["id"], "c0");
     assert_eq!(
         all.iter().filter(|m| m.compacted && !m.active).count(),
-        before.len() - 2
+        middle.len()
     );
+    // Who remembers the messages that were summarised cannot summarise them again.
+    assert!(matches!(
+        world.store.compact(&lock, &compaction),
+        Err(Error::CompactionStale { .. })
+    ));
+    world.store.unlock_compaction(lock.clone()).unwrap();
     for number in 0..12 {
         let request = SearchRequest {
             query: format!("number{number}"),
@@ -189,20 +199,111 @@ fn compaction_keeps_the_id_and_every_original() {
 }
 
 #[test]
-fn a_right_that_expired_is_taken_over() {
+fn the_index_follows_what_was_replaced() {
+    let mut world = World::new();
+    let id = world.talk(&["albatross", "pelican"]);
+    let lock = world.lock_compaction(&id);
+    for round in 0..2 {
+        let first = world.store.load_history(&id).unwrap().messages[0].id;
+        let summary = Message::user(format!("{SUMMARY_MARK} stork{round}"));
+        let compaction = Compaction {
+            replaced: vec![(first, summary)],
+            ..Compaction::default()
+        };
+        world.store.compact(&lock, &compaction).unwrap();
+    }
+    let found = |query: &str| {
+        let query = query.to_owned();
+        let request = SearchRequest {
+            query,
+            ..SearchRequest::default()
+        };
+        let hits = world.store.search(&request).unwrap();
+        hits.iter().map(|hit| hit.compacted).collect::<Vec<_>>()
+    };
+    assert_eq!(found("stork1"), [false]);
+    assert_eq!(found("stork0"), [true]);
+    assert_eq!(found("albatross"), [true, false]);
+    assert_eq!(
+        world
+            .store
+            .append_user(&id, &Message::user("next"))
+            .unwrap(),
+        world.store.all_messages(&id).unwrap().last().unwrap().id
+    );
+    assert_eq!(world.texts(&id).last().unwrap(), "next");
+}
+
+#[test]
+fn what_another_process_said_meanwhile_stays_in_the_conversation() {
+    let mut world = World::new();
+    let id = world.talk(&["one", "two"]);
+    let known = world.store.load_history(&id).unwrap().messages;
+    let mut other = hermes_session::SessionStore::open(world.home.path()).unwrap();
+    other
+        .append_user(&id, &Message::user("from beside"))
+        .unwrap();
+    let lock = world.lock_compaction(&id);
+    let compaction = Compaction {
+        replaced: vec![(known[0].id, Message::user(format!("{SUMMARY_MARK} x")))],
+        put_aside: vec![known[1].id],
+        ..Compaction::default()
+    };
+    world.store.compact(&lock, &compaction).unwrap();
+    assert_eq!(
+        world.texts(&id)[1..],
+        ["two", "answer to two", "from beside"]
+    );
+}
+
+#[test]
+fn a_list_of_things_to_do_outlives_the_summary_of_its_answer() {
+    let mut world = World::new();
+    let id = world.talk(&["plan it"]);
+    let items = json!([{"id": "1", "content": "x", "status": "pending"}]);
+    let step = Step {
+        assistant: Message::calls(None, json!([call("c", "todo")])),
+        results: vec![Message::tool_result(
+            "c",
+            "todo",
+            format!("{}\n\n[loop guard: a note]", json!({"todos": items})),
+        )],
+        usage: None,
+    };
+    world.store.append_step(&id, &step).unwrap();
+    let all = world.store.all_messages(&id).unwrap();
+    let lock = world.lock_compaction(&id);
+    let compaction = Compaction {
+        replaced: vec![(all[1].id, Message::user(format!("{SUMMARY_MARK} x")))],
+        put_aside: all[2..].iter().map(|m| m.id).collect(),
+        ..Compaction::default()
+    };
+    world.store.compact(&lock, &compaction).unwrap();
+    let resumed = world.store.resume(&id).unwrap();
+    assert_eq!(resumed.history.messages.len(), 2);
+    assert_eq!(
+        resumed.todos.as_deref(),
+        items.as_array().map(Vec::as_slice)
+    );
+    // What was taken back is no plan any more.
+    world.store.take_back(&id, 1).unwrap();
+    world.sql("UPDATE messages SET compacted = 0");
+    assert_eq!(world.store.resume(&id).unwrap().todos, None);
+}
+
+#[test]
+fn a_right_that_expired_or_whose_holder_is_gone_is_taken_over() {
     let mut world = World::new();
     let id = world.talk(&["x"]);
-    let dead = world
-        .store
-        .try_lock_compaction(&id, "dead", LEASE)
-        .unwrap()
-        .unwrap();
+    let dead = world.lock_compaction(&id);
     world.sql("UPDATE compression_locks SET expires_at = 1");
-    let lock = world
+    let LockAttempt::Taken(lock) = world
         .store
         .try_lock_compaction(&id, "alive", LEASE)
         .unwrap()
-        .unwrap();
+    else {
+        panic!("an expired right was not taken over");
+    };
     world.store.refresh_compaction_lock(&lock, LEASE).unwrap();
     assert!(matches!(
         world.store.refresh_compaction_lock(&dead, LEASE),
@@ -211,6 +312,18 @@ fn a_right_that_expired_is_taken_over() {
     // Who comes late must not take the right from its owner.
     world.store.unlock_compaction(dead).unwrap();
     world.store.refresh_compaction_lock(&lock, LEASE).unwrap();
+    let mut take = |gone: &str, holder: &str| {
+        world
+            .store
+            .take_over_compaction_lock(&id, gone, holder, LEASE)
+            .unwrap()
+    };
+    assert_eq!(take("me", "third"), None);
+    assert!(take("alive", "third").is_some());
+    assert!(matches!(
+        world.store.refresh_compaction_lock(&lock, LEASE),
+        Err(Error::CompactionLost { .. })
+    ));
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::os::unix::fs::PermissionsExt;
 
 use hermes_session::{
     Content, EndReason, Error, Message, NewSession, Role, SessionId, SessionStore, Step, Usage,
-    latest_todos,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -66,10 +65,9 @@ fn what_is_stored_comes_back() {
         }
     );
     assert!(history.messages.is_sorted_by_key(|m| m.timestamp));
-    assert_eq!(
-        latest_todos(&history.messages),
-        Some(vec![json!({"id": "1"})])
-    );
+    let resumed = store.resume(&id).unwrap();
+    assert_eq!(resumed.todos, Some(vec![json!({"id": "1"})]));
+    assert_eq!(resumed.history, history);
 
     let session = store.session(&id).unwrap().unwrap();
     assert_eq!(session.system_prompt.as_deref(), Some("exact\n prompt "));

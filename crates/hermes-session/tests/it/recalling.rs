@@ -1,7 +1,5 @@
 //! What the `session_search` tool asks.
 
-use std::time::Duration;
-
 use hermes_session::{
     Compaction, Discover, Error, Message, MessageId, SUMMARY_MARK, Scroll, SearchOrder, SessionId,
 };
@@ -176,13 +174,18 @@ fn a_conversation_is_scrolled_through() {
 fn what_a_summary_stands_for_can_be_recalled_in_its_own_conversation() {
     let mut world = World::new();
     let id = world.talk(&["the old password policy", "more"]);
-    let lock = world
+    let lock = world.lock_compaction(&id);
+    let ids: Vec<MessageId> = world
         .store
-        .try_lock_compaction(&id, "me", Duration::from_mins(1))
+        .all_messages(&id)
         .unwrap()
-        .unwrap();
+        .iter()
+        .map(|m| m.id)
+        .collect();
+    let summary = Message::user(format!("{SUMMARY_MARK} talk of rules"));
     let compaction = Compaction {
-        messages: vec![Message::user(format!("{SUMMARY_MARK} talk of rules"))],
+        replaced: vec![(ids[0], summary)],
+        put_aside: ids[1..].to_vec(),
         ..Compaction::default()
     };
     world.store.compact(&lock, &compaction).unwrap();

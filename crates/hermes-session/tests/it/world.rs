@@ -1,8 +1,11 @@
 //! A home with sessions, and what tests do to it.
 
 use std::path::Path;
+use std::time::Duration;
 
-use hermes_session::{Message, NewSession, SessionId, SessionStore, Step};
+use hermes_session::{
+    CompactionLock, LockAttempt, Message, NewSession, SessionId, SessionStore, Step,
+};
 use hermes_store::rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -35,6 +38,16 @@ impl World {
             self.store.append_step(&id, &step).unwrap();
         }
         id
+    }
+
+    /// The right to compact a session, as somebody called `me`.
+    pub(crate) fn lock_compaction(&mut self, id: &SessionId) -> CompactionLock {
+        let lease = Duration::from_mins(5);
+        let lock = match self.store.try_lock_compaction(id, "me", lease).unwrap() {
+            LockAttempt::Taken(lock) => Some(lock),
+            LockAttempt::Held { .. } => None,
+        };
+        lock.unwrap()
     }
 
     /// Changes the file behind the store's back.

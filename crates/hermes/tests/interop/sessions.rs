@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use hermes_session::{
-    Compaction, Content, EndReason, Health, ListRequest, Message, NewSession, Role, SUMMARY_MARK,
-    SearchRequest, SessionId, SessionStore, Step, Usage, check,
+    Compaction, Content, EndReason, Health, ListRequest, LockAttempt, Message, MessageId,
+    NewSession, Role, SUMMARY_MARK, SearchRequest, SessionId, SessionStore, Step, Usage, check,
 };
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
@@ -385,14 +385,23 @@ fn what_we_took_back_and_summarised_stays_out_of_their_conversation() {
             .unwrap();
     }
     store.take_back(&session, 1).unwrap();
-    let first = store.load_history(&session).unwrap().messages[0].id;
-    let lock = store
+    let talk: Vec<MessageId> = store
+        .load_history(&session)
+        .unwrap()
+        .messages
+        .iter()
+        .map(|stored| stored.id)
+        .collect();
+    let LockAttempt::Taken(lock) = store
         .try_lock_compaction(&session, "ours", Duration::from_mins(1))
         .unwrap()
-        .unwrap();
+    else {
+        panic!("nobody else has the right");
+    };
+    let summary = Message::assistant(format!("{SUMMARY_MARK} birds"));
     let compaction = Compaction {
-        keep_through: Some(first),
-        messages: vec![Message::assistant(format!("{SUMMARY_MARK} birds"))],
+        replaced: vec![(talk[1], summary)],
+        put_aside: talk[2..].to_vec(),
         ..Compaction::default()
     };
     let script = format!(

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use hermes_agent::prompt::assemble;
 use hermes_agent::{
     Agent, AgentSettings, ChildLimits, Children, Observer, Parts, SideJudge, StopCheck, TurnInput,
     TurnResult,
@@ -12,10 +13,9 @@ use hermes_agent::{
 use hermes_board::model::Task;
 use hermes_proc::Wake;
 use hermes_providers::{Provider, SideModels, ToolSchema};
-use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock, latest_todos};
+use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock};
 use hermes_tools::{
-    CallContext, Conversation as OfTools, GoalClaim, GoalJudge, GoalVerdict, TodoList,
-    ToolSelection,
+    CallContext, Conversation as OfTools, GoalClaim, GoalJudge, GoalVerdict, ToolSelection,
 };
 
 use super::asking::AskPerson;
@@ -62,7 +62,7 @@ impl Conversation {
         let provider = open_provider(&wanted, context)?;
         small_window::check(&provider.route(), context)?;
         context.ensure_home()?;
-        let mut store = SessionStore::open(&context.location.home)?;
+        let store = SessionStore::open(&context.location.home)?;
         let resumed = wanted_session(wishes, &store)?;
         let worktree = if wishes.worktree {
             Some(Worktree::make(context)?)
@@ -100,10 +100,7 @@ impl Conversation {
         let judge = judge(&side, &id, &context);
         call.conversation = OfTools {
             session_id: Some(id.to_string()),
-            todos: match &resumed {
-                Some(session) => Arc::new(reopened(&session.id, &mut store)?),
-                None => Arc::clone(&call.conversation.todos),
-            },
+            todos: Arc::clone(&call.conversation.todos),
             answerer: AskPerson::present(wishes, &context, &toolbox),
             children: Some(Arc::new(children.clone())),
             judge: Some(Arc::clone(&judge)),
@@ -127,17 +124,19 @@ impl Conversation {
         let notes = worktree.iter().map(Worktree::note).collect();
         let subject = Subject::parts(&parts);
         let prompt = system_prompt::of(subject, &id, wishes, &toolbox, notes, &context);
-        let agent = match &resumed {
-            Some(_) => Agent::resume(parts, &id, &prompt.text)?,
+        let mut agent = match &resumed {
+            Some(_) => Agent::resume(parts, &id, || assemble(&prompt).text)?,
             None => {
-                for notice in &prompt.notices {
+                let assembled = assemble(&prompt);
+                for notice in &assembled.notices {
                     context.printer.warn(notice, None)?;
                 }
                 let subject = Subject::parts(&parts);
                 let new = new_session(&subject, &children, wishes, &toolbox, &context);
-                Agent::begin(parts, id, new, &prompt.text)
+                Agent::begin(parts, id, new, &assembled.text)
             }
         };
+        agent.make_prompt_with(system_prompt::again(prompt, &context));
         let title = TitleKeeper::of(wishes, side, &context);
         let is_talk = matches!(wishes.talk, Talk::Lines { .. });
         Ok(Self {
@@ -233,7 +232,10 @@ impl Conversation {
             context,
         );
         let prompt = system_prompt::of(subject, &id, &self.wishes, &self.toolbox, notes, context);
-        self.agent.start_over(id.clone(), new, &prompt.text)?;
+        let text = assemble(&prompt).text;
+        let again = system_prompt::again(prompt, context);
+        self.agent.start_over(id.clone(), new, &text)?;
+        self.agent.make_prompt_with(again);
         self.resumed = None;
         self.children.parent = id.clone();
         self.renew_children();
@@ -315,14 +317,6 @@ fn keep_claim(
         }
         None => (None, Some(check)),
     }
-}
-
-/// Opens a session again; gives the list of what it had to do.
-fn reopened(id: &SessionId, store: &mut SessionStore) -> Result<TodoList> {
-    store.reopen_session(id)?;
-    let history = store.load_history(id)?.messages;
-    let items = latest_todos(&history);
-    Ok(items.map_or_else(TodoList::default, |items| TodoList::restored(&items)))
 }
 
 fn asking(wishes: &Wishes) -> Asking {

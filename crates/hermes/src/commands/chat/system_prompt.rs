@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use hermes_agent::prompt::{Assembled, Place, PromptParts, assemble};
-use hermes_agent::{Agent, AgentSettings, Parts};
+use hermes_agent::prompt::{Place, PromptParts, assemble};
+use hermes_agent::{Agent, AgentSettings, Parts, PromptSource};
+use hermes_board::boards::BoardHome;
 use hermes_providers::Provider;
 use hermes_session::SessionId;
 use hermes_tools::CallContext;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::wishes::Wishes;
@@ -44,7 +46,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Puts the prompt together. `notes` are added to what the settings say.
+/// What the prompt is made of. `notes` are added to what the settings say. Reads no file.
 pub(super) fn of(
     subject: Subject<'_>,
     id: &SessionId,
@@ -52,7 +54,7 @@ pub(super) fn of(
     toolbox: &Toolbox,
     notes: Vec<String>,
     context: &Context,
-) -> Assembled {
+) -> PromptParts {
     let config = context.config();
     let call = subject.call;
     let cwd = call.session.cwd();
@@ -66,11 +68,13 @@ pub(super) fn of(
         text => Some(text.to_owned()),
     };
     let files_count = !wishes.ignore_rules;
-    assemble(&PromptParts {
+    let board = BoardHome::resolve(&context.env, &context.location);
+    PromptParts {
         soul: files_count.then(|| context.location.home.join("SOUL.md")),
         project: (files_count && !is_elsewhere).then(|| cwd.clone()),
         file_chars: file_chars.unwrap_or(FILE_CHARS),
         tools: subject.tools,
+        has_card: board.worker_task().is_some(),
         place: Place {
             system: if is_elsewhere {
                 String::new()
@@ -94,10 +98,21 @@ pub(super) fn of(
             .cloned()
             .unwrap_or(Value::Null),
         notes,
-        date: today(context),
+        date: today(&context.zone().resolve()),
         session_id: wishes.pass_session_id.then(|| id.to_string()),
         model: route.model,
         provider: route.provider,
+    }
+}
+
+/// Puts the prompt together again on a later day.
+pub(super) fn again(parts: PromptParts, context: &Context) -> Box<PromptSource> {
+    let zone = context.zone().resolve();
+    Box::new(move || {
+        assemble(&PromptParts {
+            date: today(&zone),
+            ..parts.clone()
+        })
     })
 }
 
@@ -126,7 +141,7 @@ fn system() -> String {
     )
 }
 
-fn today(context: &Context) -> String {
-    let now = jiff::Timestamp::now().to_zoned(context.zone().resolve());
+fn today(zone: &TimeZone) -> String {
+    let now = jiff::Timestamp::now().to_zoned(zone.clone());
     now.strftime("%A, %B %d, %Y").to_string()
 }
