@@ -1,38 +1,37 @@
 //! A conversation with everything it needs: provider, session, tools, and the way it ends.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_agent::prompt::assemble;
+use hermes_agent::prompt::{PromptParts, assemble};
 use hermes_agent::{
-    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, SideJudge, StopCheck, TurnInput,
-    TurnResult,
+    Agent, AgentSettings, ChildLimits, Children, Observer, Parts, TurnInput, TurnResult,
 };
 use hermes_board::model::Task;
 use hermes_proc::Wake;
-use hermes_providers::{Provider, SideModels, ToolSchema};
-use hermes_session::{NewSession, Session, SessionId, SessionStore, SystemClock};
-use hermes_tools::{
-    CallContext, Conversation as OfTools, GoalClaim, GoalJudge, GoalVerdict, ToolSelection,
-};
+use hermes_providers::SideModels;
+use hermes_session::{Session, SessionId, SessionStore, SystemClock};
+use hermes_tools::{Conversation as OfTools, GoalClaim, GoalJudge, GoalVerdict};
 
 use super::asking::AskPerson;
 use super::claim_watch::ClaimWatch;
+use super::opening::{
+    asking, context_in, judge, keep_claim, new_session, offered, open_provider, wanted_model,
+    wanted_session,
+};
 use super::pruning;
-use super::repository::Repository;
 use super::small_window;
 use super::snapshot;
 use super::system_prompt::{self, Subject};
 use super::title::TitleKeeper;
-use super::wishes::{Talk, Wanted, Wishes};
+use super::wishes::{Talk, Wishes};
 use super::worker::Worker;
 use super::worktree::Worktree;
 use crate::backend::{Backend, PlaceRequest};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
-use crate::toolbox::{Asking, Ending, Toolbox};
+use crate::error::Result;
+use crate::toolbox::{Ending, Toolbox};
 
 /// An open conversation.
 pub(super) struct Conversation {
@@ -221,21 +220,16 @@ impl Conversation {
     /// Ends the session and begins an empty one.
     pub(super) fn start_over(&mut self) -> Result<SessionId> {
         let id = SessionId::generate(&SystemClock);
-        let context = &self.context;
-        let notes = self.worktree.iter().map(Worktree::note).collect();
-        let subject = Subject::agent(&self.agent);
         let new = new_session(
-            &subject,
+            &Subject::agent(&self.agent),
             &self.children,
             &self.wishes,
             &self.toolbox,
-            context,
+            &self.context,
         );
-        let prompt = system_prompt::of(subject, &id, &self.wishes, &self.toolbox, notes, context);
-        let text = assemble(&prompt).text;
-        let again = system_prompt::again(prompt, context);
+        let text = assemble(&self.prompt(&id)).text;
         self.agent.start_over(id.clone(), new, &text)?;
-        self.agent.make_prompt_with(again);
+        self.renew_prompt(&id);
         self.resumed = None;
         self.children.parent = id.clone();
         self.renew_children();
@@ -255,10 +249,31 @@ impl Conversation {
         self.agent
             .change_provider(Arc::clone(&opened), Arc::clone(&side))?;
         self.title.change_models(Arc::clone(&side));
+        let id = self.agent.session_id().clone();
+        self.renew_prompt(&id);
         self.children.provider = opened;
         self.children.side = Some(side);
         self.renew_children();
         Ok(())
+    }
+
+    fn prompt(&self, id: &SessionId) -> PromptParts {
+        let notes = self.worktree.iter().map(Worktree::note).collect();
+        let subject = Subject::agent(&self.agent);
+        system_prompt::of(
+            subject,
+            id,
+            &self.wishes,
+            &self.toolbox,
+            notes,
+            &self.context,
+        )
+    }
+
+    /// What the next summary puts in the place of the prompt.
+    fn renew_prompt(&mut self, id: &SessionId) {
+        let again = system_prompt::again(self.prompt(id), &self.context);
+        self.agent.make_prompt_with(again);
     }
 
     fn renew_children(&mut self) {
@@ -296,149 +311,5 @@ impl Conversation {
         left?;
         warned?;
         Ok(ExitCode::from(code))
-    }
-}
-
-/// Keeps the claim of a worker from now on, and gives what keeps the worker from stopping too early.
-fn keep_claim(
-    worker: Option<&Worker>,
-    toolbox: &Toolbox,
-    context: &Context,
-) -> (Option<ClaimWatch>, Option<Box<dyn StopCheck>>) {
-    let Some(worker) = worker else {
-        return (None, None);
-    };
-    let check = worker.stop_check();
-    let limit = Worker::time_to_end(context);
-    match worker.watch(toolbox.interrupt(), limit) {
-        Some(claim) => {
-            let check = claim.listening(check);
-            (Some(claim), Some(check))
-        }
-        None => (None, Some(check)),
-    }
-}
-
-fn asking(wishes: &Wishes) -> Asking {
-    match wishes.talk {
-        Talk::Oneshot(_) => Asking::Nobody,
-        Talk::Query(_) | Talk::QuietQuery(_) | Talk::Lines { .. } => Asking::WhoeverIsThere,
-    }
-}
-
-/// Who judges whether the goal of a card is reached, on the account of this conversation.
-fn judge(side: &Arc<SideModels>, session: &SessionId, context: &Context) -> Arc<dyn GoalJudge> {
-    Arc::new(SideJudge {
-        side: Arc::clone(side),
-        account: Some((context.location.home.clone(), session.clone())),
-    })
-}
-
-fn wanted_model(wishes: &Wishes) -> hermes_providers::Wanted {
-    hermes_providers::Wanted {
-        provider: wishes.provider.clone(),
-        model: wishes.model.clone(),
-        ..hermes_providers::Wanted::default()
-    }
-}
-
-fn open_provider(
-    wanted: &hermes_providers::Wanted,
-    context: &Context,
-) -> Result<Arc<dyn Provider>> {
-    hermes_providers::open(context.config(), wanted)
-        .map_err(|error| CommandError::user(error.to_string()).hint(error.hint()))
-}
-
-fn wanted_session(wishes: &Wishes, store: &SessionStore) -> Result<Option<Session>> {
-    let id = match &wishes.session {
-        Wanted::New => return Ok(None),
-        Wanted::Named(text) => store.resolve(text)?,
-        Wanted::Latest => match store.most_recent(&wishes.source)? {
-            Some(id) => id,
-            None => {
-                return Err(CommandError::user(format!(
-                    "there is no earlier session of the source '{}'",
-                    wishes.source
-                ))
-                .hint("`hermes sessions list` shows what there is"));
-            }
-        },
-    };
-    let session = store.session(&id)?;
-    session
-        .map(Some)
-        .ok_or_else(|| CommandError::user(format!("there is no session '{id}'")))
-}
-
-/// The surroundings, in the directory the conversation is about.
-fn context_in(
-    context: &Context,
-    wishes: &Wishes,
-    resumed: Option<&Session>,
-    worktree: Option<&Worktree>,
-) -> Context {
-    let recorded = resumed
-        .filter(|_| wishes.restore_cwd)
-        .and_then(|session| session.cwd.as_deref())
-        .map(Path::new)
-        .filter(|path| path.is_absolute() && path.is_dir());
-    match worktree.map(Worktree::path).or(recorded) {
-        Some(directory) => context.in_directory(directory),
-        None => context.anew(),
-    }
-}
-
-fn offered(
-    call: &mut CallContext,
-    wishes: &Wishes,
-    context: &Context,
-) -> Result<Arc<[ToolSchema]>> {
-    let flag = wishes.toolsets.as_deref();
-    let selection = ToolSelection::resolve(context.config(), &context.env, "cli", flag);
-    let offer = call.registry.offer(&selection, call);
-    for name in &offer.unknown {
-        context
-            .printer
-            .note(format!("There is no toolset '{name}'; it is left out."))?;
-    }
-    if flag.is_some() && offer.unknown.len() >= selection.names.len() {
-        return Err(CommandError::usage(
-            "--toolsets names no toolset that exists",
-        ));
-    }
-    call.enabled_tools = offer.names();
-    let tools = offer.tools.into_iter().map(|tool| ToolSchema {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        parameters: tool.schema,
-    });
-    Ok(tools.collect())
-}
-
-fn new_session(
-    subject: &Subject<'_>,
-    children: &Children,
-    wishes: &Wishes,
-    toolbox: &Toolbox,
-    context: &Context,
-) -> NewSession {
-    let cwd = subject.call.session.cwd();
-    // What a directory in a container is part of cannot be seen from here.
-    let repository = match toolbox.elsewhere() {
-        None => Repository::around(&cwd),
-        Some(_) => None,
-    };
-    NewSession {
-        source: wishes.source.clone(),
-        model: Some(subject.provider.route().model),
-        model_config: Some(system_prompt::model_config(&children.settings, context)),
-        cwd: Some(cwd.display().to_string()),
-        git_repo_root: repository
-            .as_ref()
-            .map(|repository| repository.root.display().to_string()),
-        git_branch: repository.and_then(|repository| repository.branch),
-        profile_name: context.current.as_ref().map(ToString::to_string),
-        ..NewSession::default()
     }
 }

@@ -10,6 +10,7 @@ mod git;
 mod goal;
 mod line_loop;
 mod once;
+mod opening;
 mod picture;
 mod pruning;
 mod references;
