@@ -266,18 +266,20 @@ impl Agent {
         };
         self.store
             .set_compaction_pause(&self.session, Some(&pause))?;
-        if need != Need::Forced || self.settings.compaction.abort_on_summary_failure {
-            if !std::mem::replace(&mut self.compaction.warned, true) {
-                observer.on(Event::Notice(format!(
-                    "No summary could be made ({error}); the conversation stays as it is, and \
-                     nothing is lost."
-                )));
-            }
+        let stays = need != Need::Forced || self.settings.compaction.abort_on_summary_failure;
+        if !std::mem::replace(&mut self.compaction.warned, true) {
+            let what = if stays {
+                "the conversation stays as it is"
+            } else {
+                "an extract stands in for it"
+            };
+            observer.on(Event::Notice(format!(
+                "No summary could be made ({error}); {what}, and nothing is lost."
+            )));
+        }
+        if stays {
             return Ok(None);
         }
-        observer.on(Event::Notice(format!(
-            "No summary could be made ({error}); an extract stands in for it, and nothing is lost."
-        )));
         Ok(Some(extract(
             &messages,
             previous.as_deref(),
