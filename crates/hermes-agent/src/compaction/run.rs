@@ -59,6 +59,8 @@ pub(crate) enum Compacted {
 pub(crate) struct CompactionState {
     useless: u32,
     warned: bool,
+    /// Whether somebody was told that extracts stand in for summaries.
+    extracts: bool,
     /// What the summary must keep, if somebody said.
     pub(crate) focus: Option<String>,
 }
@@ -267,18 +269,27 @@ impl Agent {
         self.store
             .set_compaction_pause(&self.session, Some(&pause))?;
         let stays = need != Need::Forced || self.settings.compaction.abort_on_summary_failure;
-        if !std::mem::replace(&mut self.compaction.warned, true) {
-            let what = if stays {
-                "the conversation stays as it is"
-            } else {
-                "an extract stands in for it"
-            };
-            observer.on(Event::Notice(format!(
-                "No summary could be made ({error}); {what}, and nothing is lost."
-            )));
-        }
+        let was_warned = std::mem::replace(&mut self.compaction.warned, true);
         if stays {
+            if !was_warned {
+                observer.on(Event::Notice(format!(
+                    "No summary could be made ({error}); the conversation stays as it is, and \
+                     nothing is lost."
+                )));
+            }
             return Ok(None);
+        }
+        if !std::mem::replace(&mut self.compaction.extracts, true) {
+            observer.on(Event::Notice(if was_warned {
+                "There is still no summary, and no room: an extract stands in for it, and nothing \
+                 is lost."
+                    .to_owned()
+            } else {
+                format!(
+                    "No summary could be made ({error}); an extract stands in for it, and nothing \
+                     is lost."
+                )
+            }));
         }
         Ok(Some(extract(
             &messages,
