@@ -13,6 +13,16 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "boards lie in the root that profiles share, and cards are given to profiles",
     },
     Sideways {
+        from: "hermes-docker",
+        to: "hermes-terminal",
+        reason: "a container is a backend of the terminal",
+    },
+    Sideways {
+        from: "hermes-ssh",
+        to: "hermes-terminal",
+        reason: "another machine is a backend of the terminal",
+    },
+    Sideways {
         from: "hermes-agent",
         to: "hermes-providers",
         reason: "a turn asks a model",

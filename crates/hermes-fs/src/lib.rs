@@ -14,6 +14,7 @@ mod error;
 pub mod fault;
 mod lock;
 mod mutate;
+mod random;
 mod read;
 mod staging;
 mod tar_member;
@@ -29,6 +30,7 @@ pub use mutate::{
     rename, rename_exclusive, rename_unsynced, replace_symlink, set_mode, symlink, sync_dir,
     sync_filesystem, touch,
 };
+pub use random::random_hex;
 pub use read::{
     canonicalize, exists_no_follow, metadata, open, open_append, open_regular, read_capped,
     read_link, read_optional, read_text_capped, symlink_metadata,

@@ -15,10 +15,12 @@ const RENAMED: &[(&str, &str)] = &[
     ("hermes_board", "hermes_cli.kanban"),
     ("hermes_chat", "hermes_cli.chat"),
     ("hermes_config", "hermes_cli.config"),
+    ("hermes_docker", "tools.terminal.docker"),
     ("hermes_home", "hermes_cli.profiles"),
     ("hermes_mcp", "tools.mcp"),
     ("hermes_providers", "agent.providers"),
     ("hermes_session", "agent.session"),
+    ("hermes_ssh", "tools.terminal.ssh"),
     ("hermes_supervise", "gateway.service"),
     ("hermes_terminal", "tools.terminal"),
     ("hermes_web", "gui"),
@@ -156,7 +158,7 @@ mod tests {
         assert!(!Component::Gateway.owns("gatewayish"));
         assert!(Component::Agent.owns("agent.providers"));
         assert!(Component::Cli.owns(&logger_name("hermes::main")));
-        assert!(Component::Tools.owns(&logger_name("hermes_terminal::docker")));
+        assert!(Component::Tools.owns(&logger_name("hermes_docker")));
     }
 
     #[test]

@@ -2,12 +2,10 @@
 
 pub mod background;
 pub mod carried_files;
-pub mod docker;
 pub mod environment;
 pub mod guard;
 pub mod local;
 pub mod output;
 pub mod remote;
 pub mod session;
-pub mod ssh;
 pub mod sudo;

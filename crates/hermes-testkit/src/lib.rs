@@ -10,6 +10,7 @@
 
 mod at_terminal;
 mod engine_image;
+mod eventually;
 mod fake_engine;
 mod home;
 mod kill;
@@ -24,6 +25,7 @@ mod unprivileged;
 
 pub use at_terminal::AtTerminal;
 pub use engine_image::{EngineImage, RemoveContainers, engine, engine_of};
+pub use eventually::eventually;
 pub use fake_engine::{EngineCall, FakeEngine};
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};

@@ -297,8 +297,8 @@ impl From<hermes_session::Error> for CommandError {
     }
 }
 
-impl From<hermes_terminal::docker::DockerError> for CommandError {
-    fn from(error: hermes_terminal::docker::DockerError) -> Self {
+impl From<hermes_docker::DockerError> for CommandError {
+    fn from(error: hermes_docker::DockerError) -> Self {
         let kind = if error.is_missing_part() {
             Kind::Environment
         } else {

@@ -14,7 +14,7 @@ use super::process::{Connection, Process};
 use super::registry::{Registry, Shared, State};
 use super::start::{NewRecord, StartError};
 use crate::local::ToolContext;
-use crate::local::random_id::random_hex;
+use hermes_fs::random_hex;
 use crate::remote::{NewState, NotStarted, Question, RemoteError, RemoteTerminal};
 use crate::session::SessionKey;
 

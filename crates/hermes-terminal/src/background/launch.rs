@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::elsewhere::NewElsewhere;
 use super::start::{NewProcess, StartError};
 use crate::local::arguments::Fields;
-use crate::local::random_id::random_hex;
+use hermes_fs::random_hex;
 use crate::local::script::Script;
 use crate::local::tool::{redact, refusal};
 use crate::local::{NoticeSupport, SpawnRequest, Terminal, ToolContext};

@@ -18,7 +18,7 @@ use super::registry::{MOST, Registry, remove_files};
 use super::second_self;
 use crate::local::Shell;
 use crate::local::WatcherFields;
-use crate::local::random_id::random_hex;
+use hermes_fs::random_hex;
 use crate::session::SessionKey;
 
 /// How long a supervisor may take to start the shell.

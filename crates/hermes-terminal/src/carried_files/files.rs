@@ -123,7 +123,7 @@ impl Walk<'_> {
 }
 
 /// Whether a file is the copy kept of a conflict (`<name>.host-20261115T231900Z`) or half written.
-pub(crate) fn is_left_over(name: &str) -> bool {
+pub fn is_left_over(name: &str) -> bool {
     let is_temporary =
         name.starts_with('.') && Path::new(name).extension() == Some(OsStr::new("tmp"));
     let kept = name.rsplit_once(".host-").is_some_and(|(_, time)| {

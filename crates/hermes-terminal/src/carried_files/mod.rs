@@ -9,7 +9,7 @@ mod files;
 mod request;
 mod roots;
 
-pub(crate) use files::is_left_over;
-pub use files::{CarriedFile, Unlistable, files_of};
+
+pub use files::{CarriedFile, Unlistable, files_of, is_left_over};
 pub use request::{CarriedRequest, CredentialFile};
 pub use roots::{Carried, CarriedKind, CarriedRoot};

@@ -14,7 +14,7 @@ mod warnings;
 pub use builder::{Circumstances, EnvironmentBuilder, EnvironmentFacts};
 pub use live::LiveEnvironment;
 pub use secret_names::{config_secret_names, derived_secret_names};
-pub(crate) use warnings::tell_once;
+pub use warnings::tell_once;
 
 #[cfg(test)]
 mod tests;

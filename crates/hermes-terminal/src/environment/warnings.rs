@@ -64,7 +64,7 @@ fn relevant(problem: &Problem) -> Option<String> {
 }
 
 /// Logs what this process has not said before.
-pub(crate) fn tell_once(warnings: &[String]) {
+pub fn tell_once(warnings: &[String]) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     for warning in warnings {
         if told.insert(warning.clone()) {

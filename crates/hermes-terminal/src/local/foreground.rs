@@ -13,7 +13,7 @@ use super::context::{SpawnRequest, ToolContext};
 use super::directory::{is_enterable, nearest_enterable, resolve_workdir};
 use super::engine::{Finish, Outcome, ShellRun};
 use super::prepared::{Birth, Prepared};
-use super::random_id::random_hex;
+use hermes_fs::random_hex;
 use super::report::{Report, report_nonce};
 use super::script::Script;
 use super::terminal::MARK;

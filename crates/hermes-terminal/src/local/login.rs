@@ -9,7 +9,7 @@ use super::Terminal;
 use super::context::{SpawnRequest, ToolContext};
 use super::engine::{Finish, ShellRun};
 use super::quoting::quote;
-use super::random_id::random_hex;
+use hermes_fs::random_hex;
 use super::report::{Report, report_nonce};
 use super::script::Script;
 use crate::session::{Overlay, Session, ShellState, StateDelta, changed_definitions, difference};

@@ -10,7 +10,6 @@ pub(crate) mod memory;
 pub(crate) mod polling;
 mod prepared;
 pub(crate) mod quoting;
-pub(crate) mod random_id;
 pub(crate) mod report;
 pub(crate) mod script;
 mod settings;
@@ -24,6 +23,7 @@ pub use context::{
     SudoSupport, ToolContext, WatcherFields,
 };
 pub use foreground::{Foreground, ForegroundResult};
+pub use quoting::quote;
 pub use settings::TerminalSettings;
 pub use shell::{Shell, ShellFinder, ShellKind};
 pub use terminal::Terminal;

@@ -5,7 +5,7 @@
 //! write.
 
 /// A word that the shell reads as exactly these bytes.
-pub(crate) fn quote(bytes: &[u8]) -> Vec<u8> {
+pub fn quote(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 2);
     out.push(b'\'');
     for &byte in bytes {

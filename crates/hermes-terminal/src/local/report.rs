@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::quoting::Declarations;
-use super::random_id::random_hex;
+use hermes_fs::random_hex;
 use crate::session::Definitions;
 
 /// More than this and the report is ignored.

@@ -14,7 +14,7 @@ use super::site::{Executed, Execution};
 use super::terminal::{RemoteTerminal, patience};
 use crate::local::engine::Finish;
 use crate::local::foreground::{Ending, missing_directory, moved_note, state_delta};
-use crate::local::random_id::random_hex;
+use hermes_fs::random_hex;
 use crate::local::report::Report;
 use crate::local::{Foreground, ForegroundResult, ToolContext};
 use crate::output::{Collected, Collector, CollectorOptions};

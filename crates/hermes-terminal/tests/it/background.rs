@@ -8,7 +8,9 @@ use hermes_terminal::session::SessionKey;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::world::{World, eventually, is_alive};
+use hermes_testkit::eventually;
+
+use super::world::{World, is_alive};
 
 impl World {
     fn start(&self, command: &str) -> String {

@@ -10,7 +10,9 @@ use std::time::Duration;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::world::{World, eventually, is_alive};
+use hermes_testkit::eventually;
+
+use super::world::{World, is_alive};
 
 const DIRECTORY: &str = "HERMES_TEST_CRASH_DIRECTORY";
 

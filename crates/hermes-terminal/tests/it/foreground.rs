@@ -6,7 +6,9 @@ use hermes_terminal::local::ShellFinder;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::world::{World, eventually};
+use hermes_testkit::eventually;
+
+use super::world::World;
 
 #[test]
 fn a_command_runs_as_if_bash_had_got_it_directly() {

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::world::{World, eventually, is_alive};
+use hermes_testkit::eventually;
+
+use super::world::{World, is_alive};
 
 #[test]
 fn a_timeout_keeps_the_output_and_kills_in_time() {

@@ -7,7 +7,9 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::world::{World, eventually};
+use hermes_testkit::eventually;
+
+use super::world::World;
 
 /// Shells of this world that run.
 fn shells(world: &World) -> Vec<u32> {

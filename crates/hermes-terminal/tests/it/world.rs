@@ -192,15 +192,6 @@ impl World {
     }
 }
 
-/// Polls for a condition with a deadline.
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !condition() {
-        assert!(Instant::now() < deadline, "never came true: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 pub(crate) fn is_alive(pid_file: &Path) -> bool {
     let pid: u32 = std::fs::read_to_string(pid_file)
         .unwrap()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hermes_board::boards::BoardHome;
 use hermes_config::vars;
-use hermes_terminal::docker::{DockerHost, HostFacts, Observer, PathMap};
+use hermes_docker::{DockerHost, HostFacts, Observer, PathMap};
 use hermes_terminal::environment::LiveEnvironment;
 
 use crate::context::Context;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use hermes_config::vars;
 use hermes_proc::find_on_path;
-use hermes_terminal::docker::{DockerHost, manage};
-use hermes_terminal::ssh::{SshSettings, check_programs};
+use hermes_docker::{DockerHost, manage};
+use hermes_ssh::{SshSettings, check_programs};
 
 use super::facts::terminal_backend;
 use super::row::Row;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_terminal::docker::labels;
+use hermes_docker::labels;
 use hermes_testkit::{EngineImage, OwnContainers, RealEngine, Run};
 use pretty_assertions::assert_eq;
 use serde_json::Value;

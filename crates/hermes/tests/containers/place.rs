@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use hermes_terminal::docker::labels;
+use hermes_docker::labels;
 use hermes_testkit::{EngineImage, Outcome, OwnContainers, RealEngine, Run, Running, TestHome};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};

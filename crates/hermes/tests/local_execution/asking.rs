@@ -3,7 +3,9 @@
 use hermes_testkit::AtTerminal;
 use pretty_assertions::assert_eq;
 
-use super::{Place, eventually, is_alive};
+use hermes_testkit::eventually;
+
+use super::{Place, is_alive};
 
 const QUESTION: &str = "[o]nce, [s]ession, [a]lways, [d]eny (within 60 s, else deny): ";
 const DELETE: &str = "rm -rf ./x && echo deleted";

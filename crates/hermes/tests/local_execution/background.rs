@@ -6,7 +6,9 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
-use super::{Place, eventually, is_alive, text};
+use hermes_testkit::eventually;
+
+use super::{Place, is_alive, text};
 
 fn poll(talk: &mut Talk, id: &str) -> Value {
     talk.process(json!({"action": "poll", "session_id": id}))

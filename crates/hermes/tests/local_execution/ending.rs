@@ -6,7 +6,9 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Place, eventually, is_alive, text};
+use hermes_testkit::eventually;
+
+use super::{Place, is_alive, text};
 
 /// Leaves nothing out: a child, one in a session of its own, and a daemon.
 const FAMILY: &str = "echo begun; sleep 60 & echo $! > child; \

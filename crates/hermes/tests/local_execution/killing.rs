@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{Place, eventually, is_alive, text};
+use hermes_testkit::eventually;
+
+use super::{Place, is_alive, text};
 
 #[test]
 fn a_timeout_keeps_the_output_and_comes_in_time() {

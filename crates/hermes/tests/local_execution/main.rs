@@ -124,14 +124,6 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 
 /// Looks again until it is so, with a deadline.
 #[track_caller]
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !condition() {
-        assert!(Instant::now() < deadline, "never came true: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Whether a process runs: there, and not merely unburied.
 fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));

@@ -10,7 +10,9 @@ use hermes_testkit::Run;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
-use super::{Place, eventually};
+use hermes_testkit::eventually;
+
+use super::Place;
 
 const COMMANDS: u64 = 200;
 const AT_ONCE: u64 = 20;

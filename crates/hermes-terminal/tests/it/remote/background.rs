@@ -8,7 +8,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::places::{Elsewhere, busybox};
-use crate::world::eventually;
+use hermes_testkit::eventually;
 
 in_each_place!(
     a_process_is_started_at_once_and_killed_for_good,
@@ -274,7 +274,7 @@ mod docker_gone {
 
     use super::{act_on, start};
     use crate::remote::places::docker;
-    use crate::world::eventually;
+    use hermes_testkit::eventually;
 
     #[test]
     fn processes_of_a_place_that_is_gone_are_lost() {

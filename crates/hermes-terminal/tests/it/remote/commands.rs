@@ -307,7 +307,7 @@ fn session_variables_are_there_and_nowhere_in_arguments(place: &Elsewhere) {
     );
     std::thread::scope(|scope| {
         let run = scope.spawn(|| place.world.output("echo $$ > ~/pid; sleep 1; unset TOKEN"));
-        crate::world::eventually("it runs", || {
+        hermes_testkit::eventually("it runs", || {
             !place.file(&format!("{}/pid", place.scratch)).is_empty()
         });
         assert!(!place.is_running("secret-value"));

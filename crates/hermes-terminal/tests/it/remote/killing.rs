@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::places::{Container, Elsewhere, Kind, busybox};
-use crate::world::eventually;
+use hermes_testkit::eventually;
 
 in_each_place!(
     nobody_survives_a_timeout,

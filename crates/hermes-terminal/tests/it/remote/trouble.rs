@@ -9,7 +9,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::places::{Elsewhere, Hurdle};
-use crate::world::eventually;
+use hermes_testkit::eventually;
 
 in_each_place!(
     a_client_that_dies_takes_its_command_along,
@@ -221,7 +221,7 @@ mod docker_lost {
     use pretty_assertions::assert_eq;
 
     use crate::remote::places::{Container, Elsewhere, Kind, docker};
-    use crate::world::eventually;
+    use hermes_testkit::eventually;
 
     #[test]
     fn a_container_that_was_removed_is_brought_back_and_the_command_runs_once() {

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use hermes_terminal::docker::keys;
+use hermes_docker::keys;
 use serde_json::{Value, json};
 
 use crate::backend::{Backend, Elsewhere, PlaceRequest};

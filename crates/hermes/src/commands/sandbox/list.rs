@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hermes_terminal::docker::manage::{self, SandboxRow, Scope};
+use hermes_docker::manage::{self, SandboxRow, Scope};
 use jiff::Timestamp;
 
 use super::host;

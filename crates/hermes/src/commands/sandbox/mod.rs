@@ -10,7 +10,7 @@ mod stop;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_terminal::docker::{DockerHost, keys, manage};
+use hermes_docker::{DockerHost, keys, manage};
 
 use crate::backend::{docker_host, live_environment};
 use crate::context::Context;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hermes_terminal::docker::manage::{self, PruneRequest};
+use hermes_docker::manage::{self, PruneRequest};
 
 use super::host;
 use super::list::scope;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hermes_terminal::docker::manage;
+use hermes_docker::manage;
 
 use super::{TaskArgs, host, report};
 use crate::context::Context;

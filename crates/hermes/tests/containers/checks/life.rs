@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use hermes_terminal::docker::labels;
+use hermes_docker::labels;
 use hermes_testkit::{EngineImage, OwnContainers, RealEngine};
 use pretty_assertions::assert_eq;
 use serde_json::json;

@@ -1,0 +1,243 @@
+//! Finding the sandbox that an earlier process made, and making it usable.
+//!
+//! Only containers that are provably the sandbox meant are touched. One with more rights than the
+//! settings allow is replaced; any other difference is the user's to decide.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::drift::Drift;
+use super::engine::refusal;
+use super::host::DockerHost;
+use super::inspect::{ContainerFacts, State};
+use super::labels;
+use super::mounts::MountOrigin;
+use super::plan::SandboxPlan;
+use super::queries::Listed;
+use super::settings::OnDrift;
+use super::skill_mirror;
+
+const START_LIMIT: Duration = Duration::from_secs(30);
+const REMOVE_LIMIT: Duration = Duration::from_secs(30);
+const RESTART_PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(100);
+/// Says by its exit code whether a background process of ours is alive: 0 yes, 9 no.
+const BACKGROUND_CHECK: &str = "for f in /tmp/hermes_bg_*.pid; do \
+    [ -r \"$f\" ] && read -r p < \"$f\" && kill -0 \"$p\" 2>/dev/null && exit 0; done; exit 9";
+
+/// What the probe found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The sandbox, running.
+    Attached {
+        /// Id of its container.
+        id: String,
+        /// Name of its container.
+        name: String,
+    },
+    /// No sandbox, or one that had to go.
+    Nothing,
+    /// A sandbox that cannot be used and still has its name.
+    Unusable,
+}
+
+/// Looks for the sandbox of this plan.
+pub(crate) fn probe(host: &DockerHost, plan: &SandboxPlan) -> Found {
+    let identity = &plan.identity;
+    let (task, profile) = (identity.task_label(), identity.profile_label());
+    let filters = [
+        (labels::AGENT, "1"),
+        (labels::TASK_ID, task.as_str()),
+        (labels::PROFILE, profile.as_str()),
+    ];
+    let mut listed = host.engine.list(&filters).unwrap_or_default();
+    listed.retain(|one| !matches!(one.state, State::Leaving | State::Other));
+    // Stable: among equals the engine's order counts.
+    listed.sort_by_key(|one| one.state != State::Running);
+    if listed.is_empty() {
+        return Found::Nothing;
+    }
+    let ids: Vec<&str> = listed.iter().map(|one| one.id.as_str()).collect();
+    let facts = host.engine.inspect(&ids).unwrap_or_default();
+    for candidate in &listed {
+        let known = facts
+            .iter()
+            .find(|facts| facts.id.starts_with(&candidate.id));
+        let is_meant = match known {
+            Some(facts) => is_meant(plan, facts),
+            None => is_meant_by_labels(host, plan, &candidate.id),
+        };
+        if is_meant {
+            return use_candidate(host, plan, candidate, known);
+        }
+    }
+    Found::Nothing
+}
+
+pub(crate) fn is_meant(plan: &SandboxPlan, facts: &ContainerFacts) -> bool {
+    // Where no place of ours is known to the engine, only labels can tell.
+    let nowhere = Path::new("/nonexistent");
+    let directory = plan.engine_sandbox_dir.as_deref().unwrap_or(nowhere);
+    plan.identity.is_meant_by(facts, directory)
+}
+
+/// For an engine that lists and does not show: asked by the labels that tell homes and tasks apart.
+fn is_meant_by_labels(host: &DockerHost, plan: &SandboxPlan, id: &str) -> bool {
+    let key = labels::task_key(&plan.identity.task);
+    let filters = [
+        (labels::AGENT, "1"),
+        (labels::HOME, plan.identity.home_key.as_str()),
+        (labels::TASK_KEY, key.as_str()),
+    ];
+    let listed = host.engine.list(&filters).unwrap_or_default();
+    // One list may have short ids and the other full ones.
+    let is_it = |one: &Listed| one.id.starts_with(id) || id.starts_with(&one.id);
+    let owned = host.engine.list(&[(labels::OWNER, "")]).unwrap_or_default();
+    if owned.iter().any(is_it) {
+        return false;
+    }
+    plan.identity.bound_directory.is_none() && listed.iter().any(is_it)
+}
+
+fn use_candidate(
+    host: &DockerHost,
+    plan: &SandboxPlan,
+    candidate: &Listed,
+    facts: Option<&ContainerFacts>,
+) -> Found {
+    let Some(facts) = facts else {
+        if !plan.network {
+            let why = "whether it has a network cannot be read";
+            return replace(host, &candidate.id, why);
+        }
+        let name = plan.identity.shared_name();
+        return wake(host, &candidate.id, name, candidate.state);
+    };
+    let drift = Drift::between(plan, facts);
+    if !drift.tightened.is_empty() {
+        let why = format!(
+            "it has more rights than {} allows",
+            drift.tightened.join(", ")
+        );
+        return replace(host, &facts.id, &why);
+    }
+    if !drift.keys.is_empty() && host.settings.on_drift == OnDrift::Recreate {
+        if may_be_replaced(host, facts) {
+            let why = format!("settings have changed: {}", drift.keys.join(", "));
+            return replace(host, &facts.id, &why);
+        }
+        host.notice_once(
+            "the sandbox is kept although its settings have changed: background processes run in it",
+        );
+    }
+    let found = wake(host, &facts.id, facts.name.clone(), facts.state());
+    if matches!(found, Found::Attached { .. }) {
+        settle(host, plan, facts, &drift);
+    }
+    found
+}
+
+/// What is done to a sandbox that is kept: limits are set, differences told, skills copied anew.
+fn settle(host: &DockerHost, plan: &SandboxPlan, facts: &ContainerFacts, drift: &Drift) {
+    if !drift.update.is_empty() && host.can_limit() {
+        update_limits(host, &facts.id, &drift.update);
+    }
+    if !drift.keys.is_empty() && host.settings.on_drift == OnDrift::Warn {
+        host.notice_once(&format!(
+            "sandbox was created with different settings: {}; run 'hermes sandbox reset' to apply",
+            drift.keys.join(", ")
+        ));
+    }
+    let skills = plan
+        .mounts
+        .iter()
+        .filter(|mount| mount.origin == MountOrigin::Skills);
+    for mount in skills {
+        let tree = Path::new(&mount.source);
+        if let Err(error) = skill_mirror::refresh_if_copied(&host.facts.hermes_home, tree) {
+            host.warn_once(&format!(
+                "skills in the sandbox may be out of date: {error}"
+            ));
+        }
+    }
+}
+
+fn update_limits(host: &DockerHost, id: &str, arguments: &[String]) {
+    let mut args = vec!["update".to_owned()];
+    args.extend_from_slice(arguments);
+    args.push(id.to_owned());
+    let failed = match host.engine.ask(&args, START_LIMIT) {
+        Ok(answer) if answer.is_success() => return,
+        Ok(answer) => refusal("changing the limits of the sandbox", &answer),
+        Err(error) => error,
+    };
+    host.warn_once(&failed.to_string());
+}
+
+/// Brings a container to run.
+pub(crate) fn wake(host: &DockerHost, id: &str, name: String, state: State) -> Found {
+    let is_up = match state {
+        State::Running => true,
+        State::Created | State::Exited => succeeds(host, "start", id),
+        State::Paused => succeeds(host, "unpause", id),
+        State::Restarting => comes_up(host, id),
+        State::Leaving | State::Other => false,
+    };
+    if is_up {
+        Found::Attached {
+            id: id.to_owned(),
+            name,
+        }
+    } else {
+        Found::Unusable
+    }
+}
+
+fn succeeds(host: &DockerHost, verb: &str, id: &str) -> bool {
+    let failed = match host.engine.ask(&[verb, id], START_LIMIT) {
+        Ok(answer) if answer.is_success() => return true,
+        Ok(answer) => refusal(&format!("{verb} of the sandbox"), &answer),
+        Err(error) => error,
+    };
+    tracing::warn!(container = id, "{failed}; a new container is made");
+    false
+}
+
+fn comes_up(host: &DockerHost, id: &str) -> bool {
+    let deadline = Instant::now() + RESTART_PATIENCE;
+    while Instant::now() < deadline {
+        let facts = host.engine.inspect(&[id]).unwrap_or_default();
+        match facts.first().map(ContainerFacts::state) {
+            Some(State::Running) => return true,
+            Some(State::Restarting) => std::thread::sleep(POLL),
+            _ => return false,
+        }
+    }
+    tracing::warn!(
+        container = id,
+        "it keeps restarting; a new container is made"
+    );
+    false
+}
+
+/// Removes a container that may not be used as it is.
+fn replace(host: &DockerHost, id: &str, why: &str) -> Found {
+    host.notice_once(&format!("the sandbox is replaced: {why}"));
+    let failed = match host.engine.ask(&["rm", "-f", id], REMOVE_LIMIT) {
+        Ok(answer) if answer.is_success() => return Found::Nothing,
+        Ok(answer) => refusal("removing the sandbox", &answer),
+        Err(error) => error,
+    };
+    tracing::warn!(container = id, "{failed}");
+    Found::Unusable
+}
+
+/// Whether nothing of ours runs in it. What cannot be found out counts as running.
+fn may_be_replaced(host: &DockerHost, facts: &ContainerFacts) -> bool {
+    if facts.state() != State::Running {
+        return true;
+    }
+    let args = ["exec", facts.id.as_str(), "sh", "-c", BACKGROUND_CHECK];
+    let answer = host.engine.ask(&args, START_LIMIT);
+    answer.is_ok_and(|answer| answer.code == Some(9))
+}

@@ -1,0 +1,228 @@
+//! Where our files are for the engine.
+//!
+//! A Hermes that runs in a container and talks to the engine outside sees other paths than that
+//! engine. Mounting a path the engine does not have would give an empty directory; so a path is
+//! translated, or the mount is left out.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::engine::{Engine, EngineKind};
+use super::mounts::translated;
+
+const LOOK_LIMIT: Duration = Duration::from_secs(10);
+/// Mount tables of busy hosts reach a megabyte.
+const TABLE_LIMIT: u64 = 8 * 1024 * 1024;
+
+/// The translation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPaths {
+    /// The user's own pairs; they beat what was found out.
+    given: Vec<(PathBuf, PathBuf)>,
+    found: Found,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Found {
+    /// The engine sees what we see.
+    Same,
+    /// The mounts of the container we are in.
+    Mounts(Vec<(PathBuf, PathBuf)>),
+    /// We are in a container that the engine does not know.
+    Unknown,
+}
+
+impl HostPaths {
+    /// For an engine that sees what we see, apart from these pairs.
+    pub fn same(given: &[(PathBuf, PathBuf)]) -> Self {
+        Self {
+            given: given.to_vec(),
+            found: Found::Same,
+        }
+    }
+
+    /// For a Hermes in a container that the engine does not know, apart from these pairs.
+    #[cfg(test)]
+    pub(crate) fn in_unknown_container(given: &[(PathBuf, PathBuf)]) -> Self {
+        Self {
+            given: given.to_vec(),
+            found: Found::Unknown,
+        }
+    }
+
+    /// For a Hermes in a container: asks the engine about that container.
+    pub fn in_container(given: &[(PathBuf, PathBuf)], engine: &Engine, root: &Path) -> Self {
+        let found = match own_mounts(engine, root) {
+            Some(mounts) => Found::Mounts(mounts),
+            None if engine_is_beside_us(engine, root) => Found::Same,
+            None => Found::Unknown,
+        };
+        Self {
+            given: given.to_vec(),
+            found,
+        }
+    }
+
+    /// Whether the engine sees the files that we see.
+    pub fn is_same(&self) -> bool {
+        self.found == Found::Same && self.given.is_empty()
+    }
+
+    /// The place of a path for the engine, if it has it.
+    pub fn translate(&self, path: &Path) -> Option<PathBuf> {
+        let given = self.given.iter().map(|(here, there)| (here, there));
+        if let Some(there) = translated(path, given) {
+            return Some(there);
+        }
+        match &self.found {
+            Found::Same => Some(path.to_owned()),
+            Found::Mounts(pairs) => translated(path, pairs.iter().map(|(a, b)| (a, b))),
+            Found::Unknown => None,
+        }
+    }
+}
+
+/// The mounts of our container as pairs of inside and outside.
+fn own_mounts(engine: &Engine, root: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
+    own_names(root).into_iter().find_map(|name| {
+        let answer = engine.ask(&["inspect", &name], LOOK_LIMIT).ok()?;
+        if !answer.is_success() {
+            return None;
+        }
+        read_mounts(&answer.stdout)
+    })
+}
+
+fn read_mounts(printed: &str) -> Option<Vec<(PathBuf, PathBuf)>> {
+    let value: Value = serde_json::from_str(printed).ok()?;
+    let mounts = value.get(0)?.get("Mounts")?.as_array()?;
+    let path = |mount: &Value, name: &str| {
+        let text = mount
+            .get(name)?
+            .as_str()
+            .filter(|text| text.starts_with('/'))?;
+        Some(PathBuf::from(text))
+    };
+    let pairs = mounts
+        .iter()
+        .filter_map(|mount| Some((path(mount, "Destination")?, path(mount, "Source")?)));
+    Some(pairs.collect())
+}
+
+/// What our container may be called: the id in the mount table, then the host name.
+fn own_names(root: &Path) -> Vec<String> {
+    let table = hermes_fs::read_capped(&root.join("proc/self/mountinfo"), TABLE_LIMIT);
+    let table = table.unwrap_or_default();
+    let table = String::from_utf8_lossy(&table);
+    let mut names: Vec<String> = id_in_mount_table(&table).into_iter().collect();
+    names.extend(host_name(root));
+    names
+}
+
+/// Docker and Podman mount files of the container's own directory, which is named after its id.
+fn id_in_mount_table(table: &str) -> Option<String> {
+    let of_container = |line: &&str| {
+        let target = line.split(' ').nth(4).unwrap_or_default();
+        matches!(
+            target,
+            "/etc/hostname" | "/etc/hosts" | "/etc/resolv.conf" | "/run/.containerenv"
+        )
+    };
+    let is_id = |part: &&str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    table
+        .lines()
+        .filter(of_container)
+        .find_map(|line| line.split(['/', ' ']).find(is_id).map(str::to_owned))
+}
+
+fn host_name(root: &Path) -> Option<String> {
+    let text = hermes_fs::read_text_capped(&root.join("etc/hostname"), 1024).ok()?;
+    let name = text.trim();
+    (!name.is_empty() && !name.starts_with('-')).then(|| name.to_owned())
+}
+
+/// An engine that runs in our own container has our host name.
+fn engine_is_beside_us(engine: &Engine, root: &Path) -> bool {
+    let format = match engine.info().map(|info| info.kind) {
+        Ok(EngineKind::Podman) => "{{.Host.Hostname}}",
+        Ok(EngineKind::Docker) => "{{.Name}}",
+        Err(_) => return false,
+    };
+    let answer = engine.ask(&["info", "--format", format], LOOK_LIMIT);
+    answer.is_ok_and(|answer| {
+        let name = answer.stdout.trim();
+        answer.is_success() && !name.is_empty() && host_name(root).as_deref() == Some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    fn paths(given: &[(&str, &str)], found: Found) -> HostPaths {
+        HostPaths {
+            given: given.iter().map(|(a, b)| (a.into(), b.into())).collect(),
+            found,
+        }
+    }
+
+    #[test]
+    fn the_longest_mount_of_our_container_decides() {
+        let printed = format!(
+            r#"[{{"Id": "{ID}", "Mounts": [
+                {{"Type": "bind", "Source": "/srv/hermes", "Destination": "/opt/data"}},
+                {{"Type": "volume", "Source": "/var/lib/docker/volumes/s/_data", "Destination": "/opt/data/skills"}},
+                {{"Type": "tmpfs", "Source": "", "Destination": "/tmp"}}]}}]"#
+        );
+        let mounts = paths(&[], Found::Mounts(read_mounts(&printed).unwrap()));
+        let to = |path: &str| mounts.translate(Path::new(path));
+        assert_eq!(
+            to("/opt/data/sandboxes/x"),
+            Some("/srv/hermes/sandboxes/x".into())
+        );
+        assert_eq!(
+            to("/opt/data/skills/a"),
+            Some("/var/lib/docker/volumes/s/_data/a".into())
+        );
+        assert_eq!(
+            to("/home/u"),
+            None,
+            "not mounted: the engine does not have it"
+        );
+        assert_eq!(to("/tmp/x"), None);
+    }
+
+    #[test]
+    fn given_pairs_come_first_and_an_unknown_container_maps_nothing() {
+        let given = paths(&[("/opt/data", "/x")], Found::Unknown);
+        assert_eq!(
+            given.translate(Path::new("/opt/data/a")),
+            Some("/x/a".into())
+        );
+        assert_eq!(given.translate(Path::new("/etc")), None);
+        let same = HostPaths::same(&[]);
+        assert!(same.is_same());
+        assert_eq!(same.translate(Path::new("/etc")), Some("/etc".into()));
+    }
+
+    #[test]
+    fn our_container_is_found_in_the_mount_table() {
+        let table = format!(
+            "1 0 0:1 / / rw - overlay overlay lowerdir=/x\n\
+             2 1 8:1 /var/lib/docker/containers/{ID}/hostname /etc/hostname rw - ext4 /dev/sda1 rw\n"
+        );
+        assert_eq!(id_in_mount_table(&table).as_deref(), Some(ID));
+        assert_eq!(
+            id_in_mount_table("1 0 0:1 / / rw - ext4 /dev/sda1 rw\n"),
+            None
+        );
+        let other = format!("1 0 0:1 /{ID} /mnt rw - ext4 /dev/sda1 rw\n");
+        assert_eq!(id_in_mount_table(&other), None);
+    }
+}

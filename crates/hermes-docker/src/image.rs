@@ -1,0 +1,123 @@
+//! Whether an image is here, fetching it if not, and whether it brings an init of its own.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::engine::{Answer, Engine, unreachable_words};
+use super::engine_words::last_line;
+use super::error::{DockerError, Result};
+use super::pull::pull;
+
+const LOOK_LIMIT: Duration = Duration::from_secs(15);
+/// Programs with which s6 images start.
+const S6_INITS: [&str; 2] = ["/init", "/package/admin/s6-overlay/command/init"];
+
+/// An image that is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LocalImage {
+    /// Whether it brings an init of its own.
+    pub is_s6: bool,
+}
+
+/// Makes sure that an image is here.
+pub(crate) fn provide(
+    engine: &Engine,
+    image: &str,
+    pull_limit: Duration,
+    progress: &dyn Fn(&str),
+) -> Result<LocalImage> {
+    if let Some(local) = look(engine, image)? {
+        return Ok(local);
+    }
+    progress(&format!("fetching image {image}"));
+    pull(engine, image, pull_limit, progress)?;
+    // What the engine has just fetched and cannot show is an ordinary image as far as we know.
+    Ok(look(engine, image)?.unwrap_or(LocalImage { is_s6: false }))
+}
+
+fn look(engine: &Engine, image: &str) -> Result<Option<LocalImage>> {
+    let format = "{{json .Config.Entrypoint}}";
+    let answer = engine.ask(&["image", "inspect", image, "--format", format], LOOK_LIMIT)?;
+    if answer.is_success() {
+        return Ok(Some(LocalImage {
+            is_s6: is_s6(&answer.stdout),
+        }));
+    }
+    match unreachable_words(&answer.words) {
+        Some(error) => Err(error),
+        None if is_missing(&answer) => Ok(None),
+        None => Err(DockerError::Image {
+            image: image.to_owned(),
+            words: last_line(&answer.words).to_owned(),
+        }),
+    }
+}
+
+fn is_missing(answer: &Answer) -> bool {
+    let words = answer.words.to_ascii_lowercase();
+    [
+        "no such image",
+        "no such object",
+        "image not known",
+        "not found",
+    ]
+    .iter()
+    .any(|part| words.contains(part))
+        || words.is_empty()
+}
+
+/// Whether the entry point is the init of s6-overlay. Anything unreadable is an ordinary image.
+fn is_s6(printed: &str) -> bool {
+    let value: Option<Value> = serde_json::from_str(printed.trim()).ok();
+    let first = value.as_ref().and_then(|value| match value {
+        Value::Array(words) => words.first().and_then(Value::as_str),
+        Value::String(word) => Some(word.as_str()),
+        _ => None,
+    });
+    first.is_some_and(|first| S6_INITS.contains(&first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_init_of_s6_makes_an_s6_image() {
+        for yes in [
+            r#"["/init"]"#,
+            "[\"/package/admin/s6-overlay/command/init\", \"x\"]\n",
+            r#""/init""#,
+        ] {
+            assert!(is_s6(yes), "{yes}");
+        }
+        for no in [
+            "null",
+            "",
+            "garbage",
+            "[]",
+            r#"["/bin/sh", "/init"]"#,
+            r#"["/initx"]"#,
+            "{}",
+        ] {
+            assert!(!is_s6(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_missing_image_is_told_from_other_trouble() {
+        let answer = |words: &str| Answer {
+            code: Some(1),
+            stdout: String::new(),
+            words: words.to_owned(),
+        };
+        for words in [
+            "Error response from daemon: no such image: x: No such image: x:latest",
+            "Error: inspecting object: x: image not known",
+            "Error: No such object: x",
+        ] {
+            assert!(is_missing(&answer(words)), "{words}");
+        }
+        assert!(!is_missing(&answer("invalid reference format")));
+    }
+}

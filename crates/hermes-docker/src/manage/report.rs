@@ -1,0 +1,122 @@
+//! What is asked of these operations and what they answer. The names of the fields are those of the
+//! JSON output.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::engine::EngineInfo;
+use crate::identity::HomeOf;
+
+/// Which sandboxes are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Those of the profile in use.
+    ThisProfile,
+    /// Those of all profiles; with the homes of the installation, whose containers count as its own.
+    AllProfiles {
+        /// Their HERMES_HOMEs.
+        homes: Vec<PathBuf>,
+    },
+}
+
+/// All sandboxes there are.
+#[derive(Debug, Clone, Serialize)]
+pub struct Listing {
+    /// The engine that has them.
+    pub engine: EngineInfo,
+    /// They.
+    pub sandboxes: Vec<SandboxRow>,
+}
+
+/// One sandbox. The names of the fields are those of the JSON output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SandboxRow {
+    /// Full id.
+    pub id: String,
+    /// Name of the container.
+    pub name: String,
+    /// The engine's word.
+    pub state: String,
+    /// The task, as in the label.
+    pub task_id: String,
+    /// The profile, as in the label.
+    pub profile: String,
+    /// The image.
+    pub image: String,
+    /// When it was made.
+    pub created_at: Option<String>,
+    /// When it ended last.
+    pub finished_at: Option<String>,
+    /// When a command was last run in it.
+    pub last_used_at: Option<String>,
+    /// Kind of its network.
+    pub network: Option<String>,
+    /// Directories of the host in it.
+    pub mounts: Vec<MountRow>,
+    /// Settings that differ from those in effect.
+    pub drift: Vec<String>,
+    /// Whose it is.
+    pub home: HomeOf,
+}
+
+/// A directory of the host in a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MountRow {
+    /// On the host.
+    pub source: String,
+    /// In the container.
+    pub target: String,
+    /// Whether it can only be read.
+    pub ro: bool,
+}
+
+/// A container that something was done to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// Full id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// What to prune.
+#[derive(Debug, Clone)]
+pub struct PruneRequest {
+    /// Whose.
+    pub scope: Scope,
+    /// How long unused; twice the lifetime of idle sandboxes if `None`.
+    pub older_than: Option<Duration>,
+    /// Whether running ones go, too, if nobody has used them for so long.
+    pub running: bool,
+    /// Whether nothing is removed and only said what would be.
+    pub dry_run: bool,
+}
+
+/// What was pruned.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    /// Ids of containers that are gone, or would be.
+    pub removed: Vec<String>,
+    /// Those that stay.
+    pub kept: Vec<Kept>,
+}
+
+/// A container that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// Full id.
+    pub id: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What was removed of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// Its containers.
+    pub containers: Vec<Changed>,
+    /// Its directory, if there was one and it is gone.
+    pub directory: Option<PathBuf>,
+}

@@ -1,0 +1,253 @@
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::host_access::host_access;
+
+struct Place {
+    dir: tempfile::TempDir,
+    settings: DockerSettings,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["hh", "user", "project"] {
+            hermes_fs::create_dir(&dir.path().join(name), 0o700).unwrap();
+        }
+        let settings = DockerSettings::defaults(&dir.path().join("hh"));
+        Self { dir, settings }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn plan_for(&self, task: &str, host_paths: &HostPaths) -> Result<SandboxPlan> {
+        let facts = HostFacts {
+            hermes_home: self.at("hh"),
+            profile: "default".to_owned(),
+            user_home: self.at("user"),
+            start_directory: Some(self.at("project")),
+            is_container: false,
+            file_system_root: PathBuf::from("/"),
+        };
+        SandboxPlan::new(
+            &self.settings,
+            &SandboxRequest::of(task),
+            &facts,
+            host_paths,
+        )
+    }
+
+    fn plan(&self) -> SandboxPlan {
+        self.plan_for("default", &HostPaths::same(&[])).unwrap()
+    }
+
+    /// Arguments of the mounts, with the directory of the test left out.
+    fn mounts(&self, plan: &SandboxPlan) -> Vec<String> {
+        let base = self.dir.path().display().to_string();
+        let arguments = plan.mounts.iter().map(Mount::argument);
+        arguments
+            .map(|argument| argument.replace(&base, ""))
+            .collect()
+    }
+}
+
+#[test]
+fn the_current_directory_takes_the_place_of_the_workspace() {
+    let mut place = Place::new();
+    place.settings.mount_cwd = true;
+    let plan = place.plan();
+    assert_eq!(
+        place.mounts(&plan),
+        [
+            "/hh/sandboxes/docker/default/home:/root",
+            "/project:/workspace"
+        ]
+    );
+    assert_eq!(plan.directory, "/workspace");
+    assert_eq!(plan.identity.bound_directory, Some(place.at("project")));
+    assert_eq!(host_access(&plan, &[]), ["docker_mount_cwd_to_workspace"]);
+}
+
+#[test]
+fn the_workspace_of_a_card_is_bound_and_its_container_goes() {
+    let mut place = Place::new();
+    hermes_fs::create_dir_all(&place.at("attached"), 0o700).unwrap();
+    let facts = HostFacts {
+        hermes_home: place.at("hh"),
+        profile: "default".to_owned(),
+        user_home: place.at("user"),
+        start_directory: Some(place.at("user")),
+        is_container: false,
+        file_system_root: PathBuf::from("/"),
+    };
+    let request = SandboxRequest {
+        workspace: Some(place.at("project")),
+        attachments: Some(place.at("attached")),
+        ..SandboxRequest::of("default")
+    };
+    let plan = |place: &Place| {
+        SandboxPlan::new(&place.settings, &request, &facts, &HostPaths::same(&[])).unwrap()
+    };
+    let own = plan(&place);
+    assert_eq!(
+        place.mounts(&own),
+        [
+            "/hh/sandboxes/docker/default/home:/root",
+            "/project:/workspace",
+            "/attached:/root/.hermes/kanban/attachments:ro",
+        ]
+    );
+    assert_eq!(
+        (own.directory.as_str(), own.is_shared),
+        ("/workspace", false)
+    );
+    // Where the user mounts something else there, it is the container of the profile.
+    let user = place.at("user").display().to_string();
+    place.settings.volumes = vec![format!("{user}:/workspace")];
+    let shared = plan(&place);
+    assert!(shared.is_shared && shared.identity.bound_directory.is_none());
+    assert!(place.plan().is_shared);
+}
+
+#[test]
+fn a_volume_below_the_workspace_keeps_it_and_one_at_it_replaces_it() {
+    let mut place = Place::new();
+    let project = place.at("project").display().to_string();
+    place.settings.volumes = vec![format!("{project}:/workspace/projects")];
+    let mounts = place.mounts(&place.plan());
+    assert!(mounts.contains(&"/hh/sandboxes/docker/default/workspace:/workspace".to_owned()));
+    assert!(mounts.contains(&"/project:/workspace/projects".to_owned()));
+    place.settings.volumes = vec![format!("{project}:/workspace")];
+    assert_eq!(
+        place.mounts(&place.plan()),
+        [
+            "/hh/sandboxes/docker/default/home:/root",
+            "/project:/workspace"
+        ]
+    );
+}
+
+#[test]
+fn no_task_makes_directories_elsewhere() {
+    let place = Place::new();
+    for task in ["task/with:weird*chars", "../../etc", "", ".."] {
+        let plan = place.plan_for(task, &HostPaths::same(&[])).unwrap();
+        let boxes = place.at("hh/sandboxes/docker");
+        assert_eq!(
+            plan.sandbox_directory.parent(),
+            Some(boxes.as_path()),
+            "{task}"
+        );
+    }
+}
+
+#[test]
+fn a_network_of_the_users_own_contradicts_none_at_all() {
+    let mut place = Place::new();
+    place.settings.network = false;
+    for argument in ["--network=host", "--network", "--net=bridge"] {
+        place.settings.extra_args = vec![argument.to_owned()];
+        let error = place
+            .plan_for("t", &HostPaths::same(&[]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("docker_network") && error.contains("docker_extra_args"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn an_image_of_the_task_comes_before_the_settings() {
+    let place = Place::new();
+    let facts = HostFacts {
+        hermes_home: place.at("hh"),
+        profile: "p".to_owned(),
+        user_home: place.at("user"),
+        start_directory: None,
+        is_container: false,
+        file_system_root: PathBuf::from("/"),
+    };
+    let with = |image: &str| {
+        let request = SandboxRequest {
+            image: Some(image.to_owned()),
+            ..SandboxRequest::of("t")
+        };
+        SandboxPlan::new(&place.settings, &request, &facts, &HostPaths::same(&[]))
+    };
+    assert_eq!(with("debian:12").unwrap().image, "debian:12");
+    assert!(with("--privileged").is_err());
+}
+
+#[test]
+fn a_user_has_a_home_unless_the_settings_name_another() {
+    let mut place = Place::new();
+    place.settings.run_as_host_user = true;
+    assert_eq!(
+        place.plan().env.get("HOME").map(String::as_str),
+        Some("/root")
+    );
+    place.settings.env = [("HOME".to_owned(), "/mine".to_owned())].into();
+    assert_eq!(
+        place.plan().env.get("HOME").map(String::as_str),
+        Some("/mine")
+    );
+}
+
+#[test]
+fn sources_are_translated_or_left_out_with_a_warning() {
+    let mut place = Place::new();
+    hermes_fs::create_dir(&place.at("hh/skills"), 0o700).unwrap();
+    place.settings.mount_cwd = true;
+    place.settings.volumes = vec!["/on/the/host:/data".to_owned()];
+    let paths = HostPaths::in_unknown_container(&[(place.at("hh"), "/srv/hermes".into())]);
+    let plan = place.plan_for("default", &paths).unwrap();
+    assert_eq!(
+        place.mounts(&plan),
+        [
+            "/srv/hermes/sandboxes/docker/default/home:/root",
+            "/on/the/host:/data",
+            "/srv/hermes/skills:/root/.hermes/skills:ro",
+        ]
+    );
+    assert_eq!(plan.warnings.len(), 1, "{:?}", plan.warnings);
+    assert!(plan.warnings[0].contains("docker_host_path_map"));
+    assert_eq!(plan.identity.bound_directory, None);
+    let engine_dir = plan.engine_sandbox_dir.as_deref();
+    assert_eq!(engine_dir, Some(Path::new("/srv/hermes/sandboxes/docker")));
+}
+
+#[test]
+fn mounts_of_hermes_can_be_declined() {
+    let mut place = Place::new();
+    hermes_fs::create_dir(&place.at("hh/skills"), 0o700).unwrap();
+    assert_eq!(place.plan().mounts.len(), 3);
+    place.settings.auto_mounts = false;
+    assert_eq!(place.plan().mounts.len(), 2);
+}
+
+#[test]
+fn every_way_to_the_host_is_named() {
+    let mut place = Place::new();
+    let ways =
+        |settings: &DockerSettings, place: &Place| host_access(&place.plan(), &settings.volumes);
+    assert_eq!(ways(&place.settings, &place), [] as [&str; 0]);
+    place.settings.volumes = vec!["named:/v".to_owned()];
+    assert_eq!(ways(&place.settings, &place), [] as [&str; 0]);
+    place.settings.volumes = vec!["~/x:/v".to_owned(), "C:\\x:/w".to_owned()];
+    place.settings.extra_args = vec!["--privileged".to_owned()];
+    assert_eq!(
+        ways(&place.settings, &place),
+        [
+            "docker_volumes: ~/x:/v",
+            "docker_volumes: C:\\x:/w",
+            "docker_extra_args: --privileged"
+        ]
+    );
+    place.settings.volumes.clear();
+    place.settings.extra_args = vec!["-v".to_owned(), "/data:/data".to_owned()];
+    assert_eq!(ways(&place.settings, &place).len(), 1);
+}

@@ -1,0 +1,171 @@
+use hermes_config::{Environment, Sources};
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn settings(config: &str, env: &[(&str, &str)]) -> Result<DockerSettings> {
+    let dir = tempfile::tempdir().unwrap();
+    hermes_fs::write_atomic(&dir.path().join("config.yaml"), config.as_bytes(), 0o600).unwrap();
+    let sources = Sources {
+        env: Environment::from_pairs(env.iter().copied()),
+        home: dir.path().to_owned(),
+        managed_dir: None,
+        tighten_dotenv: false,
+    };
+    DockerSettings::from_config(&Config::load_read_only(&sources))
+}
+
+#[test]
+fn nothing_set_gives_the_defaults() {
+    let dir = tempfile::tempdir().unwrap();
+    let sources = Sources {
+        env: Environment::from_pairs([("HOME", "/h")]),
+        home: dir.path().to_owned(),
+        managed_dir: None,
+        tighten_dotenv: false,
+    };
+    let read = DockerSettings::from_config(&Config::load_read_only(&sources)).unwrap();
+    let expected = DockerSettings::defaults(dir.path());
+    assert_eq!(format!("{read:?}"), format!("{expected:?}"));
+}
+
+#[test]
+fn everything_can_be_said_in_the_file_and_in_variables() {
+    let read = settings(
+        "\
+terminal:
+  docker_image: debian:12
+  docker_pids_limit: 0
+  docker_require_limits: true
+  docker_on_drift: recreate
+  docker_pull_timeout: 5
+  docker_auto_mounts: false
+  docker_host_path_map: {/opt/data: /srv/data, rel: /x}
+  docker_isolation: session
+  docker_init: false
+  lifetime_seconds: 0
+  sandbox_dir: ~/boxes
+",
+        &[
+            ("HOME", "/h"),
+            ("TERMINAL_CONTAINER_CPU", "0.5"),
+            ("TERMINAL_DOCKER_IMAGE", "x"),
+            ("TERMINAL_DOCKER_NETWORK", "off"),
+            ("TERMINAL_DOCKER_EXTRA_ARGS", "[\"--shm-size=1g\", 7]"),
+            ("TERMINAL_CONTAINER_PERSISTENT", "  "),
+        ],
+    )
+    .unwrap();
+    assert_eq!(read.image, "x");
+    assert_eq!(
+        (read.pids_limit, read.cpus.to_string()),
+        (0, "0.5".to_owned())
+    );
+    assert!(read.require_limits && !read.auto_mounts && !read.network);
+    assert!(read.container_persistent, "blank means the default");
+    assert_eq!(read.on_drift, OnDrift::Recreate);
+    assert_eq!(read.pull_timeout, Duration::from_secs(5));
+    assert_eq!(read.isolation, Isolation::Session);
+    assert_eq!(read.init, InitMode::Fixed(false));
+    assert_eq!(read.lifetime, Duration::ZERO);
+    assert_eq!(read.sandbox_dir, Path::new("/h/boxes"));
+    assert_eq!(read.extra_args, ["--shm-size=1g"]);
+    assert_eq!(
+        read.host_path_map,
+        [(PathBuf::from("/opt/data"), PathBuf::from("/srv/data"))]
+    );
+    assert_eq!(read.warnings.len(), 2, "{:?}", read.warnings);
+}
+
+#[test]
+fn a_value_that_cannot_be_is_an_error_in_one_line() {
+    for (name, value, expected) in [
+        ("TERMINAL_DOCKER_VOLUMES", "/a:/b", "a JSON list"),
+        ("TERMINAL_CONTAINER_CPU", "lots", "a number"),
+        ("TERMINAL_DOCKER_EXTRA_ARGS", "\"--privileged\"", "a text"),
+        (
+            "TERMINAL_DOCKER_FORWARD_ENV",
+            "\"GITHUB_TOKEN\"",
+            "a JSON list",
+        ),
+        ("TERMINAL_DOCKER_ENV", "[1]", "a JSON mapping"),
+        ("TERMINAL_CONTAINER_MEMORY", "5g", "a whole number"),
+        ("TERMINAL_DOCKER_NETWORK", "maybe", "true or false"),
+    ] {
+        let error = settings("", &[(name, value)]).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains(expected), "{error}");
+        assert_eq!(error.lines().count(), 1);
+    }
+    for key in [
+        "docker_volumes: /a:/b",
+        "docker_env: [1]",
+        "docker_on_drift: no-idea",
+    ] {
+        let error = settings(&format!("terminal:\n  {key}\n"), &[]).unwrap_err();
+        let name = key.split(':').next().unwrap();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    for image in ["''", "'--privileged'", "'a b'"] {
+        let error = settings(&format!("terminal: {{docker_image: {image}}}\n"), &[]).unwrap_err();
+        assert!(error.to_string().contains("docker_image"), "{error}");
+    }
+}
+
+#[test]
+fn variables_of_containers_are_text_and_their_names_are_names() {
+    let read = settings(
+        "\
+terminal:
+  docker_env: {A: x, ' B ': 2, C: true, D: 1.5, 'bad-name': x, L: [1], M: {a: 1}, N: null, '': y}
+  docker_forward_env: [X, ' X ', Y, 'bad name', 7, '', Z=1]
+",
+        &[],
+    )
+    .unwrap();
+    let pairs: Vec<(&str, &str)> = read
+        .env
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    assert_eq!(pairs, [("A", "x"), ("B", "2"), ("C", "true"), ("D", "1.5")]);
+    assert_eq!(read.forward, ["X", "Y"]);
+    let told = read.warnings.join("\n");
+    for part in [
+        "bad-name",
+        "L is left out",
+        "M is left out",
+        "N is left out",
+        "bad name",
+        "Z=1",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+}
+
+#[test]
+fn a_volume_for_results_is_recognised() {
+    let mut settings = DockerSettings::defaults(Path::new("/h"));
+    for (entry, expected) in [
+        ("/a:/output", true),
+        ("~/out:/outputs/:rw", true),
+        ("/output:/data", false),
+        ("/a:/output/sub", false),
+    ] {
+        settings.volumes = vec![entry.to_owned()];
+        assert_eq!(settings.has_output_volume(), expected, "{entry}");
+    }
+}
+
+#[test]
+fn no_task_leads_out_of_the_directory_of_sandboxes() {
+    let settings = DockerSettings::defaults(Path::new("/h"));
+    for raw in ["task/with:weird*chars", "..", ".", "../../etc", "", "/abs"] {
+        let dir = settings.sandbox_of(&crate::labels::sanitize(raw));
+        assert_eq!(
+            dir.parent(),
+            Some(Path::new("/h/sandboxes/docker")),
+            "{raw}"
+        );
+        assert!(dir.file_name().is_some(), "{raw}");
+    }
+}

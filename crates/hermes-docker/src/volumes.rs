@@ -1,0 +1,296 @@
+//! The setting `docker_volumes`: from texts to mounts.
+//!
+//! Nothing is created on the host: an engine would make a missing source as an empty directory of
+//! root, which hides the mistake.
+
+use std::path::{Path, PathBuf};
+
+use super::error::{DockerError, Result};
+use super::extra_args::is_host_path;
+use super::inspect::trimmed_target;
+
+/// Something mounted into a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Volume {
+    /// A path of the engine's host, or the name of a volume.
+    pub source: String,
+    /// Where it is in the container.
+    pub target: String,
+    /// What stands behind the second colon.
+    pub options: Option<String>,
+    /// Whether `source` is a path.
+    pub is_host_path: bool,
+}
+
+impl Volume {
+    /// As an argument of `-v`.
+    pub(crate) fn argument(&self) -> String {
+        match &self.options {
+            Some(options) => format!("{}:{}:{options}", self.source, self.target),
+            None => format!("{}:{}", self.source, self.target),
+        }
+    }
+}
+
+/// The volumes of the settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Volumes {
+    /// Those to mount, in order.
+    pub mounted: Vec<Volume>,
+    /// Those whose source is missing now. They are configured all the same: a disk that is not
+    /// plugged in is no reason to throw a sandbox away.
+    pub missing: Vec<Volume>,
+    /// Entries that were left out, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What is needed to understand an entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VolumeContext<'a> {
+    /// What `~` means.
+    pub user_home: &'a Path,
+    /// What `./` means.
+    pub directory: &'a Path,
+    /// Whether the engine sees the files that we see, so that a missing one can be told.
+    pub engine_is_here: bool,
+}
+
+impl Volumes {
+    /// Reads the entries.
+    pub(crate) fn read(entries: &[String], context: VolumeContext<'_>) -> Result<Self> {
+        let mut volumes = Self::default();
+        for entry in entries {
+            let entry = entry.trim();
+            match parse(entry, context) {
+                Ok(volume) => volumes.add(volume, context)?,
+                Err(why) => volumes.warnings.push(why),
+            }
+        }
+        Ok(volumes)
+    }
+
+    /// Whether something is mounted exactly there.
+    pub(crate) fn has_target(&self, target: &str) -> bool {
+        self.mounted.iter().any(|volume| volume.target == target)
+    }
+
+    /// All that the settings want, missing or not.
+    pub(crate) fn configured(&self) -> impl Iterator<Item = &Volume> {
+        self.mounted.iter().chain(&self.missing)
+    }
+
+    fn add(&mut self, volume: Volume, context: VolumeContext<'_>) -> Result<()> {
+        if let Some(first) = self
+            .configured()
+            .find(|known| known.target == volume.target)
+        {
+            return Err(DockerError::Settings {
+                message: format!(
+                    "terminal.docker_volumes mounts two things at {}: '{}' and '{}'",
+                    volume.target,
+                    first.argument(),
+                    volume.argument()
+                ),
+                hint: "remove one of them".to_owned(),
+            });
+        }
+        let is_missing =
+            context.engine_is_here && volume.is_host_path && !Path::new(&volume.source).exists();
+        if is_missing {
+            self.warnings.push(format!(
+                "Docker volume '{}' is not mounted: {} does not exist",
+                volume.argument(),
+                volume.source
+            ));
+            self.missing.push(volume);
+        } else {
+            self.mounted.push(volume);
+        }
+        Ok(())
+    }
+}
+
+fn parse(entry: &str, context: VolumeContext<'_>) -> std::result::Result<Volume, String> {
+    let (source, rest) = split_source(entry)
+        .ok_or_else(|| format!("Docker volume '{entry}' missing colon, skipping"))?;
+    let (target, options) = match rest.split_once(':') {
+        Some((target, options)) => (target, Some(options.to_owned())),
+        None => (rest, None),
+    };
+    if !target.starts_with('/') {
+        return Err(format!(
+            "Docker volume '{entry}' is not mounted: '{target}' is no absolute path"
+        ));
+    }
+    if source.is_empty() {
+        return Err(format!(
+            "Docker volume '{entry}' is not mounted: it has no source"
+        ));
+    }
+    let is_host_path = is_host_path(source);
+    let source = if is_host_path {
+        expand(source, context).display().to_string()
+    } else {
+        source.to_owned()
+    };
+    Ok(Volume {
+        source,
+        target: trimmed_target(target),
+        options: options.filter(|options| !options.is_empty()),
+        is_host_path,
+    })
+}
+
+/// The source and the rest; the colon of a drive letter is none that separates.
+fn split_source(entry: &str) -> Option<(&str, &str)> {
+    let has_drive = entry
+        .get(1..3)
+        .is_some_and(|start| matches!(start, ":\\" | ":/"))
+        && entry.starts_with(|c: char| c.is_ascii_alphabetic());
+    // `a:/b` is a volume named `a`, and `C:/x:/y` a drive: the second colon tells.
+    let has_drive = has_drive && entry.get(2..).is_some_and(|rest| rest.contains(':'));
+    if has_drive {
+        let (drive, rest) = (entry.get(..2)?, entry.get(2..)?);
+        let (path, rest) = rest.split_once(':')?;
+        let length = drive.len() + path.len();
+        return Some((entry.get(..length)?, rest));
+    }
+    entry.split_once(':')
+}
+
+fn expand(source: &str, context: VolumeContext<'_>) -> PathBuf {
+    if source == "~" {
+        return context.user_home.to_owned();
+    }
+    if let Some(rest) = source.strip_prefix("~/") {
+        return context.user_home.join(rest);
+    }
+    let is_relative = source.starts_with('.');
+    if !is_relative {
+        return PathBuf::from(source);
+    }
+    let joined = context.directory.join(source);
+    hermes_fs::canonicalize(&joined).unwrap_or_else(|_| without_dots(&joined))
+}
+
+/// `.` and `..` taken literally, for a path that does not exist.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                clean.pop();
+            }
+            std::path::Component::CurDir => {}
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn read(entries: &[&str], home: &Path) -> Result<Volumes> {
+        let entries: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
+        Volumes::read(
+            &entries,
+            VolumeContext {
+                user_home: home,
+                directory: home,
+                engine_is_here: true,
+            },
+        )
+    }
+
+    fn arguments(volumes: &Volumes) -> Vec<String> {
+        volumes.mounted.iter().map(Volume::argument).collect()
+    }
+
+    #[test]
+    fn homes_and_relative_paths_are_resolved_and_the_missing_is_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        for name in ["data", "sub"] {
+            hermes_fs::create_dir(&home.join(name), 0o700).unwrap();
+        }
+        let missing = home.join("missing");
+        let missing_entry = format!("{}:/m", missing.display());
+        let volumes = read(
+            &[
+                "nocolon",
+                "~/data:/data:ro",
+                &missing_entry,
+                "./sub:/sub/",
+                "named:/v",
+                "~:/all",
+            ],
+            &home,
+        )
+        .unwrap();
+        let base = home.display();
+        assert_eq!(
+            arguments(&volumes),
+            [
+                format!("{base}/data:/data:ro"),
+                format!("{base}/sub:/sub"),
+                "named:/v".to_owned(),
+                format!("{base}:/all"),
+            ]
+        );
+        assert_eq!(volumes.warnings.len(), 2, "{:?}", volumes.warnings);
+        assert!(volumes.warnings[0].contains("'nocolon' missing colon"));
+        assert_eq!(volumes.missing.len(), 1);
+        assert!(!missing.exists(), "nothing is created");
+    }
+
+    #[test]
+    fn a_workspace_is_mounted_only_by_its_exact_target() {
+        let home = Path::new("/");
+        assert!(
+            !read(&["/tmp:/workspace/projects"], home)
+                .unwrap()
+                .has_target("/workspace")
+        );
+        assert!(
+            read(&["/tmp:/workspace/"], home)
+                .unwrap()
+                .has_target("/workspace")
+        );
+    }
+
+    #[test]
+    fn two_things_at_one_place_are_an_error_that_names_both() {
+        let error = read(&["/tmp:/d", "vol:/d:ro"], Path::new("/"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("'/tmp:/d'") && error.contains("'vol:/d:ro'"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn drive_letters_are_no_separators() {
+        let context = VolumeContext {
+            user_home: Path::new("/h"),
+            directory: Path::new("/h"),
+            engine_is_here: false,
+        };
+        let of = |entry: &str| {
+            let volume = parse(entry, context).unwrap();
+            (volume.source, volume.target, volume.options)
+        };
+        let expected =
+            |s: &str, t: &str, o: Option<&str>| (s.to_owned(), t.to_owned(), o.map(str::to_owned));
+        assert_eq!(of("C:\\x:/y"), expected("C:\\x", "/y", None));
+        assert_eq!(of("c:/x:/y:ro"), expected("c:/x", "/y", Some("ro")));
+        assert_eq!(of("c:/y"), expected("c", "/y", None));
+        for bad in ["/a:rel", ":/b", "/a:", "é"] {
+            assert!(parse(bad, context).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Where commands start in a container, and whether the current directory is bound into it.
+//!
+//! A path of the host never becomes a path of the container by accident: the engine would make an
+//! empty directory of that name, or refuse to start.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Home in every container.
+pub(crate) const CONTAINER_HOME: &str = "/root";
+/// Where work is done.
+pub(crate) const WORKSPACE: &str = "/workspace";
+
+/// Beginnings that only paths of a host have.
+const HOST_PREFIXES: [&str; 4] = ["/Users/", "/home/", "C:\\", "C:/"];
+/// Values that mean "wherever the backend starts".
+const PLACEHOLDERS: [&str; 4] = ["", ".", "auto", "cwd"];
+
+/// A directory that someone asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestedDirectory {
+    /// Recorded for a task or a session; a path of the container unless it looks like the host's.
+    Recorded(String),
+    /// Of the process, or of a workspace in a user interface: always a path of the host.
+    OfHost(PathBuf),
+}
+
+/// What is known when a sandbox is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkdirFacts<'a> {
+    /// The setting `terminal.cwd`.
+    pub setting: &'a str,
+    /// The setting `docker_mount_cwd_to_workspace`.
+    pub mount_current: bool,
+    /// The directory this process was started in.
+    pub process_directory: Option<&'a Path>,
+    /// The user's home.
+    pub user_home: &'a Path,
+    /// The directory of the host that the work is about.
+    pub workspace: Option<&'a Path>,
+    /// Whether a volume of the user's is mounted at `/workspace`.
+    pub workspace_is_taken: bool,
+    /// What this sandbox in particular is asked to start in.
+    pub requested: Option<&'a RequestedDirectory>,
+}
+
+/// Where to start, and what to bind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Workdir {
+    /// A path of the container.
+    pub directory: String,
+    /// The directory of the host to bind at `/workspace`.
+    pub bind: Option<PathBuf>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Workdir {
+    /// Decides. Looks at the file system, changes nothing.
+    pub(crate) fn resolve(facts: WorkdirFacts<'_>) -> Self {
+        let mut workdir = Self {
+            directory: CONTAINER_HOME.to_owned(),
+            bind: None,
+            warnings: Vec::new(),
+        };
+        let current = || facts.mount_current.then(|| current(facts)).flatten();
+        let source = match facts.workspace {
+            Some(workspace) => Some(workspace.to_owned()),
+            None => current().filter(|path| is_of_host(path)),
+        };
+        match source {
+            Some(source) => {
+                WORKSPACE.clone_into(&mut workdir.directory);
+                workdir.consider(source, facts);
+            }
+            None => workdir.directory = container_path(facts.setting),
+        }
+        if let Some(requested) = facts.requested {
+            workdir.start_in(requested);
+        }
+        workdir
+    }
+
+    fn consider(&mut self, source: PathBuf, facts: WorkdirFacts<'_>) {
+        let real = hermes_fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
+        let home =
+            hermes_fs::canonicalize(facts.user_home).unwrap_or_else(|_| facts.user_home.to_owned());
+        if facts.workspace_is_taken && facts.workspace.is_some() {
+            self.warnings.push(format!(
+                "{} is not in the sandbox, because docker_volumes mounts something else at \
+                 {WORKSPACE}; what is done there is not found in the workspace of the card",
+                source.display()
+            ));
+        } else if facts.workspace_is_taken {
+            tracing::debug!("a volume is mounted at {WORKSPACE}; the current directory is not");
+        } else if !source.is_dir() {
+            tracing::debug!(path = %source.display(), "not mounted: it is no directory");
+        } else if real == Path::new("/") || real == home {
+            self.warnings.push(format!(
+                "{} is not mounted at {WORKSPACE}: docker_mount_cwd_to_workspace would hand all of \
+                 it to the sandbox; start in a project directory, or name one in docker_volumes",
+                source.display()
+            ));
+        } else {
+            self.bind = Some(source);
+        }
+    }
+
+    fn start_in(&mut self, requested: &RequestedDirectory) {
+        match requested {
+            RequestedDirectory::OfHost(path) => {
+                if let Some(inside) = self.translate(path) {
+                    self.directory = inside;
+                }
+            }
+            RequestedDirectory::Recorded(text) => {
+                if let Some(inside) = self.translate(Path::new(text)) {
+                    self.directory = inside;
+                } else if !PLACEHOLDERS.contains(&text.trim()) && !looks_like_host(text) {
+                    self.directory = container_path(text);
+                }
+            }
+        }
+    }
+
+    /// Where a path of the host is in the container, if the bound directory holds it.
+    pub(crate) fn translate(&self, path: &Path) -> Option<String> {
+        let below = path.strip_prefix(self.bind.as_deref()?).ok()?;
+        let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if !below.components().all(plain) {
+            return None;
+        }
+        let below = below.to_str()?;
+        Some(if below.is_empty() {
+            WORKSPACE.to_owned()
+        } else {
+            format!("{WORKSPACE}/{below}")
+        })
+    }
+}
+
+/// The directory that the flag is about.
+fn current(facts: WorkdirFacts<'_>) -> Option<PathBuf> {
+    let setting = facts.setting.trim();
+    if PLACEHOLDERS.contains(&setting) {
+        return facts.process_directory.map(Path::to_owned);
+    }
+    if setting == "~" {
+        return Some(facts.user_home.to_owned());
+    }
+    if let Some(rest) = setting.strip_prefix("~/") {
+        return Some(facts.user_home.join(rest));
+    }
+    if Path::new(setting).is_absolute() {
+        return Some(PathBuf::from(setting));
+    }
+    facts
+        .process_directory
+        .map(|directory| directory.join(setting))
+}
+
+/// Whether a path means a directory of the host, when the flag asks for one.
+fn is_of_host(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let in_container = path.starts_with(WORKSPACE) || path.starts_with(CONTAINER_HOME);
+    HOST_PREFIXES.iter().any(|prefix| text.starts_with(prefix)) || (path.is_dir() && !in_container)
+}
+
+fn looks_like_host(text: &str) -> bool {
+    let text = text.trim();
+    let is_home = text == "~" || text.starts_with("~/");
+    HOST_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
+        || !(text.starts_with('/') || is_home)
+}
+
+/// The path of the container that a setting means.
+fn container_path(setting: &str) -> String {
+    let setting = setting.trim();
+    if PLACEHOLDERS.contains(&setting) || setting == "~" {
+        return CONTAINER_HOME.to_owned();
+    }
+    if let Some(rest) = setting.strip_prefix("~/") {
+        return format!("{CONTAINER_HOME}/{rest}");
+    }
+    if looks_like_host(setting) {
+        tracing::info!(
+            directory = setting,
+            "a directory of the host is no place in a container; {CONTAINER_HOME} is used"
+        );
+        return CONTAINER_HOME.to_owned();
+    }
+    setting.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    const HOME: &str = "/nowhere/user";
+
+    fn facts(setting: &str) -> WorkdirFacts<'_> {
+        WorkdirFacts {
+            setting,
+            mount_current: false,
+            process_directory: None,
+            user_home: Path::new(HOME),
+            workspace: None,
+            workspace_is_taken: false,
+            requested: None,
+        }
+    }
+
+    fn directory(setting: &str) -> String {
+        Workdir::resolve(facts(setting)).directory
+    }
+
+    #[test]
+    fn without_the_flag_only_paths_of_the_container_count() {
+        for placeholder in ["", ".", "auto", "cwd", " . "] {
+            assert_eq!(directory(placeholder), "/root", "{placeholder}");
+        }
+        for host in [
+            "/Users/me/x",
+            "/home/me",
+            "C:\\x",
+            "C:/x",
+            "relative/x",
+            "./x",
+            "../x",
+        ] {
+            assert_eq!(directory(host), "/root", "{host}");
+        }
+        assert_eq!(directory("/srv/app"), "/srv/app");
+        assert_eq!(directory("/workspace/x"), "/workspace/x");
+        assert_eq!(directory("~"), "/root");
+        assert_eq!(directory("~/x"), "/root/x");
+    }
+
+    #[test]
+    fn the_flag_binds_the_current_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path();
+        let flagged = WorkdirFacts {
+            mount_current: true,
+            process_directory: Some(path),
+            ..facts(".")
+        };
+        let workdir = Workdir::resolve(flagged);
+        assert_eq!(workdir.directory, "/workspace");
+        assert_eq!(workdir.bind.as_deref(), Some(path));
+        assert_eq!(
+            workdir.translate(&path.join("a/b")).unwrap(),
+            "/workspace/a/b"
+        );
+        assert_eq!(workdir.translate(path).unwrap(), "/workspace");
+        assert_eq!(workdir.translate(&path.join("../x")), None);
+        assert_eq!(workdir.translate(Path::new("/etc")), None);
+
+        let taken = Workdir::resolve(WorkdirFacts {
+            workspace_is_taken: true,
+            ..flagged
+        });
+        assert_eq!((taken.directory.as_str(), taken.bind), ("/workspace", None));
+        let gone = Workdir::resolve(WorkdirFacts {
+            setting: "/home/nobody-there/x",
+            ..flagged
+        });
+        assert_eq!((gone.directory.as_str(), gone.bind), ("/workspace", None));
+        let inside = Workdir::resolve(WorkdirFacts {
+            setting: "/workspace/sub",
+            ..flagged
+        });
+        assert_eq!(
+            (inside.directory.as_str(), inside.bind),
+            ("/workspace/sub", None)
+        );
+    }
+
+    #[test]
+    fn the_directory_of_a_card_is_bound_whatever_the_settings_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let of_card = WorkdirFacts {
+            workspace: Some(dir.path()),
+            ..facts("/srv/app")
+        };
+        let workdir = Workdir::resolve(of_card);
+        assert_eq!(workdir.directory, "/workspace");
+        assert_eq!(workdir.bind.as_deref(), Some(dir.path()));
+        // Root's own home on the host has the name of the home in containers.
+        let roots = Path::new("/root");
+        if roots.is_dir() {
+            let workdir = Workdir::resolve(WorkdirFacts {
+                workspace: Some(roots),
+                ..of_card
+            });
+            assert_eq!(workdir.bind.as_deref(), Some(roots));
+        }
+        let taken = Workdir::resolve(WorkdirFacts {
+            workspace_is_taken: true,
+            ..of_card
+        });
+        assert_eq!(taken.bind, None);
+        assert!(
+            taken.warnings[0].contains("docker_volumes"),
+            "{:?}",
+            taken.warnings
+        );
+    }
+
+    #[test]
+    fn a_whole_home_or_machine_is_not_handed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [dir.path(), Path::new("/")] {
+            let workdir = Workdir::resolve(WorkdirFacts {
+                mount_current: true,
+                process_directory: Some(path),
+                user_home: dir.path(),
+                ..facts(".")
+            });
+            assert_eq!(workdir.bind, None);
+            assert_eq!(workdir.directory, "/workspace");
+            let warning = &workdir.warnings[0];
+            assert!(
+                warning.contains("docker_mount_cwd_to_workspace"),
+                "{warning}"
+            );
+        }
+    }
+
+    #[test]
+    fn requested_directories_pass_the_same_filter() {
+        let dir = tempfile::tempdir().unwrap();
+        let start = |requested: RequestedDirectory| {
+            Workdir::resolve(WorkdirFacts {
+                mount_current: true,
+                process_directory: Some(dir.path()),
+                requested: Some(&requested),
+                ..facts(".")
+            })
+            .directory
+        };
+        let recorded = |text: &str| start(RequestedDirectory::Recorded(text.to_owned()));
+        assert_eq!(recorded("/srv/x"), "/srv/x");
+        assert_eq!(recorded("/home/me/x"), "/workspace");
+        assert_eq!(recorded("rel"), "/workspace");
+        assert_eq!(recorded("~/x"), "/root/x");
+        let below = dir.path().join("sub");
+        assert_eq!(recorded(below.to_str().unwrap()), "/workspace/sub");
+        assert_eq!(start(RequestedDirectory::OfHost(below)), "/workspace/sub");
+        assert_eq!(
+            start(RequestedDirectory::OfHost("/srv/x".into())),
+            "/workspace"
+        );
+    }
+}

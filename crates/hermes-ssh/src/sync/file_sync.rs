@@ -1,0 +1,358 @@
+//! Pushing before commands and pulling at the end.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hermes_fs::{FileLock, LockOptions, Staging};
+use hermes_proc::StreamedChild;
+
+use super::error::{FETCHED, NOTHING_THERE, SENT, SyncError, TOO_LARGE};
+use super::incoming::{Expected, Received, Stop, receive};
+use super::manifest::{Manifest, Stamp};
+use super::merge::{Destinations, PulledBack, merge};
+use super::outgoing::write_archive;
+use super::plan::PushPlan;
+use super::schedule::PushSchedule;
+use super::scripts;
+use hermes_terminal::carried_files::{CarriedRequest, CarriedRoot, files_of};
+use hermes_terminal::environment::tell_once;
+use hermes_fs::random_hex;
+use crate::client::SshClient;
+use crate::diagnosis::SSH_FAILED;
+use crate::surroundings::SshTiming;
+
+/// Most that is fetched.
+const MAX_FETCHED: u64 = 2 * 1024 * 1024 * 1024;
+/// How long a command waits for another process that is at it.
+const PUSH_WAIT: Duration = Duration::from_secs(10);
+
+/// Whether a push may be put off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssh) enum Demand {
+    IfDue,
+    Now,
+}
+
+/// The other side of a connection.
+#[derive(Clone, Copy)]
+pub(in crate::ssh) struct There<'a> {
+    pub(in crate::ssh) client: &'a SshClient,
+    /// The home there.
+    pub(in crate::ssh) home: &'a str,
+}
+
+impl There<'_> {
+    fn base(&self) -> String {
+        format!("{}/.hermes", self.home)
+    }
+
+    fn place(&self) -> String {
+        self.client.target().to_owned()
+    }
+}
+
+/// The files of one home on one machine.
+#[derive(Debug)]
+pub(in crate::ssh) struct FileSync {
+    /// Name of user, host and port.
+    id: String,
+    timing: SshTiming,
+    schedule: PushSchedule,
+    /// Whether the stamp there has been compared since the connection came up.
+    is_checked: bool,
+}
+
+impl FileSync {
+    pub(in crate::ssh) fn new(id: String, timing: SshTiming) -> Self {
+        Self {
+            id,
+            schedule: PushSchedule::new(timing.push_interval),
+            timing,
+            is_checked: false,
+        }
+    }
+
+    /// The machine may be another one now.
+    pub(in crate::ssh) fn reconnected(&mut self) {
+        self.is_checked = false;
+    }
+
+    /// Brings what changed here. On any failure the record stays as it was.
+    pub(in crate::ssh) fn push(
+        &mut self,
+        there: There<'_>,
+        request: &CarriedRequest,
+        demand: Demand,
+    ) -> Result<(), SyncError> {
+        let started = Instant::now();
+        if demand == Demand::IfDue && !self.schedule.is_due(started) {
+            return Ok(());
+        }
+        match self.push_now(there, request) {
+            Ok(()) => {
+                self.schedule.succeeded(Instant::now());
+                Ok(())
+            }
+            Err(error) => {
+                self.is_checked = false;
+                self.schedule.failed(started, Instant::now());
+                Err(error)
+            }
+        }
+    }
+
+    fn push_now(&mut self, there: There<'_>, request: &CarriedRequest) -> Result<(), SyncError> {
+        let place = there.place();
+        let in_file = |source| SyncError::File {
+            place: place.clone(),
+            source,
+        };
+        let _lock = lock(&request.hermes_home, PUSH_WAIT).map_err(in_file)?;
+        let carried = request.resolve();
+        tell_once(&carried.warnings);
+        let files = files_of(&carried.roots).map_err(|source| SyncError::Unlistable {
+            place: place.clone(),
+            source,
+        })?;
+        let path = Manifest::path(&request.hermes_home, &self.id);
+        let mut manifest = Manifest::load(&path, &request.hermes_home);
+        let mut once_there = Vec::new();
+        if !self.is_checked {
+            let found = self.read_stamp(there)?;
+            once_there = manifest.check(there.home, found.as_ref());
+            self.is_checked = true;
+        }
+        let plan = PushPlan::new(files, &manifest, &once_there);
+        let unnamed = plan.unnamed.iter().map(|path| {
+            format!(
+                "{} does not go along: its name is not UTF-8",
+                path.display()
+            )
+        });
+        tell_once(&unnamed.collect::<Vec<_>>());
+        if plan.is_empty() {
+            return Ok(());
+        }
+        self.send(there, &plan, &mut manifest)?;
+        manifest.save(&path, &request.hermes_home).map_err(in_file)
+    }
+
+    fn read_stamp(&self, there: There<'_>) -> Result<Option<Stamp>, SyncError> {
+        let line = scripts::show_stamp(&there.base());
+        let captured = there.client.run(&line, self.timing.question);
+        let captured = captured.map_err(|source| SyncError::Client {
+            place: there.place(),
+            source,
+        })?;
+        let code = captured.status.code();
+        if code == Some(SSH_FAILED) || code.is_none() {
+            let place = there.place();
+            return Err(SyncError::of_client(&place, SENT, code, &captured.stderr));
+        }
+        Ok(Stamp::find_in(&String::from_utf8_lossy(&captured.stdout)))
+    }
+
+    fn send(
+        &self,
+        there: There<'_>,
+        plan: &PushPlan,
+        manifest: &mut Manifest,
+    ) -> Result<(), SyncError> {
+        let place = there.place();
+        let by_client = |source| SyncError::Client {
+            place: place.clone(),
+            source,
+        };
+        let stamp = Stamp::next(manifest.stamp.as_ref());
+        let line = scripts::receive(&there.base(), &random_hex(12));
+        let started = Instant::now();
+        let mut child = there
+            .client
+            .start(&line, self.timing.transfer)
+            .map_err(by_client)?;
+        let written = write_archive(&mut child, plan, &stamp);
+        let captured = child.finish().map_err(by_client)?;
+        let code = captured.status.code();
+        let sent = match written {
+            Ok(sent) if captured.status.success() => sent,
+            // Whoever stops reading says why.
+            Ok(_) | Err(_) => {
+                return Err(SyncError::of_client(&place, SENT, code, &captured.stderr));
+            }
+        };
+        let left_out = sent.left_out.iter();
+        let left_out = left_out.map(|reason| format!("left out of what goes to {place}: {reason}"));
+        tell_once(&left_out.collect::<Vec<_>>());
+        tracing::debug!(
+            files = sent.files.len(),
+            removed = plan.remove.len(),
+            milliseconds = started.elapsed().as_millis(),
+            "brought files to {place}"
+        );
+        for gone in &plan.remove {
+            manifest.files.remove(gone);
+        }
+        manifest.files.extend(sent.files);
+        manifest.stamp = Some(stamp);
+        there.home.clone_into(&mut manifest.remote_home);
+        Ok(())
+    }
+
+    /// Fetches what changed there, trying again where that can help.
+    pub(in crate::ssh) fn pull(
+        &self,
+        there: There<'_>,
+        request: &CarriedRequest,
+    ) -> Result<PulledBack, SyncError> {
+        let mut pauses = self.timing.pull_pauses.iter();
+        loop {
+            let error = match self.pull_once(there, request) {
+                Ok(pulled) => return Ok(pulled),
+                Err(error) => error,
+            };
+            let Some(pause) = pauses.next().filter(|_| error.is_passing()) else {
+                return Err(error);
+            };
+            tracing::warn!("{error}; tried again in {} s", pause.as_secs());
+            std::thread::sleep(*pause);
+        }
+    }
+
+    fn pull_once(
+        &self,
+        there: There<'_>,
+        request: &CarriedRequest,
+    ) -> Result<PulledBack, SyncError> {
+        let place = there.place();
+        let in_file = |source| SyncError::File {
+            place: place.clone(),
+            source,
+        };
+        let home = &request.hermes_home;
+        let path = Manifest::path(home, &self.id);
+        // Before anything has been brought there, nothing of ours can come back.
+        if Manifest::load(&path, home).stamp.is_none() {
+            return Ok(PulledBack::default());
+        }
+        let _lock = lock(home, self.timing.transfer + PUSH_WAIT).map_err(in_file)?;
+        let mut manifest = Manifest::load(&path, home);
+        let carried = request.resolve();
+        let destinations = Destinations::new(&carried.roots);
+        let parent = home.join("cache/sync");
+        if let Err(error) = Staging::sweep(&parent, "pull") {
+            tracing::warn!("what an earlier transfer left stays: {error}");
+        }
+        let staging = Staging::begin(&parent, "pull").map_err(in_file)?;
+        let fetched = self.fetch(there, &manifest, &destinations, staging.path())?;
+        let Some((received, is_complete)) = fetched else {
+            return Ok(PulledBack::default());
+        };
+        let is_ours = |found: &Stamp| {
+            let own = manifest.stamp.as_ref();
+            own.is_some_and(|own| own.home == found.home)
+        };
+        // It is asked for before all files, so an archive without it is none.
+        let Some(found) = &received.stamp else {
+            let detail = "it has no stamp".to_owned();
+            return Err(SyncError::Broken { place, detail });
+        };
+        if !is_ours(found) {
+            return Ok(PulledBack {
+                warnings: vec![format!(
+                    "nothing was fetched from {place}: another Hermes home has brought its files \
+                     there"
+                )],
+                ..PulledBack::default()
+            });
+        }
+        if is_complete {
+            forget_absent(&mut manifest, &received, &carried.roots);
+        }
+        let time = jiff::Timestamp::now()
+            .strftime("%Y%m%dT%H%M%SZ")
+            .to_string();
+        let merged = merge(received, &destinations, &mut manifest, &time);
+        manifest.save(&path, home).map_err(in_file)?;
+        merged.map_err(in_file)
+    }
+
+    /// What is there, and whether that is all; `None` if there is nothing.
+    fn fetch(
+        &self,
+        there: There<'_>,
+        manifest: &Manifest,
+        destinations: &Destinations<'_>,
+        into: &Path,
+    ) -> Result<Option<(Received, bool)>, SyncError> {
+        let place = there.place();
+        let nonce = random_hex(12);
+        let directories = destinations.directories();
+        let line = scripts::send(&there.base(), &nonce, &directories, MAX_FETCHED);
+        let by_client = |source| SyncError::Client {
+            place: place.clone(),
+            source,
+        };
+        let started = there.client.start(&line, self.timing.transfer);
+        let mut child = started.map_err(by_client)?;
+        if let Err(error) = child.write_all(destinations.listing(manifest).as_bytes()) {
+            // It does not compare, or it has ended and tells why below.
+            tracing::debug!("{place} does not read the list of files: {error}");
+        }
+        child.close_input();
+        let expected = Expected {
+            known: manifest,
+            is_wanted: &|place| destinations.has(place),
+            listing: &scripts::listing(&nonce),
+            limit: MAX_FETCHED,
+        };
+        let received = receive(&mut child, into, &expected);
+        let too_large = || SyncError::TooLarge {
+            place: place.clone(),
+            limit: MAX_FETCHED,
+        };
+        match received {
+            Err(Stop::TooLarge) => Err(too_large()),
+            Err(Stop::Unsafe(name)) => Err(SyncError::UnsafeName { place, name }),
+            Err(Stop::File(source)) => Err(SyncError::File { place, source }),
+            Err(Stop::Stream(error)) => match ended(child).map_err(by_client)? {
+                (Some(0), _) => Err(SyncError::Broken {
+                    place,
+                    detail: error.to_string(),
+                }),
+                (Some(NOTHING_THERE), _) => Ok(None),
+                (Some(TOO_LARGE), _) => Err(too_large()),
+                (code, stderr) => Err(SyncError::of_client(&place, FETCHED, code, &stderr)),
+            },
+            Ok(received) => match ended(child).map_err(by_client)? {
+                (Some(0), _) => Ok(Some((received, true))),
+                // A file that changed or could not be read while `tar` was at it.
+                (Some(1), _) => Ok(Some((received, false))),
+                (code, stderr) => Err(SyncError::of_client(&place, FETCHED, code, &stderr)),
+            },
+        }
+    }
+}
+
+fn ended(child: StreamedChild) -> hermes_proc::Result<(Option<i32>, Vec<u8>)> {
+    let captured = child.finish()?;
+    Ok((captured.status.code(), captured.stderr))
+}
+
+/// Files that were removed there are brought again next time: removing is not passed on from there.
+fn forget_absent(manifest: &mut Manifest, received: &Received, roots: &[CarriedRoot]) {
+    let destinations = Destinations::new(roots);
+    manifest
+        .files
+        .retain(|place, _| !destinations.has(place) || received.present.contains(place));
+}
+
+/// One process at a time moves files of a home.
+fn lock(hermes_home: &Path, timeout: Duration) -> Result<FileLock, hermes_fs::Error> {
+    let path: PathBuf = hermes_home.join(".sync.lock");
+    let options = LockOptions {
+        timeout,
+        ..LockOptions::new("the exchange of files with other machines")
+    };
+    FileLock::acquire(&path, &options)
+}

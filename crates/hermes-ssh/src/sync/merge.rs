@@ -1,0 +1,413 @@
+//! Putting what changed there in its place here.
+//!
+//! Writes only below the directories that went along, never through a link, and never over a change
+//! made here without keeping it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use super::incoming::{Incoming, Received};
+use super::manifest::{Manifest, SentFile};
+use super::scripts::listed_as;
+use hermes_terminal::carried_files::{CarriedKind, CarriedRoot, is_left_over};
+use crate::digest::digits;
+
+/// What came back from another machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PulledBack {
+    /// Files that now have the content from there.
+    pub updated: Vec<PathBuf>,
+    /// Copies of files that had been changed here, too; the content from there took their names.
+    pub kept: Vec<PathBuf>,
+    /// What did not come back and why, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Where places below `.hermes` there belong here. Credentials have no such place.
+pub(super) struct Destinations<'a> {
+    roots: &'a [CarriedRoot],
+}
+
+impl<'a> Destinations<'a> {
+    pub(super) fn new(roots: &'a [CarriedRoot]) -> Self {
+        Self { roots }
+    }
+
+    /// Directories there that are worth asking for.
+    pub(super) fn directories(&self) -> Vec<&'a str> {
+        let trees = self.roots.iter().filter(|root| is_tree(root));
+        trees.filter_map(|root| root.target.to_str()).collect()
+    }
+
+    /// What was sent to these directories, as a sorted list for the other side.
+    pub(super) fn listing(&self, manifest: &Manifest) -> String {
+        let lines = manifest.files.iter().filter_map(|(place, sent)| {
+            let (root, inside) = self.find(place)?;
+            Some(listed_as(
+                &sent.hash,
+                root.target.to_str()?,
+                inside.to_str()?,
+            ))
+        });
+        let mut lines: Vec<String> = lines.collect();
+        lines.sort_unstable();
+        lines.concat()
+    }
+
+    pub(super) fn has(&self, place: &str) -> bool {
+        self.find(place).is_some()
+    }
+
+    fn find(&self, place: &str) -> Option<(&'a CarriedRoot, PathBuf)> {
+        let path = Path::new(place);
+        if self
+            .roots
+            .iter()
+            .any(|root| root.kind == CarriedKind::Credential && root.target == path)
+        {
+            return None;
+        }
+        if is_left_over(&path.file_name()?.to_string_lossy()) {
+            return None;
+        }
+        let trees = self.roots.iter().filter(|root| is_tree(root));
+        trees
+            .filter_map(|root| Some((root, path.strip_prefix(&root.target).ok()?.to_owned())))
+            .find(|(_, rest)| !rest.as_os_str().is_empty())
+    }
+}
+
+fn is_tree(root: &CarriedRoot) -> bool {
+    root.kind != CarriedKind::Credential
+}
+
+/// What to do with a file that is not as it was sent.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It is the same here already.
+    Same,
+    /// Only the other side changed it.
+    Take,
+    /// Both sides did.
+    KeepBoth,
+}
+
+fn verdict(here: Option<&str>, there: &str, sent: Option<&str>) -> Verdict {
+    match here {
+        Some(here) if here == there => Verdict::Same,
+        None => Verdict::Take,
+        Some(here) if Some(here) == sent => Verdict::Take,
+        Some(_) => Verdict::KeepBoth,
+    }
+}
+
+/// Applies what was received and records it. `time` marks copies of files that both sides changed.
+/// One file that cannot be written does not hold the others; a full disk does.
+pub(super) fn merge(
+    received: Received,
+    destinations: &Destinations<'_>,
+    manifest: &mut Manifest,
+    time: &str,
+) -> Result<PulledBack, hermes_fs::Error> {
+    let mut outcome = PulledBack {
+        warnings: received.ignored,
+        ..PulledBack::default()
+    };
+    for incoming in &received.changed {
+        let Some((root, relative)) = destinations.find(&incoming.place) else {
+            continue;
+        };
+        let sent = manifest.files.get(&incoming.place);
+        if sent.is_some_and(|sent| sent.is_credential) {
+            continue;
+        }
+        let sent = sent.map(|sent| sent.hash.as_str());
+        match place_file(&root.source, &relative, incoming, sent, time, &mut outcome) {
+            Ok(record) => {
+                manifest.files.insert(incoming.place.clone(), record);
+            }
+            Err(error) if error.is_storage_full() => return Err(error),
+            Err(error) => outcome.warnings.push(error.to_string()),
+        }
+    }
+    Ok(outcome)
+}
+
+fn place_file(
+    root: &Path,
+    relative: &Path,
+    incoming: &Incoming,
+    sent: Option<&str>,
+    time: &str,
+    outcome: &mut PulledBack,
+) -> Result<SentFile, hermes_fs::Error> {
+    let path = hermes_fs::join_without_symlinks(root, relative)?;
+    let here = hash_of(&path)?;
+    let decided = verdict(here.as_deref(), &incoming.hash, sent);
+    if decided == Verdict::KeepBoth {
+        outcome.kept.push(keep_copy(&path, time)?);
+    }
+    if decided != Verdict::Same {
+        let mode = match hermes_fs::symlink_metadata(&path) {
+            Ok(meta) => meta.mode() & 0o777,
+            Err(_) => 0o600 | (incoming.mode & 0o700),
+        };
+        if let Some(parent) = path.parent() {
+            hermes_fs::create_dir_all(parent, 0o700)?;
+        }
+        replace(&path, &incoming.staged, mode)?;
+        outcome.updated.push(path.clone());
+    }
+    let meta = hermes_fs::symlink_metadata(&path)?;
+    let seconds = meta.mtime().saturating_mul(1_000_000_000);
+    Ok(SentFile {
+        modified: seconds.saturating_add(meta.mtime_nsec()),
+        size: meta.size(),
+        hash: incoming.hash.clone(),
+        is_credential: false,
+    })
+}
+
+/// Beside it under another name first: the staged file may lie on another disk, and whoever reads the
+/// file now sees all of the old content or all of the new.
+fn replace(path: &Path, staged: &Path, mode: u32) -> Result<(), hermes_fs::Error> {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    loop {
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_file_name(format!(".{name}.{}-p{serial}.tmp", std::process::id()));
+        match hermes_fs::copy_file(staged, &beside, mode) {
+            Ok(_) => {}
+            // Left by a process that was killed and had our number.
+            Err(hermes_fs::Error::AlreadyExists { .. }) => continue,
+            Err(error) => return Err(error),
+        }
+        return hermes_fs::rename(&beside, path).inspect_err(|_| {
+            // The failed rename is what is reported.
+            drop(hermes_fs::remove_file_if_present(&beside));
+        });
+    }
+}
+
+fn keep_copy(path: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mode = hermes_fs::symlink_metadata(path)?.mode() & 0o777;
+    let mut number = 1;
+    loop {
+        let suffix = if number == 1 {
+            String::new()
+        } else {
+            format!("-{number}")
+        };
+        let copy = path.with_file_name(format!("{name}.host-{time}{suffix}"));
+        match hermes_fs::copy_file(path, &copy, mode) {
+            Ok(_) => return Ok(copy),
+            Err(hermes_fs::Error::AlreadyExists { .. }) => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Of a regular file; `None` if there is none.
+fn hash_of(path: &Path) -> Result<Option<String>, hermes_fs::Error> {
+    match hermes_fs::open_regular(path) {
+        Ok((file, _)) => hash_file(file)
+            .map(Some)
+            .map_err(hermes_fs::Error::io("read", path)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn hash_file(mut file: File) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(digits(hasher)),
+            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::digest::digest_of;
+
+    const TIME: &str = "20261115T231900Z";
+
+    struct Bench {
+        place: tempfile::TempDir,
+        roots: Vec<CarriedRoot>,
+        manifest: Manifest,
+        received: Received,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let place = tempfile::tempdir().unwrap();
+            let skills = place.path().join("skills");
+            hermes_fs::create_dir_all(&skills, 0o700).unwrap();
+            hermes_fs::create_dir_all(&place.path().join("staged"), 0o700).unwrap();
+            let root = |kind, source: PathBuf, target: &str| CarriedRoot {
+                kind,
+                source,
+                target: target.into(),
+            };
+            let token = place.path().join("skills/token.json");
+            Self {
+                roots: vec![
+                    root(CarriedKind::Credential, token, "skills/token.json"),
+                    root(CarriedKind::Skill, skills, "skills"),
+                ],
+                manifest: Manifest::default(),
+                received: Received::default(),
+                place,
+            }
+        }
+
+        fn put(&self, name: &str, text: &str) {
+            let path = self.place.path().join(name);
+            hermes_fs::create_dir_all(path.parent().unwrap(), 0o700).unwrap();
+            hermes_fs::write_atomic(&path, text.as_bytes(), 0o600).unwrap();
+        }
+
+        fn text(&self, name: &str) -> String {
+            hermes_fs::read_text_capped(&self.place.path().join(name), 1000).unwrap()
+        }
+
+        fn sent(&mut self, place: &str, text: &str, is_credential: bool) {
+            let file = SentFile {
+                modified: 0,
+                size: 0,
+                hash: digest_of(text.as_bytes()),
+                is_credential,
+            };
+            self.manifest.files.insert(place.to_owned(), file);
+        }
+
+        fn there(&mut self, place: &str, text: &str) {
+            let staged = format!("staged/{}", self.received.changed.len());
+            self.put(&staged, text);
+            self.received.changed.push(Incoming {
+                place: place.to_owned(),
+                staged: self.place.path().join(staged),
+                hash: digest_of(text.as_bytes()),
+                mode: 0o755,
+            });
+        }
+
+        fn merge(&mut self) -> PulledBack {
+            let received = std::mem::take(&mut self.received);
+            let destinations = Destinations::new(&self.roots);
+            merge(received, &destinations, &mut self.manifest, TIME).unwrap()
+        }
+    }
+
+    #[test]
+    fn the_other_side_wins_and_what_changed_here_is_kept() {
+        let mut bench = Bench::new();
+        for (name, here) in [("only-there", "old"), ("both", "mine"), ("same", "new")] {
+            bench.put(&format!("skills/{name}"), here);
+            bench.sent(&format!("skills/{name}"), "old", false);
+            bench.there(&format!("skills/{name}"), "new");
+        }
+        bench.there("skills/deep/fresh.sh", "new");
+
+        let outcome = bench.merge();
+        let here = |name: &str| bench.place.path().join("skills").join(name);
+        assert_eq!(
+            outcome.updated,
+            [here("only-there"), here("both"), here("deep/fresh.sh")]
+        );
+        assert_eq!(outcome.kept, [here(&format!("both.host-{TIME}"))]);
+        assert_eq!(bench.text(&format!("skills/both.host-{TIME}")), "mine");
+        for name in ["only-there", "both", "same", "deep/fresh.sh"] {
+            assert_eq!(bench.text(&format!("skills/{name}")), "new", "{name}");
+            // Recorded as it is now, so that it is not sent again.
+            let record = &bench.manifest.files[&format!("skills/{name}")];
+            assert_eq!(record.size, 3);
+        }
+        let mode = |name: &str| hermes_fs::symlink_metadata(&here(name)).unwrap().mode() & 0o777;
+        assert_eq!((mode("only-there"), mode("deep/fresh.sh")), (0o600, 0o700));
+    }
+
+    #[test]
+    fn credentials_left_overs_and_strangers_stay_where_they_are() {
+        let mut bench = Bench::new();
+        bench.put("skills/token.json", "mine");
+        bench.put("skills/once.json", "mine");
+        bench.sent("skills/once.json", "mine", true);
+        for place in [
+            "skills/token.json",
+            "skills/once.json",
+            "skills/x.host-20261115T231900Z",
+            "config.yaml",
+            "skills",
+        ] {
+            bench.there(place, "stolen");
+        }
+        assert_eq!(bench.merge(), PulledBack::default());
+        assert_eq!(bench.text("skills/token.json"), "mine");
+        assert_eq!(bench.text("skills/once.json"), "mine");
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_or_over_a_directory() {
+        let mut bench = Bench::new();
+        bench.put("outside/file", "mine");
+        hermes_fs::symlink(
+            &bench.place.path().join("outside"),
+            &bench.place.path().join("skills/link"),
+        )
+        .unwrap();
+        bench.put("skills/directory/file", "mine");
+        bench.there("skills/link/file", "evil");
+        bench.there("skills/directory", "file");
+        bench.there("skills/fine", "fine");
+        let outcome = bench.merge();
+        assert_eq!(outcome.warnings.len(), 2, "{:?}", outcome.warnings);
+        assert_eq!(bench.text("outside/file"), "mine");
+        assert_eq!(bench.text("skills/fine"), "fine");
+    }
+
+    #[test]
+    fn the_list_for_the_other_side_is_sorted_and_without_credentials() {
+        let mut bench = Bench::new();
+        for (place, text) in [
+            ("skills/a", "1"),
+            ("skills/x/b", "2"),
+            ("skills/token.json", "3"),
+        ] {
+            bench.sent(place, text, false);
+        }
+        let listing = Destinations::new(&bench.roots).listing(&bench.manifest);
+        let mut expected = [
+            format!("{}  skills/./a\n", digest_of(b"1")),
+            format!("{}  skills/./x/b\n", digest_of(b"2")),
+        ];
+        expected.sort_unstable();
+        assert_eq!(listing, expected.concat());
+    }
+
+    #[test]
+    fn copies_of_one_second_do_not_meet() {
+        let mut bench = Bench::new();
+        bench.put("skills/a", "first");
+        bench.put(&format!("skills/a.host-{TIME}"), "older");
+        bench.there("skills/a", "new");
+        let outcome = bench.merge();
+        assert!(outcome.kept[0].ends_with(format!("a.host-{TIME}-2")));
+        assert_eq!(bench.text(&format!("skills/a.host-{TIME}")), "older");
+    }
+}

@@ -1,0 +1,11 @@
+//! Connections and files over a real SSH server.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests look at files directly"
+)]
+
+mod ssh_bad_files;
+mod ssh_connection;
+mod ssh_files;
+mod ssh_world;
