@@ -11,7 +11,7 @@ pub(super) const TOO_LARGE: i32 = 99;
 
 /// A transfer that did not happen. Nothing here or there has been recorded as done.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::ssh) enum SyncError {
+pub(crate) enum SyncError {
     #[error("files for {place} cannot be listed: {source}")]
     Unlistable { place: String, source: Unlistable },
     #[error("files for {place}: {source}")]

@@ -29,17 +29,17 @@ const PUSH_WAIT: Duration = Duration::from_secs(10);
 
 /// Whether a push may be put off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssh) enum Demand {
+pub(crate) enum Demand {
     IfDue,
     Now,
 }
 
 /// The other side of a connection.
 #[derive(Clone, Copy)]
-pub(in crate::ssh) struct There<'a> {
-    pub(in crate::ssh) client: &'a SshClient,
+pub(crate) struct There<'a> {
+    pub(crate) client: &'a SshClient,
     /// The home there.
-    pub(in crate::ssh) home: &'a str,
+    pub(crate) home: &'a str,
 }
 
 impl There<'_> {
@@ -54,7 +54,7 @@ impl There<'_> {
 
 /// The files of one home on one machine.
 #[derive(Debug)]
-pub(in crate::ssh) struct FileSync {
+pub(crate) struct FileSync {
     /// Name of user, host and port.
     id: String,
     timing: SshTiming,
@@ -64,7 +64,7 @@ pub(in crate::ssh) struct FileSync {
 }
 
 impl FileSync {
-    pub(in crate::ssh) fn new(id: String, timing: SshTiming) -> Self {
+    pub(crate) fn new(id: String, timing: SshTiming) -> Self {
         Self {
             id,
             schedule: PushSchedule::new(timing.push_interval),
@@ -74,12 +74,12 @@ impl FileSync {
     }
 
     /// The machine may be another one now.
-    pub(in crate::ssh) fn reconnected(&mut self) {
+    pub(crate) fn reconnected(&mut self) {
         self.is_checked = false;
     }
 
     /// Brings what changed here. On any failure the record stays as it was.
-    pub(in crate::ssh) fn push(
+    pub(crate) fn push(
         &mut self,
         there: There<'_>,
         request: &CarriedRequest,
@@ -200,7 +200,7 @@ impl FileSync {
     }
 
     /// Fetches what changed there, trying again where that can help.
-    pub(in crate::ssh) fn pull(
+    pub(crate) fn pull(
         &self,
         there: There<'_>,
         request: &CarriedRequest,
