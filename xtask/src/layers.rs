@@ -23,6 +23,11 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "another machine is a backend of the terminal",
     },
     Sideways {
+        from: "hermes-terminal",
+        to: "hermes-policy",
+        reason: "a command runs only after a verdict",
+    },
+    Sideways {
         from: "hermes-agent",
         to: "hermes-providers",
         reason: "a turn asks a model",

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::digest::digest_of;
-use hermes_terminal::remote::TransportError;
 use hermes_config::{Config, vars};
+use hermes_terminal::remote::TransportError;
 
 /// The port `ssh` takes if none is given.
 const USUAL_PORT: u16 = 22;

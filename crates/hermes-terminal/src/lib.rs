@@ -3,7 +3,6 @@
 pub mod background;
 pub mod carried_files;
 pub mod environment;
-pub mod guard;
 pub mod local;
 pub mod output;
 pub mod remote;

@@ -1,8 +1,8 @@
 //! Why files could not be brought there or back.
 
+use crate::diagnosis::{Cause, SSH_FAILED, cause_of, words};
 use hermes_terminal::carried_files::Unlistable;
 use hermes_terminal::remote::TransportError;
-use crate::diagnosis::{Cause, SSH_FAILED, cause_of, words};
 
 /// Exit codes of our scripts there.
 pub(super) const NO_TAR: i32 = 97;

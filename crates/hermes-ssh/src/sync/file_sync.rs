@@ -15,12 +15,12 @@ use super::outgoing::write_archive;
 use super::plan::PushPlan;
 use super::schedule::PushSchedule;
 use super::scripts;
-use hermes_terminal::carried_files::{CarriedRequest, CarriedRoot, files_of};
-use hermes_terminal::environment::tell_once;
-use hermes_fs::random_hex;
 use crate::client::SshClient;
 use crate::diagnosis::SSH_FAILED;
 use crate::surroundings::SshTiming;
+use hermes_fs::random_hex;
+use hermes_terminal::carried_files::{CarriedRequest, CarriedRoot, files_of};
+use hermes_terminal::environment::tell_once;
 
 /// Most that is fetched.
 const MAX_FETCHED: u64 = 2 * 1024 * 1024 * 1024;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use hermes_terminal::carried_files::{CarriedFile, CarriedKind};
 use hermes_fs::random_hex;
+use hermes_terminal::carried_files::{CarriedFile, CarriedKind};
 
 const VERSION: u64 = 1;
 /// A hundred thousand files need less.

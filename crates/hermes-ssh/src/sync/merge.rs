@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 use super::incoming::{Incoming, Received};
 use super::manifest::{Manifest, SentFile};
 use super::scripts::listed_as;
-use hermes_terminal::carried_files::{CarriedKind, CarriedRoot, is_left_over};
 use crate::digest::digits;
+use hermes_terminal::carried_files::{CarriedKind, CarriedRoot, is_left_over};
 
 /// What came back from another machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use tar::{Builder, EntryType, Header};
 use super::manifest::{SentFile, Stamp};
 use super::plan::PushPlan;
 use super::scripts::{COMPLETE, EMPTIED, FILES, REMOVED};
-use hermes_terminal::carried_files::{CarriedFile, CarriedKind};
 use crate::digest::digits;
+use hermes_terminal::carried_files::{CarriedFile, CarriedKind};
 
 /// Files up to this size are read whole first, so that none of them can change on the way.
 const READ_WHOLE: u64 = 1024 * 1024;

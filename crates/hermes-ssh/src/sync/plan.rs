@@ -78,8 +78,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use hermes_terminal::carried_files::CarriedKind;
     use crate::sync::manifest::SentFile;
+    use hermes_terminal::carried_files::CarriedKind;
 
     fn file(size: u64, modified: i64) -> CarriedFile {
         CarriedFile {

@@ -3,9 +3,9 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
+use hermes_ssh::SshHost;
 use hermes_terminal::carried_files::CarriedRequest;
 use hermes_terminal::remote::Transport;
-use hermes_ssh::SshHost;
 use pretty_assertions::assert_eq;
 
 use crate::ssh_world::{SshWorld, read, run, write};

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use hermes_proc::home::ChildHome;
 use hermes_proc::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
+use hermes_ssh::{SshHost, SshSettings, SshSurroundings, SshTiming};
 use hermes_terminal::carried_files::CarriedRequest;
 use hermes_terminal::remote::{Launch, Transport};
-use hermes_ssh::{SshHost, SshSettings, SshSurroundings, SshTiming};
 use hermes_testkit::SshServer;
 
 pub(crate) struct SshWorld {

@@ -14,9 +14,9 @@ use super::process::{Connection, Process};
 use super::registry::{Registry, Shared, State};
 use super::start::{NewRecord, StartError};
 use crate::local::ToolContext;
-use hermes_fs::random_hex;
 use crate::remote::{NewState, NotStarted, Question, RemoteError, RemoteTerminal};
 use crate::session::SessionKey;
+use hermes_fs::random_hex;
 
 /// Pauses after a start, and then the last one for ever.
 const PAUSES: [Duration; 4] = [

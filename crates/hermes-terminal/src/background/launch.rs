@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::elsewhere::NewElsewhere;
 use super::start::{NewProcess, StartError};
 use crate::local::arguments::Fields;
-use hermes_fs::random_hex;
 use crate::local::script::Script;
 use crate::local::tool::{redact, refusal};
 use crate::local::{NoticeSupport, SpawnRequest, Terminal, ToolContext};
 use crate::remote::RemoteTerminal;
+use hermes_fs::random_hex;
 
 /// A background command as the `terminal` tool hands it over.
 pub(crate) struct StartRequest<'a> {

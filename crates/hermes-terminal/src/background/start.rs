@@ -18,8 +18,8 @@ use super::registry::{MOST, Registry, remove_files};
 use super::second_self;
 use crate::local::Shell;
 use crate::local::WatcherFields;
-use hermes_fs::random_hex;
 use crate::session::SessionKey;
+use hermes_fs::random_hex;
 
 /// How long a supervisor may take to start the shell.
 const START_LIMIT: Duration = Duration::from_secs(20);

@@ -9,7 +9,6 @@ mod files;
 mod request;
 mod roots;
 
-
 pub use files::{CarriedFile, Unlistable, files_of, is_left_over};
 pub use request::{CarriedRequest, CredentialFile};
 pub use roots::{Carried, CarriedKind, CarriedRoot};

@@ -13,13 +13,13 @@ use super::context::{SpawnRequest, ToolContext};
 use super::directory::{is_enterable, nearest_enterable, resolve_workdir};
 use super::engine::{Finish, Outcome, ShellRun};
 use super::prepared::{Birth, Prepared};
-use hermes_fs::random_hex;
 use super::report::{Report, report_nonce};
 use super::script::Script;
 use super::terminal::MARK;
-use crate::guard::lists_variables;
 use crate::output::{Collector, CollectorOptions};
 use crate::session::{Session, ShellState, StateDelta, changed_definitions, difference};
+use hermes_fs::random_hex;
+use hermes_policy::lists_variables;
 
 /// A command to run.
 #[derive(Debug, Clone, Copy)]

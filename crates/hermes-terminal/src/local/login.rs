@@ -9,10 +9,10 @@ use super::Terminal;
 use super::context::{SpawnRequest, ToolContext};
 use super::engine::{Finish, ShellRun};
 use super::quoting::quote;
-use hermes_fs::random_hex;
 use super::report::{Report, report_nonce};
 use super::script::Script;
 use crate::session::{Overlay, Session, ShellState, StateDelta, changed_definitions, difference};
+use hermes_fs::random_hex;
 
 /// Files read when none are configured.
 const USER_FILES: &[&str] = &["~/.profile", "~/.bash_profile", "~/.bashrc"];

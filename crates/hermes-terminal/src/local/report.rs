@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::quoting::Declarations;
-use hermes_fs::random_hex;
 use crate::session::Definitions;
+use hermes_fs::random_hex;
 
 /// More than this and the report is ignored.
 pub(crate) const LONGEST: usize = 4 * 1024 * 1024;

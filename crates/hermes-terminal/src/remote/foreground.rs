@@ -14,11 +14,11 @@ use super::site::{Executed, Execution};
 use super::terminal::{RemoteTerminal, patience};
 use crate::local::engine::Finish;
 use crate::local::foreground::{Ending, missing_directory, moved_note, state_delta};
-use hermes_fs::random_hex;
 use crate::local::report::Report;
 use crate::local::{Foreground, ForegroundResult, ToolContext};
 use crate::output::{Collected, Collector, CollectorOptions};
 use crate::session::{Session, ShellState};
+use hermes_fs::random_hex;
 
 impl RemoteTerminal {
     /// Runs a command to its end.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use hermes_config::vars;
 use hermes_docker::keys::TaskOverrides;
 use hermes_docker::{DockerHost, DockerSandbox, Removal, SandboxRequest};
-use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::guard::parse_safe_roots;
-use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
+use hermes_policy::parse_safe_roots;
 use hermes_ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
+use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
 use hermes_tools::{Filesystem, Job, Place, PlaceFiles, Ran, WriteRules};
 
 use super::containers::CardPlaces;

@@ -6,8 +6,8 @@ use std::thread::JoinHandle;
 
 use hermes_board::dispatch::AfterLoss;
 use hermes_config::{Config, Environment, Sources, vars};
-use hermes_home::{Location, ProfileName, SystemFacts};
 use hermes_docker::{DockerHost, HostFacts, Unobserved, sweep_ownerless};
+use hermes_home::{Location, ProfileName, SystemFacts};
 use hermes_terminal::environment::{EnvironmentFacts, LiveEnvironment};
 
 use crate::context::Context;

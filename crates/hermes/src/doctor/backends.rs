@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use hermes_config::vars;
-use hermes_proc::find_on_path;
 use hermes_docker::{DockerHost, manage};
+use hermes_proc::find_on_path;
 use hermes_ssh::{SshSettings, check_programs};
 
 use super::facts::terminal_backend;

@@ -29,7 +29,6 @@ mod talk;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use hermes_testkit::{Run, TestHome};
 use serde_json::Value;
