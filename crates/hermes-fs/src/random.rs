@@ -23,9 +23,11 @@ pub fn random_hex(digits: usize) -> String {
             }
         }
     }
-    let mut name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    name.truncate(digits);
-    name
+    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    nibbles
+        .take(digits)
+        .filter_map(|nibble| char::from_digit(nibble.into(), 16))
+        .collect()
 }
 
 #[cfg(test)]
