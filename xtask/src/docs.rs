@@ -38,7 +38,8 @@ pub(crate) fn write() -> Result<String> {
             continue;
         }
         let path = file.path.display();
-        std::fs::write(&file.path, &file.text).with_context(|| format!("could not write {path}"))?;
+        std::fs::write(&file.path, &file.text)
+            .with_context(|| format!("could not write {path}"))?;
         changed += 1;
     }
     Ok(format!("docs: {} files, {changed} changed", files.len()))

@@ -5,10 +5,19 @@ use anyhow::{Context, Result};
 /// The benchmark rows that the README shows: how a row begins, and what the README calls it.
 const FIGURES: [(&str, &str); 6] = [
     ("| `hermes --version` | 0.19.0 |", "`hermes --version`"),
-    ("| `hermes profile list` | 0.19.0 |", "`hermes profile list`"),
-    ("| 0 | reference 0.19.0 |", "a turn of the agent, beside the model"),
+    (
+        "| `hermes profile list` | 0.19.0 |",
+        "`hermes profile list`",
+    ),
+    (
+        "| 0 | reference 0.19.0 |",
+        "a turn of the agent, beside the model",
+    ),
     ("| 30 | reference 0.19.0 |", "a turn with 30 tool calls"),
-    ("| `kanban list`, a small board | 0.19.0 |", "`hermes kanban list`"),
+    (
+        "| `kanban list`, a small board | 0.19.0 |",
+        "`hermes kanban list`",
+    ),
     (
         "| `kanban list --json`, 10,000 cards | 0.19.0 |",
         "`hermes kanban list --json`, 10,000 cards",
@@ -86,7 +95,9 @@ mod tests {
                       <!-- figures: by x -->\n<!-- end of figures -->\nc\n";
         let renewed = renewed(readme, COMMANDS, &benchmarks()).unwrap();
         assert!(renewed.starts_with("a\n<!-- commands: by x -->\n| Command | |\n"));
-        assert!(renewed.contains("| `hermes demo` | Show agents at work |\n| `hermes chat` | Talk |\n"));
+        assert!(
+            renewed.contains("| `hermes demo` | Show agents at work |\n| `hermes chat` | Talk |\n")
+        );
         assert!(!renewed.contains("old") && !renewed.contains("demo x"));
         assert!(renewed.contains("| `hermes --version` | 300 ms | 2 ms | 150× |\n"));
         assert!(renewed.ends_with("<!-- end of figures -->\nc\n"));
