@@ -13,6 +13,11 @@ pub(crate) const ALLOWED_SIDEWAYS: &[Sideways] = &[
         reason: "boards lie in the root that profiles share, and cards are given to profiles",
     },
     Sideways {
+        from: "hermes-terminal",
+        to: "hermes-policy",
+        reason: "a command runs only after a verdict",
+    },
+    Sideways {
         from: "hermes-agent",
         to: "hermes-providers",
         reason: "a turn asks a model",

@@ -4,7 +4,6 @@ pub mod background;
 pub mod carried_files;
 pub mod docker;
 pub mod environment;
-pub mod guard;
 pub mod local;
 pub mod output;
 pub mod remote;

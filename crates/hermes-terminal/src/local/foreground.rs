@@ -17,9 +17,9 @@ use super::random_id::random_hex;
 use super::report::{Report, report_nonce};
 use super::script::Script;
 use super::terminal::MARK;
-use crate::guard::lists_variables;
 use crate::output::{Collector, CollectorOptions};
 use crate::session::{Session, ShellState, StateDelta, changed_definitions, difference};
+use hermes_policy::lists_variables;
 
 /// A command to run.
 #[derive(Debug, Clone, Copy)]

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::probe::{Probe, SudoNeeds};
 use super::remembered::Remembered;
-use crate::guard::with_password_from_stdin;
 use crate::local::{SudoInput, SudoSupport};
 use crate::session::SessionKey;
+use hermes_policy::with_password_from_stdin;
 
 /// How long a person may take to type a password.
 const PATIENCE: Duration = Duration::from_secs(45);

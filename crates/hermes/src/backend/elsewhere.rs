@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_config::vars;
+use hermes_policy::parse_safe_roots;
 use hermes_terminal::docker::keys::TaskOverrides;
 use hermes_terminal::docker::{DockerHost, DockerSandbox, Removal, SandboxRequest};
 use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::guard::parse_safe_roots;
 use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
 use hermes_terminal::ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
 use hermes_tools::{Filesystem, Job, Place, PlaceFiles, Ran, WriteRules};

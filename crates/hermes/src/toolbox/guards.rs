@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hermes_config::vars;
-use hermes_secret::Redactor;
-use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::guard::{
+use hermes_policy::{
     CheckRequest, Context as Asking, Folding, Guard, GuardSettings, PermanentApprovals,
     SessionApprovals, Status, Surroundings, Verdict, WriteContext, check_write, parse_safe_roots,
 };
+use hermes_secret::Redactor;
+use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::{CommandGuard, CommandKind, GuardOutcome};
 use hermes_tools::{CallContext, CrossProfile, ScriptGate, ScriptVerdict, WriteGuard};
 use serde_json::{Map, Value, json};

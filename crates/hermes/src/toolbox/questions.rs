@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hermes_policy::{Answer, ApprovalRequest, Approver};
 use hermes_secret::SecretString;
-use hermes_terminal::guard::{Answer, ApprovalRequest, Approver};
 use hermes_terminal::sudo::PasswordPrompt;
 
 use crate::ui::{Echo, Person, visible};

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hermes_terminal::guard::{WriteContext, check_write_by_text};
+use hermes_policy::{WriteContext, check_write_by_text};
 
 use crate::context::CrossProfile;
 use crate::files::credential_stores::CredentialStores;

@@ -13,7 +13,7 @@ use super::substitution;
 use super::walk::{Provenance, Walker};
 use super::word::Scope;
 use super::wrapper::{self, behind_options};
-use crate::guard::programs::{self, ShellInput};
+use crate::programs::{self, ShellInput};
 
 /// Bytes that may be read or filled in per byte of the text, and besides.
 const BUDGET_PER_BYTE: usize = 12;
@@ -240,6 +240,6 @@ impl Reader {
 }
 
 /// What is left of the arguments behind options; for rules that need the operands.
-pub(in crate::guard) fn operands<'w>(args: &'w [Word], with_value: &[&str]) -> &'w [Word] {
+pub(crate) fn operands<'w>(args: &'w [Word], with_value: &[&str]) -> &'w [Word] {
     behind_options(args, with_value, 0)
 }

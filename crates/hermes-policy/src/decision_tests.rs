@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::*;
-use crate::guard::{Folding, Status};
+use crate::{Folding, Status};
 
 struct Says {
     answer: Answer,

@@ -6,7 +6,7 @@
 
 use super::model::{Command, Word};
 use super::word::brace_fields;
-use crate::guard::programs::is_shell;
+use crate::programs::is_shell;
 
 /// Longest arithmetic that is recognised as such.
 const MAX_ARITHMETIC: usize = 256;

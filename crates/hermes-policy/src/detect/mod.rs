@@ -11,7 +11,7 @@ mod services;
 mod sql;
 mod windows;
 
-pub(in crate::guard) use services::hermes_call;
+pub(crate) use services::hermes_call;
 
 use super::keys::{self, Group, Key, TOOL_OPTION};
 use super::normalise::Folding;

@@ -45,12 +45,12 @@ pub fn pattern_keys() -> impl Iterator<Item = &'static str> {
 }
 
 /// The program whose exit code a command gives back, where that is plain to see; for hints.
-pub(crate) fn last_program(command: &str) -> Option<&str> {
+pub fn last_program(command: &str) -> Option<&str> {
     syntax::last_program(command)
 }
 
 /// Whether a command prints variables with their values, or names a file of them.
-pub(crate) fn lists_variables(command: &str) -> bool {
+pub fn lists_variables(command: &str) -> bool {
     const LISTERS: [&str; 5] = ["env", "printenv", "set", "export", "declare"];
     // Between words and parts of paths stands what no name of such a file has.
     let mut names = command.split(|c: char| !(c.is_alphanumeric() || "._-".contains(c)));

@@ -1,7 +1,7 @@
 //! For every key: commands that must be met, and near ones that must not.
 
 use super::*;
-use crate::guard::keys;
+use crate::keys;
 
 fn surroundings() -> Surroundings {
     Surroundings {

@@ -10,7 +10,7 @@ use tree_sitter::Node;
 
 use super::model::{Inner, Word};
 use super::substitution;
-use crate::guard::glob::is_glob;
+use crate::glob::is_glob;
 
 /// Nesting of quotes and expansions that is followed inside one word.
 pub(super) const MAX_WORD_DEPTH: usize = 24;

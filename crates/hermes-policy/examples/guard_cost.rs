@@ -1,4 +1,4 @@
-//! Measures what judging a command costs: `cargo run --release -p hermes-terminal --example guard_cost`.
+//! Measures what judging a command costs: `cargo run --release -p hermes-policy --example guard_cost`.
 
 #![allow(
     clippy::print_stdout,
@@ -9,10 +9,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hermes_secret::Redactor;
-use hermes_terminal::guard::{
+use hermes_policy::{
     CheckRequest, Context, Folding, Guard, GuardSettings, SessionApprovals, Surroundings,
 };
+use hermes_secret::Redactor;
 
 fn main() {
     let surroundings = Surroundings {

@@ -9,7 +9,7 @@ use super::model::basename;
 use super::parse::parse;
 
 /// The program of the last command of a list or pipeline, without its directory.
-pub(in crate::guard) fn last_program(command: &str) -> Option<&str> {
+pub(crate) fn last_program(command: &str) -> Option<&str> {
     if command.len() > super::MAX_COMMAND_CHARS {
         return None;
     }

@@ -11,8 +11,8 @@ mod walk;
 mod word;
 mod wrapper;
 
-pub(in crate::guard) use expand::operands;
-pub(in crate::guard) use last_program::last_program;
+pub(crate) use expand::operands;
+pub(crate) use last_program::last_program;
 pub(super) use model::{Command, Inner, InnerForm, Reach, Script, Via, Word, basename};
 
 use std::borrow::Cow;

@@ -93,7 +93,7 @@ fn containers(place: &Place<'_>, keys: &mut Keys) {
 }
 
 /// Subcommand and verb of a call of Hermes, behind its global options.
-pub(in crate::guard) fn hermes_call(command: &Command) -> Option<(&str, &str)> {
+pub(crate) fn hermes_call(command: &Command) -> Option<(&str, &str)> {
     let args: Vec<&str> = match command.name() {
         "hermes" => command.texts().collect(),
         name if interpreter(name).is_some() => {
