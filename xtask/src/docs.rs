@@ -1,66 +1,87 @@
-//! The generated pages of `docs/reference/`. The program renders them; this runs it and keeps the
-//! files.
+//! The generated documentation: the pages of `docs/reference/`, which the program renders, and the parts
+//! of the README that are copied from them and from the benchmark page.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace;
+use crate::{readme, workspace};
 
 const PAGES: [&str; 3] = ["commands", "settings", "variables"];
 
-/// Writes every page.
+/// A generated file: its path and what it must hold.
+struct Generated {
+    path: PathBuf,
+    text: String,
+}
+
+impl Generated {
+    fn is_current(&self) -> Result<bool> {
+        match read(&self.path) {
+            Ok(text) => Ok(text == self.text),
+            Err(_) if !self.path.exists() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Writes every file that is not up to date.
 #[expect(
     clippy::disallowed_methods,
     reason = "a chore that writes documentation is no part of the product"
 )]
 pub(crate) fn write() -> Result<String> {
     let mut changed = 0;
-    for page in PAGES {
-        let path = path(page);
-        let text = rendered(page)?;
-        if current(&path)?.as_deref() == Some(text.as_str()) {
+    let files = generated()?;
+    for file in &files {
+        if file.is_current()? {
             continue;
         }
-        if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory)
-                .with_context(|| format!("could not create {}", directory.display()))?;
-        }
-        std::fs::write(&path, text)
-            .with_context(|| format!("could not write {}", path.display()))?;
+        let path = file.path.display();
+        std::fs::write(&file.path, &file.text)
+            .with_context(|| format!("could not write {path}"))?;
         changed += 1;
     }
-    Ok(format!("docs: {} pages, {changed} changed", PAGES.len()))
+    Ok(format!("docs: {} files, {changed} changed", files.len()))
 }
 
-/// Fails if a page is not what the program says.
+/// Fails if a file is not what the program says.
 pub(crate) fn check() -> Result<String> {
-    for page in PAGES {
-        let path = path(page);
-        if current(&path)?.as_deref() != Some(rendered(page)?.as_str()) {
+    let files = generated()?;
+    for file in &files {
+        if !file.is_current()? {
             bail!(
                 "{} is not up to date; run `cargo xtask docs` and commit the result",
-                path.display()
+                file.path.display()
             );
         }
     }
-    Ok(format!("docs: {} pages up to date", PAGES.len()))
+    Ok(format!("docs: {} files up to date", files.len()))
 }
 
-fn path(page: &str) -> PathBuf {
-    workspace::root().join(format!("docs/reference/{page}.md"))
+fn generated() -> Result<Vec<Generated>> {
+    let root = workspace::root();
+    let mut files = Vec::new();
+    for page in PAGES {
+        files.push(Generated {
+            path: root.join(format!("docs/reference/{page}.md")),
+            text: rendered(page)?,
+        });
+    }
+    let path = root.join("README.md");
+    let commands = files.first().map_or("", |page| page.text.as_str());
+    let benchmarks = read(&root.join("docs/benchmarks.md"))?;
+    let text = readme::renewed(&read(&path)?, commands, &benchmarks)?;
+    files.push(Generated { path, text });
+    Ok(files)
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "a chore that reads documentation is no part of the product"
 )]
-fn current(path: &std::path::Path) -> Result<Option<String>> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("could not read {}", path.display())),
-    }
+fn read(path: &std::path::Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
 }
 
 fn rendered(page: &str) -> Result<String> {

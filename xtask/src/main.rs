@@ -2,6 +2,7 @@
 
 mod docs;
 mod layers;
+mod readme;
 mod simulate;
 mod sources;
 mod workspace;

@@ -269,7 +269,7 @@ impl From<hermes_store::Error> for Error {
 
 impl Error {
     /// Refusal because of where a card stands.
-    pub(crate) fn not_allowed(id: &TaskId, action: &'static str, status: &str) -> Self {
+    pub fn not_allowed(id: &TaskId, action: &'static str, status: &str) -> Self {
         Self::NotAllowed {
             id: id.clone(),
             action,
@@ -277,7 +277,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn unknown(id: &TaskId) -> Self {
+    /// A card that does not exist.
+    pub fn unknown(id: &TaskId) -> Self {
         Self::UnknownTask { id: id.clone() }
     }
 

@@ -20,8 +20,6 @@ mod projects;
 mod schema;
 mod settings;
 mod shown;
-#[cfg(any(test, feature = "simulate"))]
-pub mod simulate;
 mod sqlite;
 pub mod store;
 

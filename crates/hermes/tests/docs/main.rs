@@ -7,6 +7,7 @@
     reason = "tests look at files and run programs directly"
 )]
 
+mod guide;
 mod reference_pages;
 mod sessions;
 

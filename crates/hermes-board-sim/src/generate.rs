@@ -1,14 +1,14 @@
 //! Choosing what happens next, so that the interesting things happen often.
 
-use crate::model::{Assignee, BlockKind};
-use crate::plan::Limits;
-use crate::simulate::op::{Act, Form, Hold, Op, Which};
-use crate::simulate::random::Random;
-use crate::simulate::world::{Setting, World};
-use crate::simulate::{Flaw, Subject};
+use crate::op::{Act, Form, Hold, Op, Which};
+use crate::random::Random;
+use crate::world::{Setting, World};
+use crate::{Flaw, Subject};
+use hermes_board::model::{Assignee, BlockKind};
+use hermes_board::plan::Limits;
 
 /// A world to begin with.
-pub(super) fn setting(random: &mut Random, flaw: Option<Flaw>) -> Setting {
+pub(crate) fn setting(random: &mut Random, flaw: Option<Flaw>) -> Setting {
     let cap = |random: &mut Random| {
         let set = random.once_in(3);
         set.then(|| 1 + random.index(3))
@@ -34,7 +34,7 @@ pub(super) fn setting(random: &mut Random, flaw: Option<Flaw>) -> Setting {
 }
 
 /// What happens next.
-pub(super) fn next<B: Subject>(random: &mut Random, world: &World<B>) -> Op {
+pub(crate) fn next<B: Subject>(random: &mut Random, world: &World<B>) -> Op {
     let dispatchers = u8::try_from(world.dispatchers.len()).unwrap_or(1);
     let machines = u8::try_from(world.machines.len()).unwrap_or(1);
     let cards = u8::try_from(world.cards.len()).unwrap_or(1);

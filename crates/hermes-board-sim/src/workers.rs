@@ -1,16 +1,16 @@
 //! What workers do, rightly and wrongly.
 
-use crate::model::{CheckEvidence, Checker, RunId, Status, TaskId, WorkerExit};
-use crate::simulate::machine::Worker;
-use crate::simulate::op::{Act, Which};
-use crate::simulate::world::World;
-use crate::simulate::{Rule, Subject, Violation};
-use crate::store::{
+use crate::machine::Worker;
+use crate::op::{Act, Which};
+use crate::world::World;
+use crate::{Rule, Subject, Violation};
+use hermes_board::model::{CheckEvidence, Checker, RunId, Status, TaskId, WorkerExit};
+use hermes_board::store::{
     BlockRequest, CheckOutcome, CheckStart, CompleteOutcome, Completion, FailurePolicy,
 };
 
 impl<B: Subject> World<B> {
-    pub(super) fn worker(&mut self, serial: u32) -> Option<(usize, &mut Worker)> {
+    pub(crate) fn worker(&mut self, serial: u32) -> Option<(usize, &mut Worker)> {
         self.machines
             .iter_mut()
             .enumerate()
@@ -21,7 +21,7 @@ impl<B: Subject> World<B> {
             })
     }
 
-    pub(super) fn worker_of(&self, card: u8, which: Which) -> Option<u32> {
+    pub(crate) fn worker_of(&self, card: u8, which: Which) -> Option<u32> {
         let task = self.cards.get(usize::from(card))?;
         let workers = self.machines.iter().flat_map(|machine| &machine.workers);
         let serials = workers
@@ -33,7 +33,7 @@ impl<B: Subject> World<B> {
         }
     }
 
-    pub(super) fn work(&mut self, serial: u32, act: Act) -> Result<(), Violation> {
+    pub(crate) fn work(&mut self, serial: u32, act: Act) -> Result<(), Violation> {
         let Some((host, worker)) = self.worker(serial) else {
             return Ok(());
         };
@@ -148,7 +148,7 @@ impl<B: Subject> World<B> {
         }
     }
 
-    pub(super) fn is_current(&self, task: &TaskId, run: RunId) -> bool {
+    pub(crate) fn is_current(&self, task: &TaskId, run: RunId) -> bool {
         let task = self.board.task(task).ok().flatten();
         task.is_some_and(|task| {
             task.status() == Status::Running && task.current_run_id == Some(run)
@@ -166,7 +166,7 @@ impl<B: Subject> World<B> {
         Ok(())
     }
 
-    pub(super) fn count_completion(&mut self, task: &TaskId) {
+    pub(crate) fn count_completion(&mut self, task: &TaskId) {
         let index = self.cards.iter().position(|card| card == task);
         if let Some(count) = index.and_then(|index| self.completions.get_mut(index)) {
             *count += 1;

@@ -1,10 +1,10 @@
 //! No card is stuck: when everything works again, each of them gets to where only a person can help,
 //! or is done.
 
-use crate::model::Status;
-use crate::simulate::op::Act;
-use crate::simulate::world::World;
-use crate::simulate::{CardView, Rule, Subject, Violation};
+use crate::op::Act;
+use crate::world::World;
+use crate::{CardView, Rule, Subject, Violation};
+use hermes_board::model::Status;
 
 /// Looks at the board before a card counts as stuck. Enough for every guard to pass and for a chain
 /// of all cards to be worked off.
@@ -12,7 +12,7 @@ const ROUNDS: usize = 90;
 
 impl<B: Subject> World<B> {
     /// Lets workers behave and dispatchers work until nothing moves, and looks at what is left.
-    pub(super) fn settle(&mut self) -> Result<(), Violation> {
+    pub(crate) fn settle(&mut self) -> Result<(), Violation> {
         self.become_reliable();
         for round in 0..ROUNDS {
             self.wait(if round % 6 == 5 { 4000 } else { 61 });

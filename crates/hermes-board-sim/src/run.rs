@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::simulate::board::ModelBoard;
-use crate::simulate::generate::{next, setting};
-use crate::simulate::op::Op;
-use crate::simulate::random::Random;
-use crate::simulate::shrink::shrink;
-use crate::simulate::world::{Setting, World};
-use crate::simulate::{Flaw, Rule, Subject, Violation};
+use crate::board::ModelBoard;
+use crate::generate::{next, setting};
+use crate::op::Op;
+use crate::random::Random;
+use crate::shrink::shrink;
+use crate::world::{Setting, World};
+use crate::{Flaw, Rule, Subject, Violation};
 
 /// Things that happen in one story before the world is made to behave.
 const STORY: u64 = 400;
@@ -80,7 +80,7 @@ pub fn simulate(request: &Request) -> Outcome {
 }
 
 /// As [`simulate`], on boards made by `new`.
-pub(super) fn simulate_on<B: Subject>(
+pub(crate) fn simulate_on<B: Subject>(
     request: &Request,
     new: &mut dyn FnMut(Option<Flaw>) -> B,
 ) -> Outcome {

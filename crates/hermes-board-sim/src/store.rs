@@ -1,18 +1,18 @@
 //! The calls of a board, on the board in memory.
 
-use crate::model::{
+use crate::Flaw;
+use crate::board::{Card, ModelBoard};
+use hermes_board::model::{
     Assignee, BlockKind, Check, CheckEvidence, Outcome, RunId, Status, Task, TaskId, Termination,
     WorkerExit, WorkerIdentity,
 };
-use crate::simulate::Flaw;
-use crate::simulate::board::{Card, ModelBoard};
-use crate::store::{
+use hermes_board::store::{
     Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
     ClaimFrom, ClaimOutcome, ClaimRequest, ClaimSeen, Claimed, CompleteOutcome, Completed,
     Completion, FailurePolicy, Filed, Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace,
     ScheduleRequest, Silence, Snapshot, Timeout,
 };
-use crate::{Error, Result};
+use hermes_board::{Error, Result};
 
 /// A reason for holding a card back is noted again after this time.
 const NOTE_SECONDS: i64 = 3600;
@@ -559,7 +559,7 @@ impl BoardStore for ModelBoard {
 
 impl ModelBoard {
     /// Makes a card done.
-    pub(super) fn finish(&mut self, id: &TaskId) -> Result<Completed> {
+    pub(crate) fn finish(&mut self, id: &TaskId) -> Result<Completed> {
         let now = self.now;
         let index = self.index(id)?;
         let Some(card) = self.cards.get_mut(index) else {
@@ -590,11 +590,11 @@ impl ModelBoard {
 }
 
 impl Card {
-    pub(super) fn is_running_as(&self, run: RunId) -> bool {
+    pub(crate) fn is_running_as(&self, run: RunId) -> bool {
         self.status == Status::Running && self.run == Some(run)
     }
 
-    pub(super) fn must_be(
+    pub(crate) fn must_be(
         &self,
         id: &TaskId,
         action: &'static str,
@@ -615,7 +615,7 @@ impl Card {
         }
     }
 
-    pub(super) fn checks(&self) -> Vec<Check> {
+    pub(crate) fn checks(&self) -> Vec<Check> {
         (1..=self.checks)
             .map(|position| Check {
                 position,

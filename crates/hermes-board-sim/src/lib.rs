@@ -3,7 +3,7 @@
 //! A board in memory, machines with processes, clocks and dispatchers are driven by a seeded
 //! generator through whatever can happen: workers that exit, crash, hang, lie, leave processes
 //! behind; dispatchers killed between any two writes; machines that restart, change their name or
-//! their clock; people who do something else meanwhile. Planner and [`crate::dispatch::Tick`] are
+//! their clock; people who do something else meanwhile. Planner and [`hermes_board::dispatch::Tick`] are
 //! the real ones. After each step everything that must always hold is looked at, and from time to
 //! time the world is made to behave, to see that no card stays behind. The same seed gives the same
 //! story; a story that ends badly is cut down to what it needs.

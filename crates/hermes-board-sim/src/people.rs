@@ -1,11 +1,11 @@
 //! What people do to cards. That they are refused is all right.
 
-use crate::dispatch::take_back;
-use crate::model::Assignee;
-use crate::simulate::Subject;
-use crate::simulate::op::{Form, Hold, Op};
-use crate::simulate::world::World;
-use crate::store::{
+use crate::Subject;
+use crate::op::{Form, Hold, Op};
+use crate::world::World;
+use hermes_board::dispatch::take_back;
+use hermes_board::model::Assignee;
+use hermes_board::store::{
     BlockRequest, ClaimFrom, ClaimRequest, CompleteOutcome, Completion, NewTask, PromoteRequest,
     ScheduleRequest, StartIn,
 };
@@ -16,7 +16,7 @@ const ASSIGNEES: &[&str] = &["alpha", "beta", "lane"];
 const CARDS: usize = 12;
 
 impl<B: Subject> World<B> {
-    pub(super) fn create(&mut self, form: Form) {
+    pub(crate) fn create(&mut self, form: Form) {
         if self.cards.len() >= CARDS {
             return;
         }
@@ -44,7 +44,7 @@ impl<B: Subject> World<B> {
     }
 
     /// What people do; that they are refused is all right.
-    pub(super) fn done_by_hand(&mut self, op: Op) {
+    pub(crate) fn done_by_hand(&mut self, op: Op) {
         let host = match op {
             Op::Reclaim(host, _) | Op::Claim(host, _) => self.machine(host).unwrap_or(0),
             _ => 0,

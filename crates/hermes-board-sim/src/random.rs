@@ -2,16 +2,16 @@
 
 /// A generator after Steele, Lea and Flood ("SplitMix"): one word of state, every seed is good.
 #[derive(Debug, Clone)]
-pub(super) struct Random {
+pub(crate) struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.state;
         word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,7 +20,7 @@ impl Random {
     }
 
     /// A number below `end`; zero if `end` is.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         match end {
             0 => 0,
             // The bias is far below anything a simulation could notice.
@@ -29,22 +29,22 @@ impl Random {
     }
 
     /// A number below `end` as a small index.
-    pub(super) fn index(&mut self, end: usize) -> usize {
+    pub(crate) fn index(&mut self, end: usize) -> usize {
         usize::try_from(self.below(end as u64)).unwrap_or(0)
     }
 
     /// A small number below `end`.
-    pub(super) fn small(&mut self, end: u8) -> u8 {
+    pub(crate) fn small(&mut self, end: u8) -> u8 {
         u8::try_from(self.below(end.into())).unwrap_or(0)
     }
 
     /// True once in `of` times.
-    pub(super) fn once_in(&mut self, of: u64) -> bool {
+    pub(crate) fn once_in(&mut self, of: u64) -> bool {
         self.below(of) == 0
     }
 
     /// One of these.
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
         from.get(self.index(from.len())).copied()
     }
 }

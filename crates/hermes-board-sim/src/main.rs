@@ -1,5 +1,4 @@
-//! Dispatchers and workers against a hostile world, as long as one likes:
-//! `cargo xtask simulate --seed S --steps N`.
+//! `cargo xtask simulate [--seed S] [--steps N]`: dispatchers and workers against a hostile world.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,7 +8,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use hermes_board::simulate::{Request, simulate};
+use hermes_board_sim::{Request, simulate};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

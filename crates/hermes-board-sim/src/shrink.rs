@@ -2,7 +2,7 @@
 
 /// The shortest list found that `fails` still accepts. The last call of `fails` that gave true was
 /// for the list that is returned.
-pub(super) fn shrink<T: Clone>(mut items: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
+pub(crate) fn shrink<T: Clone>(mut items: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut size = items.len() / 2;
     while size > 0 {
         let mut start = 0;

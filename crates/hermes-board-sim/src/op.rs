@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::BlockKind;
+use hermes_board::model::BlockKind;
 
 /// One thing that happens. Applied to any world it does something or, where it makes no sense,
 /// nothing: so a trace stays a trace when parts of it are left out.

@@ -2,59 +2,59 @@
 
 use std::collections::BTreeMap;
 
-use crate::Claimer;
-use crate::dispatch::{Kin, NewWorker, Order, Processes, Workshop, worker_fact};
-use crate::model::{RunId, Task, TaskId, Termination, WorkerExit, WorkerIdentity};
-use crate::plan::{Facts, WorkerRef};
-use crate::simulate::Flaw;
-use crate::store::{ResolvedWorkspace, Snapshot};
+use crate::Flaw;
+use hermes_board::Claimer;
+use hermes_board::dispatch::{Kin, NewWorker, Order, Processes, Workshop, worker_fact};
+use hermes_board::model::{RunId, Task, TaskId, Termination, WorkerExit, WorkerIdentity};
+use hermes_board::plan::{Facts, WorkerRef};
+use hermes_board::store::{ResolvedWorkspace, Snapshot};
 
 /// One machine.
 #[derive(Debug, Clone)]
-pub(super) struct Machine {
-    pub(super) number: usize,
-    pub(super) name: String,
+pub(crate) struct Machine {
+    pub(crate) number: usize,
+    pub(crate) name: String,
     boot: u32,
     boot_id: String,
     ticks: u64,
     /// Seconds by a clock that nobody sets.
-    pub(super) uptime: i64,
+    pub(crate) uptime: i64,
     /// How far its clock is off.
-    pub(super) skew: i64,
-    pub(super) workers: Vec<Worker>,
+    pub(crate) skew: i64,
+    pub(crate) workers: Vec<Worker>,
     /// What workers and dispatchers left in writing: card, attempt, end.
     records: BTreeMap<TaskId, (RunId, WorkerExit)>,
     /// Workers cannot be started.
-    pub(super) refuses: bool,
+    pub(crate) refuses: bool,
     /// Somebody was ended who was not meant.
-    pub(super) mishap: Option<String>,
+    pub(crate) mishap: Option<String>,
 }
 
 /// A worker and what it started.
 #[derive(Debug, Clone)]
-pub(super) struct Worker {
+pub(crate) struct Worker {
     /// Counts all workers there ever were.
-    pub(super) serial: u32,
-    pub(super) pid: u32,
+    pub(crate) serial: u32,
+    pub(crate) pid: u32,
     start: u64,
     started_at: i64,
-    pub(super) task: TaskId,
-    pub(super) run: RunId,
-    pub(super) lock: String,
+    pub(crate) task: TaskId,
+    pub(crate) run: RunId,
+    pub(crate) lock: String,
     /// How it ended; `None` while it lives.
-    pub(super) exit: Option<WorkerExit>,
+    pub(crate) exit: Option<WorkerExit>,
     /// Processes it started that live.
-    pub(super) children: u8,
+    pub(crate) children: u8,
     /// No signal helps.
-    pub(super) stuck: bool,
+    pub(crate) stuck: bool,
     /// The dispatcher that has not yet heard of its end.
     parent: Option<u64>,
     /// The checks it runs: their round, and how many are left.
-    pub(super) round: Option<(i64, u32)>,
+    pub(crate) round: Option<(i64, u32)>,
 }
 
 impl Worker {
-    pub(super) fn has_processes(&self) -> bool {
+    pub(crate) fn has_processes(&self) -> bool {
         self.exit.is_none() || self.children > 0
     }
 
@@ -76,7 +76,7 @@ impl Worker {
 }
 
 impl Machine {
-    pub(super) fn new(number: usize) -> Self {
+    pub(crate) fn new(number: usize) -> Self {
         let mut machine = Self {
             number,
             name: format!("host{number}"),
@@ -95,7 +95,7 @@ impl Machine {
     }
 
     /// Ends everything and begins anew; only files remain.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.boot += 1;
         self.boot_id = format!("boot{}-{}", self.number, self.boot);
         self.ticks = 0;
@@ -104,7 +104,7 @@ impl Machine {
     }
 
     /// A worker ends by itself. One of ours leaves a note as its last act.
-    pub(super) fn end_by_itself(&mut self, serial: u32, exit: WorkerExit, leaves_note: bool) {
+    pub(crate) fn end_by_itself(&mut self, serial: u32, exit: WorkerExit, leaves_note: bool) {
         if let Some(worker) = self.workers.iter_mut().find(|one| one.serial == serial) {
             worker.exit = Some(exit);
             if leaves_note {
@@ -127,13 +127,13 @@ impl Machine {
     }
 
     /// Forgets workers of which nothing is left and nobody waits to hear.
-    pub(super) fn bury(&mut self) {
+    pub(crate) fn bury(&mut self) {
         self.workers
             .retain(|worker| worker.has_processes() || worker.parent.is_some());
     }
 
     /// A dispatcher is gone: nobody will hear how its workers end.
-    pub(super) fn orphan(&mut self, dispatcher: u64) {
+    pub(crate) fn orphan(&mut self, dispatcher: u64) {
         for worker in &mut self.workers {
             if worker.parent == Some(dispatcher) {
                 worker.parent = None;
@@ -159,16 +159,16 @@ impl Machine {
 }
 
 /// A machine as one dispatcher on it sees it.
-pub(super) struct Bench<'m> {
-    pub(super) machine: &'m mut Machine,
+pub(crate) struct Bench<'m> {
+    pub(crate) machine: &'m mut Machine,
     /// The dispatcher; another number after each restart of it.
-    pub(super) dispatcher: u64,
-    pub(super) profiles: &'m [&'static str],
+    pub(crate) dispatcher: u64,
+    pub(crate) profiles: &'m [&'static str],
     /// Counts workers.
-    pub(super) serials: &'m mut u32,
-    pub(super) flaw: Option<Flaw>,
+    pub(crate) serials: &'m mut u32,
+    pub(crate) flaw: Option<Flaw>,
     /// Cards whose directory cannot be made.
-    pub(super) no_workspace: &'m [TaskId],
+    pub(crate) no_workspace: &'m [TaskId],
 }
 
 impl Bench<'_> {

@@ -1,12 +1,12 @@
 //! Filing cards on the board in memory, and looking at all of them.
 
-use crate::Result;
-use crate::model::{Status, TaskId};
-use crate::simulate::board::{Card, ModelBoard};
-use crate::store::{DueTask, Filed, NewTask, Promotable, RunningTask, Snapshot, StartIn};
+use crate::board::{Card, ModelBoard};
+use hermes_board::Result;
+use hermes_board::model::{Status, TaskId};
+use hermes_board::store::{DueTask, Filed, NewTask, Promotable, RunningTask, Snapshot, StartIn};
 
 impl ModelBoard {
-    pub(super) fn look(&self, failure_limit: i64) -> Snapshot {
+    pub(crate) fn look(&self, failure_limit: i64) -> Snapshot {
         let mut snapshot = Snapshot {
             taken_at: self.now,
             ..Snapshot::default()
@@ -52,7 +52,7 @@ impl ModelBoard {
         snapshot
     }
 
-    pub(super) fn file(&mut self, new: &NewTask) -> Result<Filed> {
+    pub(crate) fn file(&mut self, new: &NewTask) -> Result<Filed> {
         self.write()?;
         let mut parents = Vec::new();
         for parent in &new.parents {

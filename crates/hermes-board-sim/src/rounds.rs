@@ -1,12 +1,14 @@
 //! Rounds of checks on the board in memory.
 
-use crate::model::{CheckEvidence, CheckSession, CheckState, Outcome, RunId, Status, TaskId};
-use crate::simulate::board::{ModelBoard, Round};
-use crate::store::{CheckOutcome, CheckStart, ChecksBegun, Completion, FailurePolicy};
-use crate::{Error, Result};
+use crate::board::{ModelBoard, Round};
+use hermes_board::model::{
+    CheckEvidence, CheckSession, CheckState, Outcome, RunId, Status, TaskId,
+};
+use hermes_board::store::{CheckOutcome, CheckStart, ChecksBegun, Completion, FailurePolicy};
+use hermes_board::{Error, Result};
 
 impl ModelBoard {
-    pub(super) fn open_round(
+    pub(crate) fn open_round(
         &mut self,
         id: &TaskId,
         completion: &Completion,
@@ -61,7 +63,7 @@ impl ModelBoard {
         })
     }
 
-    pub(super) fn note_check(&mut self, session: i64, evidence: &CheckEvidence) -> Result<()> {
+    pub(crate) fn note_check(&mut self, session: i64, evidence: &CheckEvidence) -> Result<()> {
         self.write()?;
         let round = self.round(session)?;
         if evidence.passed() {
@@ -72,7 +74,7 @@ impl ModelBoard {
         Ok(())
     }
 
-    pub(super) fn close_round(
+    pub(crate) fn close_round(
         &mut self,
         session: i64,
         policy: &FailurePolicy,
@@ -111,7 +113,7 @@ impl ModelBoard {
         Ok(CheckOutcome::Done(Box::new(self.finish(&id)?)))
     }
 
-    pub(super) fn give_up_round(&mut self, session: i64) -> Result<()> {
+    pub(crate) fn give_up_round(&mut self, session: i64) -> Result<()> {
         self.write()?;
         let now = self.now;
         let round = self.round(session)?;

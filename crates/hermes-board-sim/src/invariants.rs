@@ -1,11 +1,11 @@
 //! What must hold whatever happens.
 
-use crate::model::{RunId, Status, TaskId};
-use crate::simulate::world::World;
-use crate::simulate::{Rule, Subject, Violation};
+use crate::world::World;
+use crate::{Rule, Subject, Violation};
+use hermes_board::model::{RunId, Status, TaskId};
 
 /// A claim whose worker lives on another machine than a dispatcher.
-pub(super) struct ClaimElsewhere {
+pub(crate) struct ClaimElsewhere {
     task: TaskId,
     run: RunId,
     expires: Option<i64>,
@@ -17,7 +17,7 @@ const DAY: i64 = 24 * 3600;
 
 impl<B: Subject> World<B> {
     /// Looks at everything after each step.
-    pub(super) fn check(&self) -> Result<(), Violation> {
+    pub(crate) fn check(&self) -> Result<(), Violation> {
         if self.steps.is_multiple_of(B::LOOK_EVERY) {
             self.cards_hang_together()?;
         }
@@ -87,7 +87,7 @@ impl<B: Subject> World<B> {
     }
 
     /// Claims of workers that live on other machines than this dispatcher.
-    pub(super) fn claims_elsewhere(&self, who: usize) -> Vec<ClaimElsewhere> {
+    pub(crate) fn claims_elsewhere(&self, who: usize) -> Vec<ClaimElsewhere> {
         let own = self.dispatchers.get(who).map(|one| one.host);
         let elsewhere = self
             .machines
@@ -109,7 +109,7 @@ impl<B: Subject> World<B> {
     }
 
     /// A worker on another machine loses its card only when its claim has run out.
-    pub(super) fn no_live_claim_was_taken(
+    pub(crate) fn no_live_claim_was_taken(
         &self,
         who: usize,
         before: &[ClaimElsewhere],

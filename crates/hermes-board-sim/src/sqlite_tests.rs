@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use crate::boards::{BoardHome, BoardSlug};
-use crate::model::{
+use crate::run::simulate_on;
+use crate::{CardView, Request, Subject};
+use hermes_board::boards::{BoardHome, BoardSlug};
+use hermes_board::model::{
     Assignee, Check, CheckEvidence, Run, RunId, Status, Task, TaskId, Termination, WorkerExit,
     WorkerIdentity,
 };
-use crate::simulate::run::simulate_on;
-use crate::simulate::{CardView, Request, Subject};
-use crate::store::{
+use hermes_board::store::{
     Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
     ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, FailurePolicy, Filed,
     Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Silence,
     Snapshot, Timeout,
 };
-use crate::{BoardOptions, Clock, EventQuery, IdSource, ListQuery, Result, SqliteBoard};
+use hermes_board::{BoardOptions, Clock, EventQuery, IdSource, ListQuery, Result, SqliteBoard};
 
 #[derive(Debug, Default)]
 struct SetClock(AtomicI64);

@@ -2,41 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use crate::dispatch::{Step, Tick};
-use crate::model::TaskId;
-use crate::plan::{Limits, Report};
-use crate::simulate::machine::{Bench, Machine};
-use crate::simulate::op::Op;
-use crate::simulate::{Flaw, Rule, Subject, Violation};
+use crate::machine::{Bench, Machine};
+use crate::op::Op;
+use crate::{Flaw, Rule, Subject, Violation};
+use hermes_board::dispatch::{Step, Tick};
+use hermes_board::model::TaskId;
+use hermes_board::plan::{Limits, Report};
 
 /// Names that workers can be started for.
 const PROFILES: &[&str] = &["alpha", "beta"];
 
 /// What kind of world it is.
 #[derive(Debug, Clone)]
-pub(super) struct Setting {
-    pub(super) machines: usize,
-    pub(super) dispatchers: usize,
-    pub(super) limits: Limits,
+pub(crate) struct Setting {
+    pub(crate) machines: usize,
+    pub(crate) dispatchers: usize,
+    pub(crate) limits: Limits,
     /// Whether dispatchers exclude each other.
-    pub(super) locks_work: bool,
-    pub(super) flaw: Option<Flaw>,
+    pub(crate) locks_work: bool,
+    pub(crate) flaw: Option<Flaw>,
 }
 
 /// The world.
-pub(super) struct World<B> {
-    pub(super) board: B,
-    pub(super) machines: Vec<Machine>,
-    pub(super) dispatchers: Vec<Dispatcher>,
-    pub(super) setting: Setting,
-    pub(super) time: i64,
-    pub(super) cards: Vec<TaskId>,
+pub(crate) struct World<B> {
+    pub(crate) board: B,
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) dispatchers: Vec<Dispatcher>,
+    pub(crate) setting: Setting,
+    pub(crate) time: i64,
+    pub(crate) cards: Vec<TaskId>,
     /// How often each card may rightly have been completed.
-    pub(super) completions: Vec<u32>,
+    pub(crate) completions: Vec<u32>,
     /// Things done so far.
-    pub(super) steps: u64,
+    pub(crate) steps: u64,
     /// What dispatchers did, and how often.
-    pub(super) deeds: BTreeMap<&'static str, u64>,
+    pub(crate) deeds: BTreeMap<&'static str, u64>,
     serials: u32,
     incarnations: u64,
     lock_holder: Option<usize>,
@@ -44,14 +44,14 @@ pub(super) struct World<B> {
 }
 
 /// A process that dispatches.
-pub(super) struct Dispatcher {
-    pub(super) host: usize,
+pub(crate) struct Dispatcher {
+    pub(crate) host: usize,
     incarnation: u64,
-    pub(super) tick: Option<Tick>,
+    pub(crate) tick: Option<Tick>,
 }
 
 impl<B: Subject> World<B> {
-    pub(super) fn new(mut board: B, setting: Setting) -> Self {
+    pub(crate) fn new(mut board: B, setting: Setting) -> Self {
         let machines: Vec<Machine> = (0..setting.machines).map(Machine::new).collect();
         let dispatchers = (0..setting.dispatchers)
             .map(|number| Dispatcher {
@@ -81,7 +81,7 @@ impl<B: Subject> World<B> {
     }
 
     /// Lets one thing happen.
-    pub(super) fn apply(&mut self, op: Op) -> Result<(), Violation> {
+    pub(crate) fn apply(&mut self, op: Op) -> Result<(), Violation> {
         self.steps += 1;
         match op {
             Op::Step(who) => {
@@ -125,22 +125,22 @@ impl<B: Subject> World<B> {
         (who < self.dispatchers.len()).then_some(who)
     }
 
-    pub(super) fn machine(&self, host: u8) -> Option<usize> {
+    pub(crate) fn machine(&self, host: u8) -> Option<usize> {
         let host = usize::from(host);
         (host < self.machines.len()).then_some(host)
     }
 
-    pub(super) fn card(&self, card: u8) -> Option<TaskId> {
+    pub(crate) fn card(&self, card: u8) -> Option<TaskId> {
         self.cards.get(usize::from(card)).cloned()
     }
 
     /// The clock of a machine now counts for the board.
-    pub(super) fn by_clock_of(&mut self, host: usize) {
+    pub(crate) fn by_clock_of(&mut self, host: usize) {
         let skew = self.machines.get(host).map_or(0, |machine| machine.skew);
         self.board.set_now(self.time + skew);
     }
 
-    pub(super) fn wait(&mut self, seconds: i64) {
+    pub(crate) fn wait(&mut self, seconds: i64) {
         self.time += seconds;
         for machine in &mut self.machines {
             machine.uptime += seconds;
@@ -168,7 +168,7 @@ impl<B: Subject> World<B> {
     }
 
     /// Runs `deed` as somebody who types a command on a machine.
-    pub(super) fn at_somebodys_bench(
+    pub(crate) fn at_somebodys_bench(
         &mut self,
         host: usize,
         deed: impl FnOnce(&mut B, &mut Bench<'_>),
@@ -189,7 +189,7 @@ impl<B: Subject> World<B> {
     }
 
     /// Makes the directory of a card impossible, or possible again.
-    pub(super) fn spoil(&mut self, task: TaskId) {
+    pub(crate) fn spoil(&mut self, task: TaskId) {
         match self.spoiled.iter().position(|one| *one == task) {
             Some(index) => drop(self.spoiled.swap_remove(index)),
             None => self.spoiled.push(task),
@@ -278,7 +278,7 @@ impl<B: Subject> World<B> {
     }
 
     /// What a dry run promises is what happens, when nothing interferes.
-    pub(super) fn whole_tick(&mut self, who: usize) -> Result<(), Violation> {
+    pub(crate) fn whole_tick(&mut self, who: usize) -> Result<(), Violation> {
         let busy = self
             .dispatchers
             .get(who)
@@ -332,7 +332,7 @@ impl<B: Subject> World<B> {
     }
 
     /// Makes everything work that is tried from now on.
-    pub(super) fn become_reliable(&mut self) {
+    pub(crate) fn become_reliable(&mut self) {
         self.spoiled.clear();
         self.board.fail_next(false);
         for machine in &mut self.machines {

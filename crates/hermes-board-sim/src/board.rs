@@ -1,77 +1,79 @@
 //! A board in memory, as simple as can be: what the database promises, without the database.
 //!
-//! Every call of [`crate::store::BoardStore`] is one step here as it is one transaction there, with
+//! Every call of [`hermes_board::store::BoardStore`] is one step here as it is one transaction there, with
 //! the same conditions. A [`Flaw`] takes one of the conditions away, to show that its absence is
 //! noticed.
 
-use crate::model::{BlockKind, Outcome, RunId, Status, Task, TaskId, TaskState, WorkerIdentity};
-use crate::simulate::Flaw;
-use crate::store::{Candidate, ClaimSeen, EndedRun, FailurePolicy, GuardFacts, Release};
-use crate::{Error, Result};
+use crate::Flaw;
+use hermes_board::model::{
+    BlockKind, Outcome, RunId, Status, Task, TaskId, TaskState, WorkerIdentity,
+};
+use hermes_board::store::{Candidate, ClaimSeen, EndedRun, FailurePolicy, GuardFacts, Release};
+use hermes_board::{Error, Result};
 
 /// The board.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct ModelBoard {
-    pub(super) cards: Vec<Card>,
-    pub(super) now: i64,
-    pub(super) runs: i64,
-    pub(super) rounds: Vec<Round>,
-    pub(super) flaw: Option<Flaw>,
+pub(crate) struct ModelBoard {
+    pub(crate) cards: Vec<Card>,
+    pub(crate) now: i64,
+    pub(crate) runs: i64,
+    pub(crate) rounds: Vec<Round>,
+    pub(crate) flaw: Option<Flaw>,
     /// Failures after which a card without a number of its own is blocked.
-    pub(super) failure_limit: i64,
+    pub(crate) failure_limit: i64,
     /// The next write does not happen.
-    pub(super) fails_next: bool,
+    pub(crate) fails_next: bool,
 }
 
 /// One card.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Card {
-    pub(super) id: TaskId,
-    pub(super) assignee: Option<String>,
-    pub(super) status: Status,
-    pub(super) priority: i64,
-    pub(super) created_at: i64,
-    pub(super) parents: Vec<usize>,
-    pub(super) lock: Option<String>,
-    pub(super) expires: Option<i64>,
-    pub(super) pid: Option<u32>,
-    pub(super) identity: Option<WorkerIdentity>,
-    pub(super) run: Option<RunId>,
-    pub(super) run_started_at: Option<i64>,
-    pub(super) heartbeat_at: Option<i64>,
-    pub(super) failures: i64,
-    pub(super) last_error: Option<&'static str>,
-    pub(super) max_retries: Option<i64>,
-    pub(super) max_runtime: Option<i64>,
-    pub(super) scheduled_at: Option<i64>,
-    pub(super) last_run: Option<EndedRun>,
-    pub(super) completed_at: Option<i64>,
-    pub(super) requeued_at: Option<i64>,
-    pub(super) streak: i64,
+pub(crate) struct Card {
+    pub(crate) id: TaskId,
+    pub(crate) assignee: Option<String>,
+    pub(crate) status: Status,
+    pub(crate) priority: i64,
+    pub(crate) created_at: i64,
+    pub(crate) parents: Vec<usize>,
+    pub(crate) lock: Option<String>,
+    pub(crate) expires: Option<i64>,
+    pub(crate) pid: Option<u32>,
+    pub(crate) identity: Option<WorkerIdentity>,
+    pub(crate) run: Option<RunId>,
+    pub(crate) run_started_at: Option<i64>,
+    pub(crate) heartbeat_at: Option<i64>,
+    pub(crate) failures: i64,
+    pub(crate) last_error: Option<&'static str>,
+    pub(crate) max_retries: Option<i64>,
+    pub(crate) max_runtime: Option<i64>,
+    pub(crate) scheduled_at: Option<i64>,
+    pub(crate) last_run: Option<EndedRun>,
+    pub(crate) completed_at: Option<i64>,
+    pub(crate) requeued_at: Option<i64>,
+    pub(crate) streak: i64,
     /// Somebody blocked it and nobody unblocked it.
-    pub(super) sticky: bool,
-    pub(super) block_kind: Option<BlockKind>,
-    pub(super) block_recurrences: i64,
-    pub(super) checks: u32,
+    pub(crate) sticky: bool,
+    pub(crate) block_kind: Option<BlockKind>,
+    pub(crate) block_recurrences: i64,
+    pub(crate) checks: u32,
     /// How often it was completed.
-    pub(super) completions: u32,
+    pub(crate) completions: u32,
     /// Last reason for holding it back, and when that was noted.
-    pub(super) noted: Option<(&'static str, i64)>,
+    pub(crate) noted: Option<(&'static str, i64)>,
 }
 
 /// A round of checks.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Round {
-    pub(super) card: usize,
-    pub(super) run: RunId,
-    pub(super) pending: bool,
-    pub(super) lock: String,
-    pub(super) passed: u32,
-    pub(super) failed: bool,
+pub(crate) struct Round {
+    pub(crate) card: usize,
+    pub(crate) run: RunId,
+    pub(crate) pending: bool,
+    pub(crate) lock: String,
+    pub(crate) passed: u32,
+    pub(crate) failed: bool,
 }
 
 impl ModelBoard {
-    pub(super) fn index(&self, id: &TaskId) -> Result<usize> {
+    pub(crate) fn index(&self, id: &TaskId) -> Result<usize> {
         let number = id.as_str().strip_prefix("t_");
         number
             .and_then(|digits| usize::from_str_radix(digits, 16).ok())
@@ -79,34 +81,34 @@ impl ModelBoard {
             .ok_or_else(|| Error::unknown(id))
     }
 
-    pub(super) fn card(&self, id: &TaskId) -> Result<&Card> {
+    pub(crate) fn card(&self, id: &TaskId) -> Result<&Card> {
         let index = self.index(id)?;
         self.cards.get(index).ok_or_else(|| Error::unknown(id))
     }
 
     /// The card, to be changed; fails if a write is due to fail.
-    pub(super) fn change(&mut self, id: &TaskId) -> Result<&mut Card> {
+    pub(crate) fn change(&mut self, id: &TaskId) -> Result<&mut Card> {
         self.write()?;
         let index = self.index(id)?;
         self.cards.get_mut(index).ok_or_else(|| Error::unknown(id))
     }
 
     /// Begins a write.
-    pub(super) fn write(&mut self) -> Result<()> {
+    pub(crate) fn write(&mut self) -> Result<()> {
         if std::mem::take(&mut self.fails_next) {
             return Err(Error::BadRequest("the disk is full".to_owned()));
         }
         Ok(())
     }
 
-    pub(super) fn has_open_parent(&self, card: &Card) -> bool {
+    pub(crate) fn has_open_parent(&self, card: &Card) -> bool {
         card.parents.iter().any(|parent| {
             let parent = self.cards.get(*parent);
             parent.is_some_and(|parent| !parent.status.satisfies_children())
         })
     }
 
-    pub(super) fn is_promotable(&self, card: &Card, failure_limit: i64) -> bool {
+    pub(crate) fn is_promotable(&self, card: &Card, failure_limit: i64) -> bool {
         let waits = match card.status {
             Status::Todo => true,
             Status::Blocked => {
@@ -118,7 +120,7 @@ impl ModelBoard {
     }
 
     /// Makes ready what waits for nothing any more.
-    pub(super) fn promote_all(&mut self, failure_limit: i64) -> Vec<TaskId> {
+    pub(crate) fn promote_all(&mut self, failure_limit: i64) -> Vec<TaskId> {
         let found: Vec<usize> = (0..self.cards.len())
             .filter(|index| {
                 let card = self.cards.get(*index);
@@ -138,7 +140,7 @@ impl ModelBoard {
     }
 
     /// Frees a card whose claim is still the one that was seen.
-    pub(super) fn release(&mut self, id: &TaskId, seen: &ClaimSeen) -> Result<Option<&mut Card>> {
+    pub(crate) fn release(&mut self, id: &TaskId, seen: &ClaimSeen) -> Result<Option<&mut Card>> {
         let flawed = self.flaw == Some(Flaw::TakesBackWithoutLooking);
         let card = self.change(id)?;
         if !flawed && (card.status != Status::Running || card.seen() != *seen) {
@@ -150,7 +152,7 @@ impl ModelBoard {
     }
 
     /// What a planner is told about a card.
-    pub(super) fn candidate(&self, card: &Card) -> Candidate {
+    pub(crate) fn candidate(&self, card: &Card) -> Candidate {
         let recent = |at: &i64| self.now - at <= 3600;
         Candidate {
             id: card.id.clone(),
@@ -173,7 +175,7 @@ impl ModelBoard {
 }
 
 impl Card {
-    pub(super) fn seen(&self) -> ClaimSeen {
+    pub(crate) fn seen(&self) -> ClaimSeen {
         ClaimSeen {
             lock: self.lock.clone(),
             expires: self.expires,
@@ -183,7 +185,7 @@ impl Card {
     }
 
     /// Takes claim and worker off; the attempt remains to be closed.
-    pub(super) fn free(&mut self) {
+    pub(crate) fn free(&mut self) {
         self.lock = None;
         self.expires = None;
         self.pid = None;
@@ -192,7 +194,7 @@ impl Card {
     }
 
     /// Closes the attempt in progress.
-    pub(super) fn close(&mut self, outcome: Outcome, now: i64) {
+    pub(crate) fn close(&mut self, outcome: Outcome, now: i64) {
         if self.run.take().is_some() {
             self.run_started_at = None;
             self.last_run = Some(EndedRun {
@@ -207,7 +209,7 @@ impl Card {
     }
 
     /// Counts a failure against a card that is free.
-    pub(super) fn fail(&mut self, error: &'static str, policy: FailurePolicy) -> Release {
+    pub(crate) fn fail(&mut self, error: &'static str, policy: FailurePolicy) -> Release {
         self.last_error = Some(error);
         let limit = match self.max_retries {
             Some(own) => own,
@@ -227,7 +229,7 @@ impl Card {
     }
 
     /// The card as the rest of the program knows it.
-    pub(super) fn task(&self) -> Task {
+    pub(crate) fn task(&self) -> Task {
         Task {
             id: self.id.clone(),
             title: String::new(),

@@ -1,8 +1,8 @@
 //! A board that can be simulated: besides its calls it shows what the rules are about.
 
-use crate::model::{RunId, Status, TaskId};
-use crate::simulate::board::ModelBoard;
-use crate::store::BoardStore;
+use crate::board::ModelBoard;
+use hermes_board::model::{RunId, Status, TaskId};
+use hermes_board::store::BoardStore;
 
 /// A board under simulation.
 pub(crate) trait Subject: BoardStore {
