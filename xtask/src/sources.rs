@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::workspace;
+
 /// The one crate that may be unsafe.
 const UNSAFE_CRATE: &str = "crates/hermes-proc/";
 
@@ -43,7 +45,7 @@ pub(crate) fn rust_files(root: &Path) -> Result<Vec<SourceFile>> {
                 waiting.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 files.push(SourceFile {
-                    text: read(&path)?,
+                    text: workspace::read(&path)?,
                     path: path
                         .strip_prefix(root)
                         .unwrap_or(&path)
@@ -68,14 +70,6 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_>>()
         .with_context(|| format!("could not list {}", directory.display()))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a chore that reads the sources is no part of the product"
-)]
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
 }
 
 /// What must not stand in this file.
@@ -120,7 +114,7 @@ enum Place {
 }
 
 /// The lines of a source without comments and without what stands in quotes.
-fn code_lines(text: &str) -> Vec<(usize, String)> {
+pub(crate) fn code_lines(text: &str) -> Vec<(usize, String)> {
     let mut place = Place::Code;
     text.lines()
         .enumerate()
@@ -177,7 +171,7 @@ fn step(place: Place, rest: &str, code: &str) -> (usize, Place) {
 }
 
 /// Whether the word stands there by itself, not as part of a longer name.
-fn has_word(line: &str, word: &str) -> bool {
+pub(crate) fn has_word(line: &str, word: &str) -> bool {
     let is_name = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(word).any(|(at, _)| {
         let before = line.get(..at).and_then(|head| head.chars().next_back());

@@ -17,9 +17,49 @@ pub(crate) fn root() -> PathBuf {
 
 /// Every crate of the workspace.
 pub(crate) fn crates() -> Result<Vec<Crate>> {
-    let text = cargo(&["metadata", "--format-version", "1", "--no-deps"])?;
-    let metadata = serde_json::from_str(&text).context("cargo metadata gave no JSON")?;
-    from_metadata(&metadata)
+    from_metadata(&metadata(&["--no-deps"])?)
+}
+
+/// The file that a library or program begins with.
+pub(crate) struct RootFile {
+    /// Name of the package.
+    pub(crate) package: String,
+    /// Whether other crates can use it.
+    pub(crate) library: bool,
+    pub(crate) path: PathBuf,
+}
+
+/// The root file of every library and program.
+pub(crate) fn root_files() -> Result<Vec<RootFile>> {
+    let mut roots = Vec::new();
+    for package in array(&metadata(&["--no-deps"])?, "packages")? {
+        for target in array(package, "targets")? {
+            let kinds = array(target, "kind")?;
+            if kinds.iter().any(|kind| kind == "lib" || kind == "bin") {
+                roots.push(RootFile {
+                    package: text(package, "name")?.to_owned(),
+                    library: kinds.iter().any(|kind| kind == "lib"),
+                    path: PathBuf::from(text(target, "src_path")?),
+                });
+            }
+        }
+    }
+    Ok(roots)
+}
+
+/// The text of a file of the workspace.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a chore that reads the sources is no part of the product"
+)]
+pub(crate) fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
+}
+
+/// What `cargo metadata` says with these options.
+pub(crate) fn metadata(options: &[&str]) -> Result<Value> {
+    let text = cargo(&[&["metadata", "--format-version", "1"], options].concat())?;
+    serde_json::from_str(&text).context("cargo metadata gave no JSON")
 }
 
 /// What the cargo that runs us prints when called with these arguments in the workspace.

@@ -69,7 +69,7 @@ impl SideJudge {
 fn request(claim: &GoalClaim<'_>) -> Request {
     let head = |text: &str, most: usize| -> String { text.trim().chars().take(most).collect() };
     // What came of it stands at the end.
-    let said = claim.said.trim();
+    let said = claim.summary.trim();
     let skipped = said.chars().count().saturating_sub(SAID);
     let said: String = said.chars().skip(skipped).collect();
     let text = format!(
@@ -132,7 +132,7 @@ mod tests {
         let claim = GoalClaim {
             title: "t",
             body: "b",
-            said: &said,
+            summary: &said,
         };
         let text = request(&claim).messages[0].content.to_text();
         assert!(text.contains("the end"), "{text}");

@@ -6,6 +6,7 @@
 
 mod agent;
 mod answer_text;
+mod approval;
 mod between_turns;
 mod calibration;
 mod children;
@@ -25,6 +26,7 @@ mod turn;
 mod wire;
 
 pub use agent::{Agent, Parts, PromptSource};
+pub use approval::ApprovalModel;
 pub use between_turns::{Compressed, WindowUse};
 pub use children::{ChildLimits, ChildPlaces, Children};
 pub use error::{Error, Result};

@@ -13,11 +13,11 @@ use hermes_board::{Error, Result};
 
 /// The board.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct ModelBoard {
+pub(crate) struct SimulatedBoard {
     pub(crate) cards: Vec<Card>,
     pub(crate) now: i64,
     pub(crate) runs: i64,
-    pub(crate) rounds: Vec<Round>,
+    pub(crate) sessions: Vec<CheckRun>,
     pub(crate) flaw: Option<Flaw>,
     /// Failures after which a card without a number of its own is blocked.
     pub(crate) failure_limit: i64,
@@ -39,6 +39,8 @@ pub(crate) struct Card {
     pub(crate) pid: Option<u32>,
     pub(crate) identity: Option<WorkerIdentity>,
     pub(crate) run: Option<RunId>,
+    /// Whether any attempt was ever opened.
+    pub(crate) claimed_before: bool,
     pub(crate) run_started_at: Option<i64>,
     pub(crate) heartbeat_at: Option<i64>,
     pub(crate) failures: i64,
@@ -61,9 +63,9 @@ pub(crate) struct Card {
     pub(crate) noted: Option<(&'static str, i64)>,
 }
 
-/// A round of checks.
+/// A session of checks.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Round {
+pub(crate) struct CheckRun {
     pub(crate) card: usize,
     pub(crate) run: RunId,
     pub(crate) pending: bool,
@@ -72,7 +74,7 @@ pub(crate) struct Round {
     pub(crate) failed: bool,
 }
 
-impl ModelBoard {
+impl SimulatedBoard {
     pub(crate) fn index(&self, id: &TaskId) -> Result<usize> {
         let number = id.as_str().strip_prefix("t_");
         number
@@ -141,7 +143,7 @@ impl ModelBoard {
 
     /// Frees a card whose claim is still the one that was seen.
     pub(crate) fn release(&mut self, id: &TaskId, seen: &ClaimSeen) -> Result<Option<&mut Card>> {
-        let flawed = self.flaw == Some(Flaw::TakesBackWithoutLooking);
+        let flawed = self.flaw == Some(Flaw::ReclaimsWithoutCheck);
         let card = self.change(id)?;
         if !flawed && (card.status != Status::Running || card.seen() != *seen) {
             return Ok(None);

@@ -9,13 +9,13 @@
 //! story; a story that ends badly is cut down to what it needs.
 
 mod board;
+mod check_sessions;
 mod generate;
 mod invariants;
 mod machine;
 mod op;
 mod people;
 mod random;
-mod rounds;
 mod run;
 mod settle;
 mod shrink;
@@ -34,9 +34,9 @@ use subject::{CardView, Subject};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
     /// A claim succeeds whoever holds the card.
-    ClaimsWithoutLooking,
-    /// A card is taken back though its claim has changed since it was looked at.
-    TakesBackWithoutLooking,
+    ClaimsWithoutCheck,
+    /// A card is reclaimed though its claim has changed since the snapshot.
+    ReclaimsWithoutCheck,
     /// An attempt that is over can complete the card.
     CompletesForAnyAttempt,
     /// What a worker left running does not count.
@@ -49,14 +49,14 @@ pub enum Flaw {
     ForgetsToPromote,
 }
 
-/// Something that must never be the case.
+/// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
     rule: Rule,
     text: String,
 }
 
-/// What must always hold.
+/// The invariants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// Status, claim, attempt and worker of a card fit together; none is lost.

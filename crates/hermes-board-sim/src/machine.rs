@@ -1,10 +1,12 @@
-//! Machines: processes with numbers that are given out again, restarts, and files that outlive both.
+//! Machines: processes whose ids are reused, restarts, and files that outlive both.
 
 use std::collections::BTreeMap;
 
 use crate::Flaw;
 use hermes_board::Claimer;
-use hermes_board::dispatch::{Kin, NewWorker, Order, Processes, Workshop, worker_fact};
+use hermes_board::dispatch::{
+    AttemptProcesses, Processes, SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact,
+};
 use hermes_board::model::{RunId, Task, TaskId, Termination, WorkerExit, WorkerIdentity};
 use hermes_board::plan::{Facts, WorkerRef};
 use hermes_board::store::{ResolvedWorkspace, Snapshot};
@@ -26,7 +28,7 @@ pub(crate) struct Machine {
     records: BTreeMap<TaskId, (RunId, WorkerExit)>,
     /// Workers cannot be started.
     pub(crate) refuses: bool,
-    /// Somebody was ended who was not meant.
+    /// A worker was terminated that was not meant.
     pub(crate) mishap: Option<String>,
 }
 
@@ -45,7 +47,7 @@ pub(crate) struct Worker {
     pub(crate) exit: Option<WorkerExit>,
     /// Processes it started that live.
     pub(crate) children: u8,
-    /// No signal helps.
+    /// Signals have no effect.
     pub(crate) stuck: bool,
     /// The dispatcher that has not yet heard of its end.
     parent: Option<u64>,
@@ -158,8 +160,8 @@ impl Machine {
     }
 }
 
-/// A machine as one dispatcher on it sees it.
-pub(crate) struct Bench<'m> {
+/// A machine as a dispatcher on it sees it.
+pub(crate) struct SimulatedHost<'m> {
     pub(crate) machine: &'m mut Machine,
     /// The dispatcher; another number after each restart of it.
     pub(crate) dispatcher: u64,
@@ -171,13 +173,13 @@ pub(crate) struct Bench<'m> {
     pub(crate) no_workspace: &'m [TaskId],
 }
 
-impl Bench<'_> {
+impl SimulatedHost<'_> {
     fn claimer(&self) -> Claimer {
         Claimer::new(&self.machine.name, 1)
     }
 }
 
-impl Processes for Bench<'_> {
+impl Processes for SimulatedHost<'_> {
     fn boot_id(&self) -> &str {
         &self.machine.boot_id
     }
@@ -199,17 +201,19 @@ impl Processes for Bench<'_> {
         false
     }
 
-    fn of_attempt(&self, task: &TaskId, run: RunId) -> Kin {
+    fn of_attempt(&self, task: &TaskId, run: RunId) -> AttemptProcesses {
         if self.flaw == Some(Flaw::OverlooksSurvivors) {
-            return Kin::Nobody;
+            return AttemptProcesses::None;
         }
         let mut workers = self.machine.workers.iter();
         let found = workers
             .find(|worker| worker.task == *task && worker.run == run && worker.has_processes());
         match found {
-            Some(worker) if worker.exit.is_none() => Kin::Leader(worker.reference(self.machine)),
-            Some(_) => Kin::Others,
-            None => Kin::Nobody,
+            Some(worker) if worker.exit.is_none() => {
+                AttemptProcesses::Worker(worker.reference(self.machine))
+            }
+            Some(_) => AttemptProcesses::ChildrenOnly,
+            None => AttemptProcesses::None,
         }
     }
 
@@ -226,7 +230,7 @@ impl Processes for Bench<'_> {
     }
 }
 
-impl Workshop for Bench<'_> {
+impl WorkerHost for SimulatedHost<'_> {
     fn reap(&mut self) {
         let mut seen = Vec::new();
         for worker in &mut self.machine.workers {
@@ -243,7 +247,7 @@ impl Workshop for Bench<'_> {
         self.machine.bury();
     }
 
-    fn look(&self, board: &Snapshot) -> Facts {
+    fn observe(&self, board: &Snapshot) -> Facts {
         let claimer = self.claimer();
         let mut facts = Facts {
             profiles: self
@@ -267,7 +271,7 @@ impl Workshop for Bench<'_> {
         facts
     }
 
-    fn end(&mut self, workers: &[WorkerRef]) -> Vec<Termination> {
+    fn terminate(&mut self, workers: &[WorkerRef]) -> Vec<Termination> {
         let trusts_numbers = self.flaw == Some(Flaw::TrustsNumbers);
         let end = |meant: &WorkerRef| {
             let is_meant = |worker: &Worker| {
@@ -279,7 +283,7 @@ impl Workshop for Bench<'_> {
             });
             if let Some(worker) = innocent {
                 self.machine.mishap = Some(format!(
-                    "the worker of {} was ended instead of that of {}",
+                    "the worker of {} was terminated instead of that of {}",
                     worker.task, meant.task
                 ));
             }
@@ -294,7 +298,7 @@ impl Workshop for Bench<'_> {
         workers.iter().map(end).collect()
     }
 
-    fn prepare(&mut self, task: &Task) -> Result<ResolvedWorkspace, String> {
+    fn prepare_workspace(&mut self, task: &Task) -> Result<ResolvedWorkspace, String> {
         if self.no_workspace.contains(&task.id) {
             return Err("no such repository".to_owned());
         }
@@ -304,17 +308,17 @@ impl Workshop for Bench<'_> {
         })
     }
 
-    fn start(&mut self, order: &Order<'_>) -> Result<NewWorker, String> {
+    fn spawn(&mut self, request: &WorkerSpawnRequest<'_>) -> Result<SpawnedWorker, String> {
         if self.machine.refuses {
             return Err("permission denied".to_owned());
         }
-        let task = &order.task.id;
+        let task = &request.task.id;
         if self.flaw != Some(Flaw::OverlooksSurvivors)
             && !self
                 .machine
-                .kill(|worker| worker.task == *task && worker.run != order.run)
+                .kill(|worker| worker.task == *task && worker.run != request.run)
         {
-            return Err("processes of an earlier attempt could not be ended".to_owned());
+            return Err("processes of an earlier attempt could not be terminated".to_owned());
         }
         let machine = &mut *self.machine;
         machine.ticks += 1;
@@ -329,15 +333,15 @@ impl Workshop for Bench<'_> {
             start: machine.ticks,
             started_at: machine.uptime,
             task: task.clone(),
-            run: order.run,
-            lock: order.lock.to_owned(),
+            run: request.run,
+            lock: request.lock.to_owned(),
             exit: None,
             children: 0,
             stuck: false,
             parent: Some(self.dispatcher),
             round: None,
         };
-        let new = NewWorker {
+        let new = SpawnedWorker {
             pid: worker.pid,
             identity: Some(worker.identity(machine)),
         };

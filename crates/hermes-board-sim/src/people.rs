@@ -1,9 +1,9 @@
-//! What people do to cards. That they are refused is all right.
+//! What people do to cards; a refusal is all right.
 
 use crate::Subject;
 use crate::op::{Form, Hold, Op};
 use crate::world::World;
-use hermes_board::dispatch::take_back;
+use hermes_board::dispatch::reclaim;
 use hermes_board::model::Assignee;
 use hermes_board::store::{
     BlockRequest, ClaimFrom, ClaimRequest, CompleteOutcome, Completion, NewTask, PromoteRequest,
@@ -37,8 +37,8 @@ impl<B: Subject> World<B> {
             },
             ..NewTask::titled("card")
         };
-        if let Ok(filed) = self.board.create(&new) {
-            self.cards.push(filed.task.id);
+        if let Ok(created) = self.board.create(&new) {
+            self.cards.push(created.task.id);
             self.completions.push(0);
         }
     }
@@ -56,7 +56,7 @@ impl<B: Subject> World<B> {
                     self.board.link(&parent, &child).ok();
                 }
             }
-            Op::Reclaim(_, card) => self.take_back(host, card),
+            Op::Reclaim(_, card) => self.reclaim(host, card),
             Op::Claim(_, card) => {
                 let name = self.machines.get(host).map(|machine| machine.name.clone());
                 if let (Some(task), Some(name)) = (self.card(card), name) {
@@ -65,6 +65,7 @@ impl<B: Subject> World<B> {
                         lock: format!("{name}:77"),
                         ttl_seconds: self.setting.limits.claim_ttl_seconds,
                         from: ClaimFrom::Ready,
+                        dispatcher: None,
                     };
                     self.board.claim(&request).ok();
                 }
@@ -137,12 +138,12 @@ impl<B: Subject> World<B> {
         }
     }
 
-    fn take_back(&mut self, host: usize, card: u8) {
+    fn reclaim(&mut self, host: usize, card: u8) {
         let Some(task) = self.card(card) else {
             return;
         };
-        self.at_somebodys_bench(host, |board, bench| {
-            take_back(board, bench, &task, None).ok();
+        self.as_another_process(host, |board, host| {
+            reclaim(board, host, &task, None).ok();
         });
     }
 }

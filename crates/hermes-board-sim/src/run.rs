@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::board::ModelBoard;
+use crate::board::SimulatedBoard;
 use crate::generate::{next, setting};
 use crate::op::Op;
 use crate::random::Random;
@@ -73,9 +73,9 @@ impl std::fmt::Display for Failure {
 
 /// Tells stories until one ends badly or `steps` things have happened.
 pub fn simulate(request: &Request) -> Outcome {
-    simulate_on(request, &mut |flaw| ModelBoard {
+    simulate_on(request, &mut |flaw| SimulatedBoard {
         flaw,
-        ..ModelBoard::default()
+        ..SimulatedBoard::default()
     })
 }
 

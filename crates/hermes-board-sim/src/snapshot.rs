@@ -1,12 +1,12 @@
-//! Filing cards on the board in memory, and looking at all of them.
+//! Creating cards on the board in memory, and the snapshot of all of them.
 
-use crate::board::{Card, ModelBoard};
+use crate::board::{Card, SimulatedBoard};
 use hermes_board::Result;
 use hermes_board::model::{Status, TaskId};
-use hermes_board::store::{DueTask, Filed, NewTask, Promotable, RunningTask, Snapshot, StartIn};
+use hermes_board::store::{Created, NewTask, RunningTask, Snapshot, StartIn};
 
-impl ModelBoard {
-    pub(crate) fn look(&self, failure_limit: i64) -> Snapshot {
+impl SimulatedBoard {
+    pub(crate) fn take_snapshot(&self, failure_limit: i64) -> Snapshot {
         let mut snapshot = Snapshot {
             taken_at: self.now,
             ..Snapshot::default()
@@ -17,10 +17,6 @@ impl ModelBoard {
                 Status::Ready if free => snapshot.ready.push(self.candidate(card)),
                 Status::Review if free => snapshot.review.push(self.candidate(card)),
                 Status::Running => {
-                    if let Some(assignee) = &card.assignee {
-                        let count = snapshot.running_by_assignee.entry(assignee.clone());
-                        *count.or_default() += 1;
-                    }
                     snapshot.running.push(RunningTask {
                         card: self.candidate(card),
                         claim: card.seen(),
@@ -33,15 +29,10 @@ impl ModelBoard {
                     });
                 }
                 Status::Scheduled if card.scheduled_at.is_some_and(|at| at <= self.now) => {
-                    snapshot.due.push(DueTask {
-                        card: self.candidate(card),
-                    });
+                    snapshot.due.push(self.candidate(card));
                 }
                 _ if self.is_promotable(card, failure_limit) => {
-                    snapshot.promotable.push(Promotable {
-                        card: self.candidate(card),
-                        from: card.status,
-                    });
+                    snapshot.promotable.push(self.candidate(card));
                 }
                 _ => {}
             }
@@ -52,7 +43,7 @@ impl ModelBoard {
         snapshot
     }
 
-    pub(crate) fn file(&mut self, new: &NewTask) -> Result<Filed> {
+    pub(crate) fn create_card(&mut self, new: &NewTask) -> Result<Created> {
         self.write()?;
         let mut parents = Vec::new();
         for parent in &new.parents {
@@ -71,6 +62,7 @@ impl ModelBoard {
             pid: None,
             identity: None,
             run: None,
+            claimed_before: false,
             run_started_at: None,
             heartbeat_at: None,
             failures: 0,
@@ -104,7 +96,7 @@ impl ModelBoard {
         };
         let task = card.task();
         self.cards.push(card);
-        Ok(Filed {
+        Ok(Created {
             task,
             existed: false,
         })

@@ -12,7 +12,7 @@ use hermes_board::model::{
 };
 use hermes_board::store::{
     Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
-    ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, FailurePolicy, Filed,
+    ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created, FailurePolicy,
     Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Silence,
     Snapshot, Timeout,
 };
@@ -146,7 +146,7 @@ impl Subject for RealBoard {
 }
 
 #[test]
-fn a_real_database_tells_the_same_stories() {
+fn sqlite_keeps_the_invariants() {
     let request = Request {
         seed: 1,
         steps: 6_000,
@@ -189,7 +189,7 @@ impl BoardStore for RealBoard {
     }
 
     hand_on! {
-        create(new: &NewTask) -> Result<Filed>;
+        create(new: &NewTask) -> Result<Created>;
         link(parent: &TaskId, child: &TaskId) -> Result<bool>;
         unlink(parent: &TaskId, child: &TaskId) -> Result<Option<Vec<TaskId>>>;
         assign(id: &TaskId, assignee: Option<&Assignee>) -> Result<()>;
@@ -197,9 +197,6 @@ impl BoardStore for RealBoard {
         promote_satisfied(failure_limit: i64) -> Result<Vec<TaskId>>;
         wake_due() -> Result<Vec<(TaskId, Status)>>;
         claim(request: &ClaimRequest) -> Result<ClaimOutcome>;
-        claim_for_worker(
-            request: &ClaimRequest, dispatcher: Option<&WorkerIdentity>
-        ) -> Result<ClaimOutcome>;
         record_workspace(id: &TaskId, run: RunId, at: &ResolvedWorkspace) -> Result<Applied>;
         record_spawned(
             id: &TaskId, run: RunId, pid: u32, identity: Option<&WorkerIdentity>

@@ -1,7 +1,7 @@
 //! The calls of a board, on the board in memory.
 
 use crate::Flaw;
-use crate::board::{Card, ModelBoard};
+use crate::board::{Card, SimulatedBoard};
 use hermes_board::model::{
     Assignee, BlockKind, Check, CheckEvidence, Outcome, RunId, Status, Task, TaskId, Termination,
     WorkerExit, WorkerIdentity,
@@ -9,21 +9,21 @@ use hermes_board::model::{
 use hermes_board::store::{
     Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
     ClaimFrom, ClaimOutcome, ClaimRequest, ClaimSeen, Claimed, CompleteOutcome, Completed,
-    Completion, FailurePolicy, Filed, Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace,
-    ScheduleRequest, Silence, Snapshot, Timeout,
+    Completion, Created, FailurePolicy, Guarded, NewTask, PromoteRequest, Release,
+    ResolvedWorkspace, ScheduleRequest, Silence, Snapshot, Timeout,
 };
 use hermes_board::{Error, Result};
 
 /// A reason for holding a card back is noted again after this time.
 const NOTE_SECONDS: i64 = 3600;
 
-impl BoardStore for ModelBoard {
+impl BoardStore for SimulatedBoard {
     fn now(&self) -> i64 {
         self.now
     }
 
     fn snapshot(&self, failure_limit: i64) -> Result<Snapshot> {
-        Ok(self.look(failure_limit))
+        Ok(self.take_snapshot(failure_limit))
     }
 
     fn task(&self, id: &TaskId) -> Result<Option<Task>> {
@@ -34,8 +34,8 @@ impl BoardStore for ModelBoard {
         self.card(id).map(Card::checks)
     }
 
-    fn create(&mut self, new: &NewTask) -> Result<Filed> {
-        self.file(new)
+    fn create(&mut self, new: &NewTask) -> Result<Created> {
+        self.create_card(new)
     }
 
     fn link(&mut self, parent: &TaskId, child: &TaskId) -> Result<bool> {
@@ -111,23 +111,15 @@ impl BoardStore for ModelBoard {
             .collect();
         let mut woken = Vec::new();
         for id in due {
-            let landed = self.unblock(&id)?;
-            woken.push((id, landed));
+            let status = self.unblock(&id)?;
+            woken.push((id, status));
         }
         Ok(woken)
     }
 
-    fn claim_for_worker(
-        &mut self,
-        request: &ClaimRequest,
-        _: Option<&WorkerIdentity>,
-    ) -> Result<ClaimOutcome> {
-        self.claim(request)
-    }
-
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
         let now = self.now;
-        let flawed = self.flaw == Some(Flaw::ClaimsWithoutLooking);
+        let flawed = self.flaw == Some(Flaw::ClaimsWithoutCheck);
         let Ok(card) = self.card(&request.task) else {
             return Ok(ClaimOutcome::Unknown);
         };
@@ -156,9 +148,14 @@ impl BoardStore for ModelBoard {
         card.scheduled_at = None;
         card.run = Some(run);
         card.run_started_at = Some(now);
+        let is_first_attempt = !std::mem::replace(&mut card.claimed_before, true);
         let task = card.task();
         self.runs = run.0;
-        Ok(ClaimOutcome::Claimed(Box::new(Claimed { task, run })))
+        Ok(ClaimOutcome::Claimed(Box::new(Claimed {
+            task,
+            run,
+            is_first_attempt,
+        })))
     }
 
     fn record_workspace(
@@ -431,7 +428,7 @@ impl BoardStore for ModelBoard {
         completion: &Completion,
         start: &CheckStart<'_>,
     ) -> Result<ChecksBegun> {
-        self.open_round(id, completion, start)
+        self.open_session(id, completion, start)
     }
 
     fn record_check(&mut self, session: i64, evidence: &CheckEvidence) -> Result<()> {
@@ -444,11 +441,11 @@ impl BoardStore for ModelBoard {
         _completion: &Completion,
         policy: &FailurePolicy,
     ) -> Result<CheckOutcome> {
-        self.close_round(session, policy)
+        self.close_session(session, policy)
     }
 
     fn abandon_checks(&mut self, session: i64) -> Result<()> {
-        self.give_up_round(session)
+        self.abandon_session(session)
     }
 
     fn block(&mut self, request: &BlockRequest) -> Result<BlockOutcome> {
@@ -471,7 +468,7 @@ impl BoardStore for ModelBoard {
         card.free();
         card.close(Outcome::Blocked, now);
         card.block_kind = kind;
-        let landed = if kind == Some(BlockKind::Dependency) {
+        let status = if kind == Some(BlockKind::Dependency) {
             Status::Todo
         } else {
             card.block_recurrences = times;
@@ -482,9 +479,9 @@ impl BoardStore for ModelBoard {
                 Status::Blocked
             }
         };
-        card.status = landed;
+        card.status = status;
         Ok(BlockOutcome {
-            landed,
+            status,
             kind,
             recurrences: card.block_recurrences,
             run,
@@ -557,7 +554,7 @@ impl BoardStore for ModelBoard {
     }
 }
 
-impl ModelBoard {
+impl SimulatedBoard {
     /// Makes a card done.
     pub(crate) fn finish(&mut self, id: &TaskId) -> Result<Completed> {
         let now = self.now;

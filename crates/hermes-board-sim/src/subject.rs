@@ -1,6 +1,6 @@
-//! A board that can be simulated: besides its calls it shows what the rules are about.
+//! A board that can be simulated: besides its operations it shows what the invariants are about.
 
-use crate::board::ModelBoard;
+use crate::board::SimulatedBoard;
 use hermes_board::model::{RunId, Status, TaskId};
 use hermes_board::store::BoardStore;
 
@@ -56,7 +56,7 @@ pub(crate) struct CardView<'a> {
     pub(crate) has_open_parent: bool,
 }
 
-impl Subject for ModelBoard {
+impl Subject for SimulatedBoard {
     type Image = Self;
 
     fn set_failure_limit(&mut self, limit: i64) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine::{Bench, Machine};
+use crate::machine::{Machine, SimulatedHost};
 use crate::op::Op;
 use crate::{Flaw, Rule, Subject, Violation};
 use hermes_board::dispatch::{Step, Tick};
@@ -148,15 +148,15 @@ impl<B: Subject> World<B> {
     }
 
     /// Runs `deed` as a dispatcher with its machine at hand.
-    fn at_bench<T>(
+    fn as_dispatcher<T>(
         &mut self,
         who: usize,
-        deed: impl FnOnce(&mut B, &mut Bench<'_>, &mut Dispatcher) -> T,
+        deed: impl FnOnce(&mut B, &mut SimulatedHost<'_>, &mut Dispatcher) -> T,
     ) -> Option<T> {
         let host = self.dispatchers.get(who)?.host;
         self.by_clock_of(host);
         let dispatcher = self.dispatchers.get_mut(who)?;
-        let mut bench = Bench {
+        let mut worker_host = SimulatedHost {
             machine: self.machines.get_mut(host)?,
             dispatcher: dispatcher.incarnation,
             profiles: PROFILES,
@@ -164,19 +164,19 @@ impl<B: Subject> World<B> {
             flaw: self.setting.flaw,
             no_workspace: &self.spoiled,
         };
-        Some(deed(&mut self.board, &mut bench, dispatcher))
+        Some(deed(&mut self.board, &mut worker_host, dispatcher))
     }
 
     /// Runs `deed` as somebody who types a command on a machine.
-    pub(crate) fn at_somebodys_bench(
+    pub(crate) fn as_another_process(
         &mut self,
         host: usize,
-        deed: impl FnOnce(&mut B, &mut Bench<'_>),
+        deed: impl FnOnce(&mut B, &mut SimulatedHost<'_>),
     ) {
         self.by_clock_of(host);
         self.incarnations += 1;
         if let Some(machine) = self.machines.get_mut(host) {
-            let mut bench = Bench {
+            let mut worker_host = SimulatedHost {
                 machine,
                 dispatcher: self.incarnations,
                 profiles: PROFILES,
@@ -184,7 +184,7 @@ impl<B: Subject> World<B> {
                 flaw: self.setting.flaw,
                 no_workspace: &self.spoiled,
             };
-            deed(&mut self.board, &mut bench);
+            deed(&mut self.board, &mut worker_host);
         }
     }
 
@@ -202,8 +202,8 @@ impl<B: Subject> World<B> {
         }
         self.lock_holder = Some(who);
         let limits = self.setting.limits.clone();
-        self.at_bench(who, |_, bench, dispatcher| {
-            let lock = format!("{}:{}", bench.machine.name, 1000 + who);
+        self.as_dispatcher(who, |_, worker_host, dispatcher| {
+            let lock = format!("{}:{}", worker_host.machine.name, 1000 + who);
             dispatcher.tick = Some(Tick::new(limits, lock));
         });
         true
@@ -231,9 +231,9 @@ impl<B: Subject> World<B> {
             return Ok(());
         }
         let before = self.claims_elsewhere(who);
-        let stepped = self.at_bench(who, |board, bench, dispatcher| {
+        let stepped = self.as_dispatcher(who, |board, worker_host, dispatcher| {
             let tick = dispatcher.tick.as_mut()?;
-            Some(tick.step(board, bench))
+            Some(tick.step(board, worker_host))
         });
         match stepped.flatten() {
             Some(Ok(Step::More)) | None => {}
@@ -260,13 +260,13 @@ impl<B: Subject> World<B> {
     fn preview(&mut self, who: usize) -> Result<(), Violation> {
         let limits = self.setting.limits.clone();
         let writes = self.setting.flaw == Some(Flaw::DryRunWrites);
-        let unchanged = self.at_bench(who, |board, bench, _| {
-            let before = (board.image(), format!("{:?}", bench.machine));
-            let plan = Tick::preview(&limits, board, bench);
+        let unchanged = self.as_dispatcher(who, |board, worker_host, _| {
+            let before = (board.image(), format!("{:?}", worker_host.machine));
+            let plan = Tick::preview(&limits, board, worker_host);
             if writes && plan.is_ok_and(|plan| !plan.report.promoted.is_empty()) {
                 board.promote_satisfied(limits.failure_limit).ok();
             }
-            before == (board.image(), format!("{:?}", bench.machine))
+            before == (board.image(), format!("{:?}", worker_host.machine))
         });
         if unchanged == Some(false) {
             return Err(Violation::new(
@@ -288,8 +288,8 @@ impl<B: Subject> World<B> {
         }
         let limits = self.setting.limits.clone();
         let promised = self
-            .at_bench(who, |board, bench, _| {
-                Tick::preview(&limits, board, bench).ok()
+            .as_dispatcher(who, |board, worker_host, _| {
+                Tick::preview(&limits, board, worker_host).ok()
             })
             .flatten()
             .map(|plan| plan.report);
@@ -299,9 +299,9 @@ impl<B: Subject> World<B> {
         }
         loop {
             self.steps += 1;
-            let stepped = self.at_bench(who, |board, bench, dispatcher| {
+            let stepped = self.as_dispatcher(who, |board, worker_host, dispatcher| {
                 let tick = dispatcher.tick.as_mut()?;
-                Some(tick.step(board, bench))
+                Some(tick.step(board, worker_host))
             });
             match stepped.flatten() {
                 Some(Ok(Step::More)) => self.check()?,

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use hermes_board::boards::{BoardHome, BoardSlug};
-use hermes_board::files::complete_card;
+use hermes_board::completion::complete_card;
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::store::{
     BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, CompleteOutcome, Completion, NewTask,
@@ -59,6 +59,7 @@ fn work(store: &mut SqliteBoard, home: &BoardHome, card: &TaskId, lock: &str) {
         lock: lock.to_owned(),
         ttl_seconds: 900,
         from: ClaimFrom::Ready,
+        dispatcher: None,
     });
     let Ok(ClaimOutcome::Claimed(claimed)) = claimed else {
         panic!("not claimed: {claimed:?}");

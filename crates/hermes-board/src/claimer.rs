@@ -1,4 +1,4 @@
-//! Who claims cards: this process, as others on this machine and elsewhere see it.
+//! The holder of a claim: a process of a host.
 
 /// The text in a claim: `<host>:<pid>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Claimer {
         }
     }
 
-    /// A process of this name.
+    /// A process of this host.
     pub fn new(host: &str, pid: u32) -> Self {
         Self {
             host: host.to_owned(),
@@ -30,7 +30,7 @@ impl Claimer {
         format!("{}:{}", self.host, self.pid)
     }
 
-    /// Whether a claim was made on the machine of this claimer.
+    /// Whether a claim was made on the host of this claimer.
     pub fn shares_host_with(&self, lock: &str) -> bool {
         lock.strip_prefix(self.host.as_str())
             .is_some_and(|rest| rest.starts_with(':'))

@@ -1,7 +1,7 @@
-//! The text a worker reads to know its card: bounded, whatever has gathered on the card.
+//! The worker context: the text that a worker reads about its card. Bounded, whatever the card has.
 //!
-//! Limits count characters, not bytes. Everything that could be old carries its age, because a
-//! reader takes what it reads for the present.
+//! Limits count characters, not bytes. Everything that could be old has its age, because a reader
+//! takes what it reads for current.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,16 +29,15 @@ pub struct ContextOptions {
     pub zone: TimeZone,
     /// Seconds a terminal command may take where the reader is, if known.
     pub terminal_timeout: Option<i64>,
-    /// Where the reader finds the workspace, if not where the card says: in a container it has
-    /// another name.
+    /// Path of the workspace for the reader, where it differs from the card's: in a container.
     pub workspace: Option<PathBuf>,
-    /// Where the reader finds the directory of the card's attachments, likewise.
+    /// Path of the card's attachments for the reader, likewise.
     pub attachments: Option<PathBuf>,
 }
 
 impl ContextOptions {
-    /// Where the reader finds an attachment.
-    pub fn place_of(&self, attachment: &Attachment) -> PathBuf {
+    /// Path of an attachment for the reader.
+    pub fn path_of(&self, attachment: &Attachment) -> PathBuf {
         let stored = &attachment.stored_path;
         match (&self.attachments, stored.file_name()) {
             (Some(directory), Some(name)) => directory.join(name),
@@ -77,7 +76,7 @@ pub(crate) struct ContextFacts {
     pub(crate) last_comments: Vec<Comment>,
 }
 
-/// What a finished parent handed over.
+/// The result of a finished parent.
 #[derive(Debug)]
 pub(crate) struct ParentResult {
     pub(crate) id: TaskId,
@@ -180,7 +179,7 @@ impl Text<'_> {
         self.line("## Acceptance checks");
         self.line(
             "When the card is completed, these commands are run in the workspace, in this order. \
-             Only if all of them pass is it done:",
+             The card is done only if all of them pass:",
         );
         for check in checks {
             let command = capped(&check.command, FIELD);
@@ -194,7 +193,7 @@ impl Text<'_> {
             return;
         }
         self.line("## Attachments");
-        self.line("Files that belong to this card, to be read where they are:");
+        self.line("Files that belong to this card; read them where they are:");
         for file in attachments {
             let mut facts = String::new();
             if let Some(kind) = filled(file.content_type.as_deref()) {
@@ -203,7 +202,7 @@ impl Text<'_> {
             if file.size > 0 {
                 facts.push_str(&format!(", {} KB", file.size.div_ceil(1024)));
             }
-            let path = options.place_of(file);
+            let path = options.path_of(file);
             let path = path.display();
             self.line(&format!("- `{}`{facts} → `{path}`", file.filename));
         }
@@ -241,8 +240,8 @@ impl Text<'_> {
         }
         self.line("## Parent task results");
         self.line(
-            "_What the cards before this one handed over, as it was when each was completed. \
-             Nothing here is kept up to date: verify what matters before relying on it._",
+            "_Results of the parent cards as of their completion. They are not kept up to date: \
+             verify what matters before relying on it._",
         );
         for parent in parents {
             let age = parent
@@ -281,7 +280,7 @@ impl Text<'_> {
         let omitted = facts.comments.saturating_sub(facts.last_comments.len());
         self.omission(omitted, "comment", facts.last_comments.len());
         for comment in &facts.last_comments {
-            // A name chosen to look like an instruction must read as what it is: a name.
+            // An author's name must not read like an instruction.
             let author = comment.author.replace('`', "");
             let when = self.when(comment.created_at);
             self.line(&format!("comment from worker `{author}` at {when}:"));

@@ -1,14 +1,14 @@
-//! What did not happen on a board, to which thing, and what to do about it.
+//! Errors of the board, with hints.
 
 use std::path::PathBuf;
 
 use crate::boards::BoardSlug;
-use crate::model::{RunId, Status, TaskId};
+use crate::model::{RunId, TaskId};
 
 /// Result of an operation on a board.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An operation that did not happen.
+/// An operation that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read, made or moved.
@@ -38,7 +38,7 @@ pub enum Error {
         path: PathBuf,
         /// Its first 32 bytes, in hexadecimal.
         first_bytes: String,
-        /// Whether a TLS record stands in it.
+        /// Whether it contains a TLS record.
         looks_like_tls: bool,
         /// A copy of the bytes.
         copy: Option<PathBuf>,
@@ -85,12 +85,6 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
-    /// A card whose name cannot be part of a path.
-    #[error("the card '{shown}' has a name that cannot be used for files")]
-    UnsafeTaskId {
-        /// The name, made harmless.
-        shown: String,
-    },
     /// A card that does not exist.
     #[error("there is no card '{}'", crate::shown(id.as_str(), 64))]
     UnknownTask {
@@ -103,30 +97,30 @@ pub enum Error {
         /// Their names.
         ids: Vec<TaskId>,
     },
-    /// The card stands where this cannot be done to it.
+    /// The status of the card does not allow the operation.
     #[error("cannot {action} {id}: it is {status}")]
     NotAllowed {
         /// The card.
         id: TaskId,
         /// Verb that completes "cannot … t_1".
         action: &'static str,
-        /// Where it stands, in the word of the database.
+        /// Its status, as in the database.
         status: String,
     },
-    /// The attempt that spoke is not the one in progress.
+    /// The request comes from an attempt that is over.
     #[error("cannot {action} {id}: attempt {expected} is over{}", now_is(*current))]
     StaleRun {
         /// The card.
         id: TaskId,
         /// Verb that completes "cannot … t_1".
         action: &'static str,
-        /// The attempt that spoke.
+        /// The attempt of the request.
         expected: RunId,
         /// The one in progress.
         current: Option<RunId>,
     },
-    /// Somebody works on the card.
-    #[error("cannot {action} {id}: somebody works on it ({})", lock.as_deref().unwrap_or("no claim"))]
+    /// The card is running.
+    #[error("cannot {action} {id}: somebody is working on it ({})", lock.as_deref().unwrap_or("no claim"))]
     InProgress {
         /// The card.
         id: TaskId,
@@ -149,12 +143,12 @@ pub enum Error {
         /// The card.
         id: TaskId,
     },
-    /// A link that would make two cards wait for each other.
+    /// A link that would close a cycle.
     #[error("{child} already leads to {parent}: linking them would close a cycle")]
     Cycle {
-        /// The card that is to be waited for.
+        /// The parent.
         parent: TaskId,
-        /// The card that is to wait.
+        /// The child.
         child: TaskId,
     },
     /// Something that must not be blank.
@@ -163,13 +157,13 @@ pub enum Error {
         /// What.
         what: &'static str,
     },
-    /// A name that a card cannot be given to.
-    #[error("'{shown}' cannot be the assignee of a card")]
+    /// An invalid assignee.
+    #[error("invalid assignee: '{shown}'")]
     BadAssignee {
         /// The name, made harmless.
         shown: String,
     },
-    /// One name that would be two.
+    /// A skill name that would be read as two.
     #[error("a skill name cannot contain a comma: '{name}'")]
     SkillWithComma {
         /// The name.
@@ -184,18 +178,18 @@ pub enum Error {
     /// A branch without a worktree.
     #[error("a branch can only be given to a card with a worktree")]
     BranchWithoutWorktree,
-    /// Cards a worker says it made, and did not.
+    /// Cards that a worker claims to have created, and did not.
     #[error(
-        "{id} is not completed: it names cards that its worker did not create: {}",
+        "{id} is not completed: its worker did not create the cards {}",
         names(phantom)
     )]
     PhantomCards {
         /// The card.
         id: TaskId,
-        /// Those it did not make.
+        /// The cards it did not create.
         phantom: Vec<TaskId>,
     },
-    /// A deliverable that could not be kept.
+    /// A deliverable that could not be copied.
     #[error("{id} is not completed: the artifact {} {problem}", path.display())]
     Artifact {
         /// The card.
@@ -213,18 +207,6 @@ pub enum Error {
         /// Most bytes.
         limit: u64,
     },
-    /// A name that an attachment cannot have.
-    #[error("'{shown}' cannot be the name of an attachment")]
-    BadAttachmentName {
-        /// The name, made harmless.
-        shown: String,
-    },
-    /// An attachment that does not exist.
-    #[error("there is no attachment {id}")]
-    UnknownAttachment {
-        /// Its number.
-        id: i64,
-    },
     /// A subscription that does not exist.
     #[error("this chat does not follow {id}")]
     UnknownSubscription {
@@ -239,16 +221,13 @@ pub enum Error {
         /// The process.
         checker: String,
     },
-    /// A round of checks that is over or was never begun.
-    #[error("the round {session} of checks is over")]
+    /// A session of checks that is over or never began.
+    #[error("the check session {session} is over")]
     ChecksOver {
         /// Its number.
         session: i64,
     },
-    /// Cards that are to be made in one go wait for each other.
-    #[error("the cards of the plan wait for each other in a circle")]
-    PlanCycle,
-    /// A part of a request that makes no sense.
+    /// Anything else that is wrong with a request.
     #[error("{0}")]
     BadRequest(String),
 }
@@ -268,7 +247,23 @@ impl From<hermes_store::Error> for Error {
 }
 
 impl Error {
-    /// Refusal because of where a card stands.
+    pub(crate) fn unsafe_task_id(id: &TaskId) -> Self {
+        let shown = crate::shown(id.as_str(), 64);
+        Self::BadRequest(format!(
+            "the id of card '{shown}' cannot be used as a file name"
+        ))
+    }
+
+    pub(crate) fn bad_attachment_name(name: &str) -> Self {
+        let shown = crate::shown(name, 200);
+        Self::BadRequest(format!("invalid attachment name: '{shown}'"))
+    }
+
+    pub(crate) fn unknown_attachment(number: i64) -> Self {
+        Self::BadRequest(format!("there is no attachment {number}"))
+    }
+
+    /// Refusal because of the status of a card.
     pub fn not_allowed(id: &TaskId, action: &'static str, status: &str) -> Self {
         Self::NotAllowed {
             id: id.clone(),
@@ -282,24 +277,22 @@ impl Error {
         Self::UnknownTask { id: id.clone() }
     }
 
-    /// What the user can do next, where we know.
+    /// What the user can do next, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::File(error) => error.hint(),
             Self::Store(error) => error.hint(),
             Self::Damaged { copy, .. } | Self::NotADatabase { copy, .. } => Some(match copy {
                 Some(copy) => format!(
-                    "the file is untouched and a copy is kept as {}; restore a backup in its place",
+                    "the file is untouched and a copy is kept as {}; replace it with a backup",
                     copy.display()
                 ),
-                None => "the file is untouched; restore a backup in its place".to_owned(),
+                None => "the file is untouched; replace it with a backup".to_owned(),
             }),
-            Self::InvalidSlug { .. } => {
-                Some("a slug such as 'website' or 'team-2' works".to_owned())
-            }
+            Self::InvalidSlug { .. } => Some("examples of slugs: 'website', 'team-2'".to_owned()),
             Self::UnknownBoard { slug } => Some(format!(
-                "`hermes kanban boards create {slug}` makes it; `hermes kanban boards` lists those \
-                 that exist"
+                "`hermes kanban boards create {slug}` creates it; `hermes kanban boards` lists the \
+                 existing ones"
             )),
             Self::DefaultBoard => Some("archive or delete its cards instead".to_owned()),
             Self::ForeignBoard { own, .. } => Some(format!(
@@ -310,43 +303,40 @@ impl Error {
                 Some("`hermes kanban list` shows the cards of this board".to_owned())
             }
             Self::InProgress { id, .. } => Some(format!(
-                "wait for it, or take it back with `hermes kanban reclaim {id}`"
+                "wait for it, or reclaim it with `hermes kanban reclaim {id}`"
             )),
-            Self::OpenParents { .. } => Some("--force promotes it all the same".to_owned()),
+            Self::OpenParents { .. } => Some("--force promotes it anyway".to_owned()),
             Self::StaleRun { .. } => Some(
-                "the card was taken back from this worker; stop, and leave it to the next one"
+                "the card was reclaimed from this worker; stop, and leave it to the next one"
                     .to_owned(),
             ),
             Self::ToolsetsAsSkills { .. } => {
                 Some("toolsets are set in the profile's configuration, under `toolsets`".to_owned())
             }
-            Self::SkillWithComma { .. } => Some("give each skill by itself".to_owned()),
-            Self::PhantomCards { .. } => {
-                Some("name only cards whose names came back from creating them, or none".to_owned())
-            }
+            Self::SkillWithComma { .. } => Some("give each skill separately".to_owned()),
+            Self::PhantomCards { .. } => Some(
+                "name only cards whose ids were returned when they were created, or none"
+                    .to_owned(),
+            ),
             Self::Artifact { .. } => {
                 Some("put the file into the workspace, or leave it out of the list".to_owned())
             }
             Self::BranchWithoutWorktree => Some("add `--workspace worktree`".to_owned()),
             Self::ChecksInProgress { .. } => {
-                Some("wait for them; their outcome will show on the card".to_owned())
+                Some("wait for them; the card will show their outcome".to_owned())
             }
             Self::BadAssignee { .. } => Some(
                 "a name has no slashes or control characters and does not begin with '-' or '.'"
                     .to_owned(),
             ),
             Self::RelativePath { .. }
-            | Self::UnsafeTaskId { .. }
             | Self::NotAllowed { .. }
             | Self::SelfLink { .. }
             | Self::Cycle { .. }
             | Self::Blank { .. }
             | Self::AttachmentTooLarge { .. }
-            | Self::BadAttachmentName { .. }
-            | Self::UnknownAttachment { .. }
             | Self::UnknownSubscription { .. }
             | Self::ChecksOver { .. }
-            | Self::PlanCycle
             | Self::BadRequest(_) => None,
         }
     }
@@ -387,12 +377,5 @@ fn now_is(current: Option<RunId>) -> String {
     match current {
         Some(current) => format!(", attempt {current} is in progress"),
         None => String::new(),
-    }
-}
-
-/// The word of a status, for messages.
-impl From<Status> for String {
-    fn from(status: Status) -> Self {
-        status.as_str().to_owned()
     }
 }

@@ -1,14 +1,15 @@
 //! The task board: cards, the links between them, the attempts at them and what happened.
 //!
-//! People and agents file cards, a dispatcher turns ready cards into worker processes. The truth is
+//! People and agents create cards, a dispatcher turns ready cards into worker processes. The truth is
 //! in one SQLite file per board, shared with the reference program: names, columns and locks are
 //! its own, everything added here is ignored there. Every change of a card is one transaction that
-//! appends its event, and every change that somebody else could have made first is conditional and
-//! says when it lost.
+//! appends its event, and every change that another process could have made first is conditional and
+//! reports a lost race.
 
 pub mod boards;
 mod claimer;
 mod clock;
+pub mod completion;
 mod context;
 pub mod diagnostics;
 pub mod dispatch;
@@ -22,6 +23,7 @@ mod settings;
 mod shown;
 mod sqlite;
 pub mod store;
+mod worker_variables;
 
 pub use claimer::Claimer;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
@@ -32,8 +34,8 @@ pub use settings::KanbanSettings;
 pub use sqlite::{
     BoardOptions, BoardStats, CardDetail, ChatAddress, CheckDepth, Counts, Decomposition,
     EventQuery, ListQuery, NewSubscription, NewSwarm, PlannedChild, ResultEdit, RunFilter,
-    SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker, TakenEvents, TextEdit,
-    TriageCard,
+    SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker,
 };
+pub use worker_variables::WorkerVariables;
 
 pub(crate) use shown::shown;

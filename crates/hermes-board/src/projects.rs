@@ -1,7 +1,7 @@
-//! Projects, as far as cards are concerned: a name that stands for a repository.
+//! Projects: short names for repositories.
 //!
-//! They live in a database of the profile that another program owns. It is looked at and never
-//! made, changed or repaired; a project that cannot be found there is no obstacle to a card.
+//! They are in a database of the profile that another program owns. It is only read; a project that
+//! cannot be found there does not prevent a card.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub fn find_project(home: &Path, id_or_slug: &str) -> Option<ProjectLink> {
         return None;
     }
     look_up(&path, wanted).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the projects could not be read; the card goes without one");
+        tracing::warn!(%error, "could not read the projects; the card is created without one");
         None
     })
 }

@@ -1,8 +1,8 @@
-//! The section `kanban` of the configuration as numbers that make sense.
+//! The section `kanban` of the configuration, validated.
 //!
-//! One reader for every command and process: a value that cannot be used has a stand-in, and a
+//! One reader for every command and process: an invalid value is replaced by a default, with a
 //! sentence about it in [`KanbanSettings::complaints`]. Values of the wrong type never get here; the
-//! configuration has complained about those already and put the default in their place.
+//! configuration has complained about those already and used the default.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::diagnostics::{Thresholds, TriageModels};
 use crate::plan::automatic_in_progress;
 use crate::store::FailurePolicy;
 
-/// Seconds between two looks at the board.
+/// Seconds between two ticks.
 const INTERVAL: f64 = 60.0;
-/// A dispatcher that looks more often than this only burns power.
+/// Ticks more often than this only burn power.
 const LEAST_INTERVAL: f64 = 1.0;
 /// Longest pause that still makes sense, and that a [`Duration`] can hold.
 const MOST_INTERVAL: f64 = 86_400.0;
@@ -27,11 +27,11 @@ const CHECK_TIMEOUT: u64 = 600;
 pub struct KanbanSettings {
     /// Whether a gateway dispatches.
     pub dispatch_in_gateway: bool,
-    /// Pause between two looks at the board.
+    /// Pause between two ticks.
     pub dispatch_interval: Duration,
-    /// Failures after which a card without a number of its own is blocked.
+    /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
-    /// Seconds after which a silent worker counts as dead; 0 for never.
+    /// Seconds after which a worker without heartbeats is terminated; 0 for never.
     pub stale_timeout_seconds: i64,
     /// Most cards in progress (`max_spawn`).
     pub max_spawn: Option<usize>,
@@ -39,7 +39,7 @@ pub struct KanbanSettings {
     pub max_in_progress: Option<usize>,
     /// Most cards in progress for one profile.
     pub max_in_progress_per_profile: Option<usize>,
-    /// Who gets cards that nobody was given; blank counts as nobody.
+    /// Assignee of cards without one; blank counts as none.
     pub default_assignee: Option<String>,
     /// How long each acceptance check may take.
     pub check_timeout: Duration,
@@ -47,9 +47,9 @@ pub struct KanbanSettings {
     pub worker_log_rotate_bytes: u64,
     /// Rotated logs that are kept.
     pub worker_log_backup_count: u32,
-    /// When cards count as being in distress.
+    /// Thresholds of diagnostics.
     pub thresholds: Thresholds,
-    /// A sentence for each value that could not be used.
+    /// A sentence for each invalid value.
     pub complaints: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl KanbanSettings {
             "kanban.failure_limit",
             1,
             FailurePolicy::DEFAULT_LIMIT,
-            "so 2 is in effect",
+            "so 2 is used",
         );
         let max_in_progress = match config.text("kanban.max_in_progress") {
             "auto" => Some(automatic_in_progress(memory_bytes)),
@@ -80,7 +80,7 @@ impl KanbanSettings {
                 "kanban.dispatch_stale_timeout_seconds",
                 0,
                 0,
-                "so silent workers are not looked for",
+                "so silent workers are not detected",
             ),
             max_spawn: reader.cap("kanban.max_spawn"),
             max_in_progress,
@@ -94,7 +94,7 @@ impl KanbanSettings {
                 "kanban.worker_log_backup_count",
                 0,
                 1,
-                "so 1 is in effect",
+                "so 1 is used",
             ))
             .unwrap_or(1),
             thresholds: reader.thresholds(failure_limit),
@@ -138,7 +138,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn complain(&mut self, key: &str, value: impl std::fmt::Display, instead: &str) {
         self.complaints
-            .push(format!("{key}: {value} is not usable, {instead}"));
+            .push(format!("{key}: {value} is invalid, {instead}"));
     }
 
     /// A number that is at least `least`; another one gives `instead`.
@@ -154,7 +154,7 @@ impl Reader<'_> {
     }
 
     fn positive(&mut self, key: &str, instead: u64) -> u64 {
-        let words = format!("so {instead} is in effect");
+        let words = format!("so {instead} is used");
         let stand_in = i64::try_from(instead).unwrap_or(i64::MAX);
         u64::try_from(self.at_least(key, 1, stand_in, &words)).unwrap_or(instead)
     }
@@ -165,7 +165,7 @@ impl Reader<'_> {
         match usize::try_from(value) {
             Ok(cap) if cap >= 1 => Some(cap),
             Ok(_) | Err(_) => {
-                self.complain(key, value, "so there is no such limit");
+                self.complain(key, value, "so there is no limit");
                 None
             }
         }
@@ -178,7 +178,7 @@ impl Reader<'_> {
                 seconds.clamp(LEAST_INTERVAL, MOST_INTERVAL)
             }
             Some(seconds) => {
-                self.complain(key, seconds, "so 60 is in effect");
+                self.complain(key, seconds, "so 60 is used");
                 INTERVAL
             }
             None => INTERVAL,
@@ -198,7 +198,7 @@ impl Reader<'_> {
             match number {
                 Some(value) if value.is_finite() && value >= 1.0 => value as i64,
                 Some(value) => {
-                    self.complain(&key, value, &format!("so {instead} is in effect"));
+                    self.complain(&key, value, &format!("so {instead} is used"));
                     instead
                 }
                 None => instead,

@@ -1,4 +1,4 @@
-//! Texts of users in messages: cut by characters, and unable to steer a terminal.
+//! Texts of users in messages: cut by characters, with control characters escaped.
 
 /// At most `most` characters, controls and direction marks escaped.
 pub(crate) fn shown(text: &str, most: usize) -> String {

@@ -89,7 +89,7 @@ impl Environment {
     }
 }
 
-/// The words the reference takes for yes in variables.
+/// Whether a variable says yes, as the reference understands it.
 pub fn is_truthy(text: &str) -> bool {
     ["1", "true", "yes", "on"]
         .iter()

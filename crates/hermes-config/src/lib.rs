@@ -7,6 +7,7 @@
 pub mod dotenv;
 mod environment;
 mod literal_secrets;
+pub mod python_runtime;
 pub mod schema;
 pub mod settings;
 pub mod vars;

@@ -1,6 +1,7 @@
-//! Every environment variable the product reads, declared once with what it does.
+//! Every environment variable the product reads by itself, declared once with what it does. Those
+//! that only override a setting are declared with it, in the schema.
 //!
-//! `docs/reference/variables.md` is generated from [`ALL`]. New behaviour gets a key in
+//! `docs/reference/variables.md` is generated from [`ALL`] and the schema. New behaviour gets a key in
 //! `config.yaml`, not a variable; what stands here is honoured because the reference has it, because
 //! it must be known before there is a configuration, or because it belongs to the system.
 
@@ -40,118 +41,24 @@ vars! {
     HERMES_GID;
     /// Set in gateways that s6 supervises: the sticky profile is not consulted.
     HERMES_S6_SUPERVISED_CHILD;
-    /// Overrides the setting `security.redact_secrets`; fixed when a process starts.
-    HERMES_REDACT_SECRETS;
     /// Largest file, in megabytes, that `backup` takes; 0 means no limit, unset means 2048.
     HERMES_BACKUP_MAX_FILE_MB;
     /// `1` skips the migration of settings when a container boots.
     HERMES_SKIP_CONFIG_MIGRATION;
-    /// Overrides the setting `timezone`.
-    HERMES_TIMEZONE;
-    /// Overrides the setting `terminal.backend`.
-    TERMINAL_ENV;
-    /// Overrides the setting `terminal.modal_mode`.
-    TERMINAL_MODAL_MODE;
     /// Overrides the setting `terminal.cwd`.
     TERMINAL_CWD;
     /// Overrides the setting `terminal.timeout`.
     TERMINAL_TIMEOUT;
     /// Most seconds a command in the foreground may ask for; 600 if unset.
     TERMINAL_MAX_FOREGROUND_TIMEOUT;
-    /// Accepted and without effect, as in the reference.
-    TERMINAL_LOCAL_PERSISTENT;
     /// Gigabytes of sandboxes from which the singularity backend warns; 500 if unset.
     TERMINAL_DISK_WARNING_GB;
-    /// Overrides the setting `terminal.lifetime_seconds`.
-    TERMINAL_LIFETIME_SECONDS;
-    /// Overrides the setting `terminal.home_mode`.
-    TERMINAL_HOME_MODE;
-    /// Overrides the setting `terminal.docker_image`.
-    TERMINAL_DOCKER_IMAGE;
-    /// Overrides the setting `terminal.docker_forward_env`.
-    TERMINAL_DOCKER_FORWARD_ENV;
-    /// Overrides the setting `terminal.singularity_image`.
-    TERMINAL_SINGULARITY_IMAGE;
-    /// Overrides the setting `terminal.modal_image`.
-    TERMINAL_MODAL_IMAGE;
-    /// Overrides the setting `terminal.daytona_image`.
-    TERMINAL_DAYTONA_IMAGE;
-    /// Overrides the setting `terminal.ssh_host`.
-    TERMINAL_SSH_HOST;
-    /// Overrides the setting `terminal.ssh_user`.
-    TERMINAL_SSH_USER;
-    /// Overrides the setting `terminal.ssh_port`.
-    TERMINAL_SSH_PORT;
-    /// Overrides the setting `terminal.ssh_key`.
-    TERMINAL_SSH_KEY;
     /// Overrides the setting `terminal.persistent_shell` for the ssh backend.
     TERMINAL_SSH_PERSISTENT;
     /// Any value: files are compared with the remote machine before every command, not every 5 s.
     HERMES_FORCE_FILE_SYNC;
-    /// Overrides the setting `terminal.sandbox_dir`.
-    TERMINAL_SANDBOX_DIR;
-    /// Overrides the setting `terminal.persistent_shell`.
-    TERMINAL_PERSISTENT_SHELL;
-    /// Overrides the setting `terminal.container_cpu`.
-    TERMINAL_CONTAINER_CPU;
-    /// Overrides the setting `terminal.container_memory`.
-    TERMINAL_CONTAINER_MEMORY;
-    /// Overrides the setting `terminal.container_disk`.
-    TERMINAL_CONTAINER_DISK;
-    /// Overrides the setting `terminal.container_persistent`.
-    TERMINAL_CONTAINER_PERSISTENT;
-    /// Overrides the setting `terminal.docker_volumes`.
-    TERMINAL_DOCKER_VOLUMES;
-    /// Overrides the setting `terminal.docker_env`.
-    TERMINAL_DOCKER_ENV;
-    /// Overrides the setting `terminal.docker_extra_args`.
-    TERMINAL_DOCKER_EXTRA_ARGS;
-    /// Overrides the setting `terminal.docker_mount_cwd_to_workspace`.
-    TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE;
-    /// Overrides the setting `terminal.docker_network`.
-    TERMINAL_DOCKER_NETWORK;
-    /// Overrides the setting `terminal.docker_run_as_host_user`.
-    TERMINAL_DOCKER_RUN_AS_HOST_USER;
-    /// Overrides the setting `terminal.docker_persist_across_processes`.
-    TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES;
-    /// Overrides the setting `terminal.docker_orphan_reaper`.
-    TERMINAL_DOCKER_ORPHAN_REAPER;
     /// Overrides the setting `terminal.sudo_password`.
     SUDO_PASSWORD;
-    /// Overrides the setting `agent.max_turns`.
-    HERMES_MAX_ITERATIONS;
-    /// Overrides the setting `agent.gateway_timeout`.
-    HERMES_AGENT_TIMEOUT;
-    /// Overrides the setting `agent.gateway_timeout_warning`.
-    HERMES_AGENT_TIMEOUT_WARNING;
-    /// Overrides the setting `agent.gateway_notify_interval`.
-    HERMES_AGENT_NOTIFY_INTERVAL;
-    /// Overrides the setting `agent.restart_drain_timeout`.
-    HERMES_RESTART_DRAIN_TIMEOUT;
-    /// Overrides the setting `agent.gateway_auto_continue_freshness`.
-    HERMES_AUTO_CONTINUE_FRESHNESS;
-    /// Overrides the setting `display.busy_input_mode`.
-    HERMES_GATEWAY_BUSY_INPUT_MODE;
-    /// Overrides the setting `gateway.strict`.
-    HERMES_MEDIA_DELIVERY_STRICT;
-    /// Overrides the setting `gateway.media_delivery_allow_dirs`.
-    HERMES_MEDIA_ALLOW_DIRS;
-    /// Overrides the setting `gateway.trust_recent_files`.
-    HERMES_MEDIA_TRUST_RECENT_FILES;
-    /// Overrides the setting `gateway.trust_recent_files_seconds`.
-    HERMES_MEDIA_TRUST_RECENT_FILES_SECONDS;
-    /// Overrides the setting `gateway.multiplex_profiles`.
-    GATEWAY_MULTIPLEX_PROFILES;
-    /// Overrides the setting `security.tirith_enabled`.
-    TIRITH_ENABLED;
-    /// Overrides the setting `security.tirith_path`.
-    TIRITH_BIN;
-    /// Overrides the setting `security.tirith_timeout`.
-    TIRITH_TIMEOUT;
-    /// Overrides the setting `security.tirith_fail_open`.
-    TIRITH_FAIL_OPEN;
-    /// Overrides the setting `display.background_process_notifications`.
-    HERMES_BACKGROUND_NOTIFICATIONS;
     /// Where sessions say they come from, instead of `cli`.
     HERMES_SESSION_SOURCE;
     /// Text added to the system prompt of every request and never stored.
@@ -178,11 +85,11 @@ vars! {
     HERMES_KANBAN_WORKSPACES_ROOT;
     /// Directory of attachments, unless a board is named explicitly.
     HERMES_KANBAN_ATTACHMENTS_ROOT;
-    /// Seconds a claim on a card lasts without a sign of life; 900 unless a positive number.
+    /// Seconds a claim on a card lasts without a heartbeat; 900 unless a positive number.
     HERMES_KANBAN_CLAIM_TTL_SECONDS;
     /// Seconds after its start in which a worker is not taken for crashed; 30 unless a number.
     HERMES_KANBAN_CRASH_GRACE_SECONDS;
-    /// Seconds a card waits after a provider's quota wall; 300 unless a number, 0 means none.
+    /// Seconds a card waits after its worker reached a provider's quota; 300 unless a number, 0 means none.
     HERMES_KANBAN_RATE_LIMIT_COOLDOWN_SECONDS;
     /// Milliseconds a board waits for another process's lock; 120000 unless a positive number.
     HERMES_KANBAN_BUSY_TIMEOUT_MS;
@@ -226,8 +133,6 @@ vars! {
     HERMES_SESSION_KEY;
     /// Home of the account, handed on by a Hermes that gave its children another.
     HERMES_REAL_HOME;
-    /// Overrides the setting `model.provider`.
-    HERMES_INFERENCE_PROVIDER;
     /// Model of `-z` and of the full-screen interface when no flag names one.
     HERMES_INFERENCE_MODEL;
     /// Seconds one request to a model may take; 1800 if unset.

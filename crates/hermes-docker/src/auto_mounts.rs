@@ -3,21 +3,14 @@
 //! All of it read-only, all of it checked: a source that is not of the expected kind is left out with
 //! a warning, and nothing that holds the keys of Hermes itself is ever mounted, whoever asks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use hermes_terminal::carried_files::declared_credential;
 
 use super::mounts::{Mount, MountOrigin};
 
 /// Where a container has its part of the home.
 const TARGET: &str = "/root/.hermes";
-/// Stores of keys, wherever in the home they stand.
-const STORE_FILES: [&str; 5] = [
-    ".env",
-    ".anthropic_oauth.json",
-    "auth.json",
-    "auth.lock",
-    "webhook_subscriptions.json",
-];
-const STORE_DIRECTORIES: [&str; 2] = ["mcp-tokens", "pairing"];
 /// Caches: their name now, and their name in old homes.
 const CACHES: [(&str, &str); 7] = [
     ("documents", "document_cache"),
@@ -73,8 +66,9 @@ impl AutoMounts {
 
     fn credential(&mut self, home: &Path, declared: &str, origin: MountOrigin) {
         let declared = declared.trim();
-        match checked_credential(home, declared) {
-            Ok((source, target)) => {
+        match declared_credential(home, declared) {
+            Ok((source, relative)) => {
+                let target = format!("{TARGET}/{}", relative.display());
                 if !self.mounts.iter().any(|mount| mount.target == target) {
                     self.mounts.push(Mount::generated(&source, &target, origin));
                 }
@@ -130,42 +124,11 @@ impl AutoMounts {
     }
 }
 
-/// The file and its place in the container, or why it stays out.
-fn checked_credential(home: &Path, declared: &str) -> Result<(PathBuf, String), String> {
-    let relative = hermes_fs::confined_relative(declared)
-        .map_err(|_| "it must be a path below the home, without '..'".to_owned())?;
-    if is_store(&relative) {
-        return Err("it holds keys of Hermes itself".to_owned());
-    }
-    let real_home = hermes_fs::canonicalize(home).map_err(|error| error.to_string())?;
-    let real = hermes_fs::canonicalize(&home.join(&relative)).map_err(|error| error.to_string())?;
-    let Ok(real_relative) = real.strip_prefix(&real_home) else {
-        return Err("it leads out of the home".to_owned());
-    };
-    if is_store(real_relative) {
-        return Err("it leads to keys of Hermes itself".to_owned());
-    }
-    if !hermes_fs::metadata(&real).is_ok_and(|meta| meta.is_file()) {
-        return Err("it is no regular file".to_owned());
-    }
-    let target = format!("{TARGET}/{}", relative.display());
-    Ok((real, target))
-}
-
-fn is_store(relative: &Path) -> bool {
-    relative.components().any(|part| {
-        let name = part.as_os_str().to_string_lossy().to_ascii_lowercase();
-        STORE_DIRECTORIES.contains(&name.as_str())
-            || STORE_FILES.contains(&name.as_str())
-            // Copies that editors and upgrades leave beside them.
-            || name.starts_with(".env.")
-            || name.starts_with("auth.json.")
-    })
-}
-
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
 mod tests {
+    use std::path::PathBuf;
+
     use pretty_assertions::assert_eq;
 
     use super::*;

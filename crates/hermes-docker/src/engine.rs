@@ -132,12 +132,11 @@ impl Engine {
     /// end in time.
     pub fn ask<S: AsRef<str>>(&self, args: &[S], limit: Duration) -> Result<Answer> {
         let verb = args.first().map_or("", AsRef::as_ref);
+        let words = args.iter().map(AsRef::as_ref);
         let child = ChildSpec {
-            program: self.program.clone(),
-            args: args.iter().map(|arg| arg.as_ref().into()).collect(),
             // Ours may be gone, and the engine has no business in it.
             cwd: Some(PathBuf::from("/")),
-            env: self.plan(),
+            ..ChildSpec::new(&self.program, words, self.plan())
         };
         let captured = child
             .run_captured(limit, MOST_OUTPUT)

@@ -1,13 +1,10 @@
 //! Fetching an image, with the engine's progress passed on line by line.
 
-use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{PipedChild, PipedSpec};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use hermes_proc::{ChildSpec, Group, PollSet, read_once};
 
 use super::engine::{Engine, unreachable_words};
 use super::engine_words::{engine_words, last_line};
@@ -23,13 +20,13 @@ pub(crate) fn pull(
     limit: Duration,
     progress: &dyn Fn(&str),
 ) -> Result<()> {
-    let mut child = PipedChild::spawn(&PipedSpec {
-        program: engine.program().to_owned(),
-        args: vec!["pull".into(), image.into()],
-        cwd: PathBuf::from("/"),
-        variables: engine.variables(),
-    })
-    .map_err(|error| not_run(engine, &error))?;
+    let spec = ChildSpec {
+        cwd: Some(PathBuf::from("/")),
+        group: Group::Session,
+        ends_with_thread: true,
+        ..ChildSpec::new(engine.program(), ["pull", image], engine.variables())
+    };
+    let mut child = spec.spawn().map_err(|error| not_run(engine, &error))?;
     let mut output = Stream::of(child.take_stdout());
     let mut errors = Stream::of(child.take_stderr());
     let deadline = Instant::now() + limit;
@@ -42,9 +39,19 @@ pub(crate) fn pull(
                 words: format!("it was not there after {} s", limit.as_secs()),
             });
         }
-        wait(&[&output, &errors], left);
-        output.read(progress);
-        errors.read(progress);
+        let mut set = PollSet::new();
+        let [from_output, from_errors] =
+            [&output, &errors].map(|stream| set.readable(stream.pipe.as_ref()));
+        if let Err(source) = set.wait(left) {
+            return Err(not_run(engine, &child.lost(source)));
+        }
+        let (from_output, from_errors) = (set.is_ready(&from_output), set.is_ready(&from_errors));
+        if from_output {
+            output.read(progress);
+        }
+        if from_errors {
+            errors.read(progress);
+        }
     }
     let status = child.wait().map_err(|error| not_run(engine, &error))?;
     if status.success() {
@@ -68,19 +75,15 @@ fn not_run(engine: &Engine, error: &hermes_proc::Error) -> DockerError {
 
 /// A pipe, what came out of it, and the line that is being written.
 struct Stream {
-    pipe: Option<std::fs::File>,
+    pipe: Option<OwnedFd>,
     kept: Vec<u8>,
     line: Vec<u8>,
 }
 
 impl Stream {
     fn of(pipe: Option<OwnedFd>) -> Self {
-        let pipe = pipe.filter(|pipe| {
-            // It is read only when something is there, and again until nothing is.
-            rustix::fs::fcntl_setfl(pipe, rustix::fs::OFlags::NONBLOCK).is_ok()
-        });
         Self {
-            pipe: pipe.map(Into::into),
+            pipe,
             kept: Vec::new(),
             line: Vec::new(),
         }
@@ -91,18 +94,10 @@ impl Stream {
     }
 
     fn read(&mut self, progress: &dyn Fn(&str)) {
-        let Some(pipe) = &mut self.pipe else { return };
         let mut chunk = [0; 4096];
-        match pipe.read(&mut chunk) {
-            Ok(0) => self.pipe = None,
-            Ok(count) => self.take(chunk.get(..count).unwrap_or_default(), progress),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted
-                ) => {}
-            Err(_) => self.pipe = None,
-        }
+        // A pipe that cannot be read is closed, as at its end.
+        let bytes = read_once(&mut self.pipe, &mut chunk).unwrap_or_default();
+        self.take(bytes, progress);
     }
 
     fn take(&mut self, bytes: &[u8], progress: &dyn Fn(&str)) {
@@ -123,19 +118,4 @@ impl Stream {
             }
         }
     }
-}
-
-/// Waits until one of them has something, or its end, to read.
-fn wait(streams: &[&Stream], limit: Duration) {
-    let mut watched: Vec<PollFd<'_>> = streams
-        .iter()
-        .filter_map(|stream| stream.pipe.as_ref())
-        .map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN))
-        .collect();
-    let limit = Timespec {
-        tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: limit.subsec_nanos().into(),
-    };
-    // Interrupted or failed, the reads tell.
-    let _: std::result::Result<usize, Errno> = poll(&mut watched, Some(&limit));
 }

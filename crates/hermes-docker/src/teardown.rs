@@ -4,11 +4,11 @@
 //! what is not done by then is left to a detached call of the engine, so that a container that was
 //! given up is gone in the end.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hermes_proc::{SessionSpec, StandardStreams};
+use hermes_proc::{ChildSpec, Group, Streams};
 
 use super::engine::{Engine, refusal};
 use super::host::DockerHost;
@@ -121,22 +121,17 @@ impl Teardown {
 
 /// Starts a removal that goes on when this process has ended.
 fn remove_detached(engine: &Engine, id: &str) {
-    let variables = engine.variables();
-    let started = SessionSpec {
-        program: engine.program(),
-        args: ["rm", "-f", id].map(Into::into).into(),
-        cwd: Path::new("/"),
-        variables: &variables,
-        streams: StandardStreams {
+    let removal = ChildSpec {
+        cwd: Some(PathBuf::from("/")),
+        streams: Streams::Given {
             input: None,
             output: None,
-            is_terminal: false,
         },
-        inherited: Vec::new(),
-        ends_with_us: false,
-    }
-    .start();
-    match started {
+        group: Group::Session,
+        kill_on_drop: false,
+        ..ChildSpec::new(engine.program(), ["rm", "-f", id], engine.variables())
+    };
+    match removal.spawn() {
         Ok(_) => tracing::warn!(container = id, "a container goes away after us"),
         Err(error) => tracing::warn!(container = id, %error, "a container may be left"),
     }

@@ -1,114 +1,234 @@
-//! Starting a program and waiting for it.
-//!
-//! A child gets the variables of its [`EnvPlan`] and no others. A captured or streamed
-//! child runs in a process group of its own, and nothing of that group is left afterwards.
+//! A running child: who it is, its pipes, how it ends.
 
-use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::streamed::StreamedChild;
-use crate::{EnvPlan, Error, Result};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, waitid,
+    waitpid,
+};
 
-/// What to start.
-#[derive(Debug, Clone)]
-pub struct ChildSpec {
-    /// Path of the program; see [`crate::find_on_path`].
-    pub program: PathBuf,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// Where it runs; the parent's directory if `None`.
-    pub cwd: Option<PathBuf>,
-    /// All variables it sees.
-    pub env: EnvPlan,
+use crate::clone::Cloned;
+use crate::{
+    ChildSpec, Error, Group, KillTiming, ProcessTree, Result, first_readable, kill_tree,
+    start_time_of,
+};
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
 }
 
-/// What a captured child left.
+impl ExitStatus {
+    /// Whether it ended by itself, with code 0.
+    pub fn success(self) -> bool {
+        self == Self::Exited(0)
+    }
+
+    /// The exit code; `None` if a signal ended it.
+    pub fn code(self) -> Option<i32> {
+        match self {
+            Self::Exited(code) => Some(code),
+            Self::Signalled(_) => None,
+        }
+    }
+
+    /// The code that results show: the exit code, or the negated number of the signal.
+    pub fn signed_code(self) -> i32 {
+        match self {
+            Self::Exited(code) => code,
+            Self::Signalled(signal) => -signal,
+        }
+    }
+
+    fn new(code: Option<i32>, signal: Option<i32>) -> Self {
+        code.map_or_else(|| Self::Signalled(signal.unwrap_or(0)), Self::Exited)
+    }
+}
+
+impl std::fmt::Display for ExitStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exit code {code}"),
+            Self::Signalled(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// A child that was started by [`ChildSpec::spawn`]. Until it has been waited for, its pid and its
+/// group cannot mean anyone else.
+///
+/// As a descriptor ([`AsFd`]) it becomes readable when the child itself has ended.
 #[derive(Debug)]
-pub struct Captured {
-    /// How it ended.
-    pub status: ExitStatus,
-    /// The beginning of its standard output.
-    pub stdout: Vec<u8>,
-    /// The beginning of its standard error.
-    pub stderr: Vec<u8>,
-    /// Whether either was cut at the cap.
-    pub truncated: bool,
+pub struct Child {
+    program: PathBuf,
+    pid: Pid,
+    exit: OwnedFd,
+    group: Group,
+    mark: String,
+    kill_on_drop: bool,
+    status: Option<ExitStatus>,
+    /// Our ends of its input, output and errors.
+    pipes: [Option<OwnedFd>; 3],
 }
 
-impl ChildSpec {
-    /// Lends the terminal to the child and waits until it ends.
-    pub fn run_interactive(&self) -> Result<ExitStatus> {
-        let mut child = self.spawn(&mut self.command())?;
-        child.wait().map_err(|source| self.lost(source))
-    }
-
-    /// Runs the child without input and keeps at most `max_output` bytes of each output stream.
-    /// At `limit` the child and all it started are killed, and that is an error.
-    pub fn run_captured(&self, limit: Duration, max_output: usize) -> Result<Captured> {
-        self.start_with(Stdio::null(), limit, max_output)?.finish()
-    }
-
-    /// Starts the child with an open input, to be written to or read from while it runs. At `limit`
-    /// the child and all it started are killed; at most `max_output` bytes are kept of each output
-    /// stream, beyond what is read.
-    pub fn start_streamed(&self, limit: Duration, max_output: usize) -> Result<StreamedChild> {
-        self.start_with(Stdio::piped(), limit, max_output)
-    }
-
-    fn start_with(
-        &self,
-        input: Stdio,
-        limit: Duration,
-        max_output: usize,
-    ) -> Result<StreamedChild> {
-        let mut command = self.command();
-        command
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        let child = self.spawn(&mut command)?;
-        StreamedChild::adopt(child, self.program.clone(), limit, max_output)
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .args(&self.args)
-            .env_clear()
-            .envs(self.env.variables());
-        if let Some(cwd) = &self.cwd {
-            command.current_dir(cwd);
+impl Child {
+    pub(crate) fn new(cloned: Cloned, spec: ChildSpec, pipes: [Option<OwnedFd>; 3]) -> Self {
+        Self {
+            pid: cloned.pid,
+            exit: cloned.exit,
+            group: spec.group,
+            mark: spec.env.mark(),
+            kill_on_drop: spec.kill_on_drop,
+            program: spec.program,
+            status: None,
+            pipes,
         }
-        command
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-    fn spawn(&self, command: &mut Command) -> Result<Child> {
-        if let Some(cwd) = &self.cwd
-            && !cwd.is_dir()
-        {
-            // The system reports a missing directory as if the program were missing.
-            return Err(Error::MissingDirectory {
-                program: self.program.clone(),
-                cwd: cwd.clone(),
-            });
+    /// Its pid, which is also its group unless it shares ours.
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// When it started, in clock ticks since boot; zero where the system does not say.
+    pub fn start_time(&self) -> u64 {
+        start_time_of(self.pid()).unwrap_or(0)
+    }
+
+    /// The child and everything it starts, known by the `HERMES_EXEC_ID` it was given.
+    pub fn tree(&self) -> ProcessTree {
+        ProcessTree {
+            leader: self.pid(),
+            start_time: self.start_time(),
+            mark: self.mark.clone(),
+            leader_is_ours: true,
         }
-        command.spawn().map_err(|source| Error::Start {
-            program: self.program.clone(),
-            source,
-        })
     }
 
-    fn lost(&self, source: io::Error) -> Error {
+    /// The write end of its standard input, if that is a pipe; given once.
+    pub fn take_stdin(&mut self) -> Option<OwnedFd> {
+        let [input, _, _] = &mut self.pipes;
+        input.take()
+    }
+
+    /// The read end of its standard output, if that is a pipe; given once.
+    pub fn take_stdout(&mut self) -> Option<OwnedFd> {
+        let [_, output, _] = &mut self.pipes;
+        output.take()
+    }
+
+    /// The read end of its standard error, if that is a pipe; given once.
+    pub fn take_stderr(&mut self) -> Option<OwnedFd> {
+        let [_, _, errors] = &mut self.pipes;
+        errors.take()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        // A failed wait counts as "not yet".
+        matches!(
+            first_readable(&[self.exit.as_fd()], Some(Duration::ZERO)),
+            Ok(Some(_))
+        )
+    }
+
+    /// How it ended, if it has. Its pid stays its own until it is waited for.
+    pub fn peek(&self) -> Option<ExitStatus> {
+        if self.status.is_some() {
+            return self.status;
+        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // An error means that there is nothing to see.
+        let status = waitid(WaitId::Pid(self.pid), options).ok()??;
+        Some(ExitStatus::new(
+            status.exit_status(),
+            status.terminating_signal(),
+        ))
+    }
+
+    /// Waits for the end of the child itself and lets its pid go. What the child left behind goes on.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.status {
+                return Ok(status);
+            }
+            match waitpid(Some(self.pid), WaitOptions::empty()) {
+                Ok(Some((_, status))) => {
+                    self.status = Some(ExitStatus::new(
+                        status.exit_status(),
+                        status.terminating_signal(),
+                    ));
+                }
+                Ok(None) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.lost(errno.into())),
+            }
+        }
+    }
+
+    /// Kills the child, which must have started nobody, and waits for its end.
+    pub fn kill_alone(mut self) -> Result<ExitStatus> {
+        if self.status.is_none() {
+            // One that has ended already cannot be killed, and need not be.
+            let _: rustix::io::Result<()> = kill_process(self.pid, Signal::KILL);
+        }
+        self.wait()
+    }
+
+    /// Kills its group, before it has been waited for.
+    pub(crate) fn kill_group(&self) {
+        // No such group: everyone has ended already, which is what we want.
+        let _: rustix::io::Result<()> = match (self.status, self.group) {
+            (Some(_), _) => Ok(()),
+            (None, Group::Shared) => kill_process(self.pid, Signal::KILL),
+            (None, Group::Own | Group::Session) => kill_process_group(self.pid, Signal::KILL),
+        };
+    }
+
+    /// Ends the child and everything it started, also what left its group and is known by its mark.
+    /// Returns when nothing of it lives, or with an error that names a survivor.
+    pub fn kill_tree(&mut self, timing: KillTiming) -> Result<ExitStatus> {
+        match kill_tree(&self.tree(), timing).survivors.first() {
+            Some(&pid) => Err(Error::Unkillable { pid }),
+            None => self.wait(),
+        }
+    }
+
+    /// An error in waiting for the child or in reading its output.
+    pub fn lost(&self, source: io::Error) -> Error {
         Error::Wait {
             program: self.program.clone(),
             source,
+        }
+    }
+
+    pub(crate) fn past_deadline(&self, limit: Duration) -> Error {
+        Error::Deadline {
+            program: self.program.clone(),
+            limit,
+        }
+    }
+}
+
+impl AsFd for Child {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.exit.as_fd()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.kill_on_drop && self.status.is_none() {
+            self.kill_group();
+            // The caller has an error of its own to report.
+            drop(self.wait());
         }
     }
 }

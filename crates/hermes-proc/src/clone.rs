@@ -1,46 +1,30 @@
-//! Starts a program without copying this one first.
+//! Starts a program without copying this process first.
 //!
 //! `fork` copies the page tables of the whole process, only for `exec` to throw them away: the more
 //! memory Hermes holds, the longer every command waits. Here the child borrows our memory while the
-//! calling thread stands still, as `posix_spawn` does, which has no way to do all that is done here
-//! in between. What runs in the child makes system calls and nothing else: it allocates, locks and
-//! unwinds nothing.
+//! calling thread is suspended, as in `posix_spawn`, which offers no way to do everything that is done
+//! here in between. The code in the child makes system calls and nothing else: it never allocates,
+//! locks or unwinds.
 
-use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
+use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::{ChildSpec, Group};
+
 /// Room for what runs in the child before it becomes the program: 64 KiB.
 const STACK_WORDS: usize = 4096;
 /// Signals there are.
 const LAST_SIGNAL: c_int = 64;
 
-/// What to start, as the leader of a new session.
-pub(crate) struct CloneSpec<'a> {
-    pub(crate) program: &'a Path,
-    pub(crate) args: &'a [OsString],
-    pub(crate) cwd: &'a Path,
-    pub(crate) variables: &'a [(OsString, OsString)],
-    /// Input, output and errors; none of them below 3.
-    pub(crate) streams: [RawFd; 3],
-    /// Whether the input is a terminal that becomes the controlling one.
-    pub(crate) is_terminal: bool,
-    /// Descriptors that keep their numbers; all others are closed.
-    pub(crate) inherited: &'a [RawFd],
-    /// Whether the kernel kills it when the calling thread ends.
-    pub(crate) ends_with_us: bool,
-}
-
-/// A child and the descriptor that tells of its end.
+/// A child and the descriptor that becomes readable when it ends.
 #[derive(Debug)]
 pub(crate) struct Cloned {
     pub(crate) pid: Pid,
@@ -50,51 +34,55 @@ pub(crate) struct Cloned {
 /// Everything the child needs, as the system wants it.
 struct Prepared<'a> {
     program: CString,
-    cwd: CString,
+    cwd: Option<CString>,
     args: Vec<*const c_char>,
     variables: Vec<*const c_char>,
-    spec: &'a CloneSpec<'a>,
+    spec: &'a ChildSpec,
+    /// Standard input, output and errors, none of them below 3; ours if `None`.
+    streams: Option<[RawFd; 3]>,
+    /// Whether the input is a terminal that becomes the controlling one.
+    is_terminal: bool,
     parent: libc::pid_t,
-    /// Why it did not become the program; zero if it did.
+    /// Why the child did not become the program; zero if it did.
     error: AtomicI32,
 }
 
-impl CloneSpec<'_> {
-    /// Starts it.
-    pub(crate) fn start(&self) -> io::Result<Cloned> {
-        let program = c_string(self.program.as_os_str())?;
-        let mut args = vec![program.clone()];
-        for argument in self.args {
-            args.push(c_string(argument)?);
-        }
-        // As everywhere else, of two values of one name the later counts.
-        let variables: BTreeMap<&OsStr, &OsStr> = self
-            .variables
-            .iter()
-            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
-            .collect();
-        let mut pairs = Vec::with_capacity(variables.len());
-        for (name, value) in variables {
-            let bytes = [name.as_bytes(), b"=", value.as_bytes()].concat();
-            pairs.push(CString::new(bytes)?);
-        }
-        let prepared = Prepared {
-            program,
-            cwd: c_string(self.cwd.as_os_str())?,
-            args: pointers(&args),
-            variables: pointers(&pairs),
-            spec: self,
-            parent: rustix::process::getpid().as_raw_nonzero().get(),
-            error: AtomicI32::new(0),
-        };
-        let cloned = prepared.clone_and_wait()?;
-        match prepared.error.load(Ordering::SeqCst) {
-            0 => Ok(cloned),
-            error => {
-                // It has ended already; only its number is left.
-                forget(cloned.pid);
-                Err(io::Error::from_raw_os_error(error))
-            }
+/// Starts a child with these standard streams. The streams of `spec` are not looked at.
+pub(crate) fn start(
+    spec: &ChildSpec,
+    streams: Option<[RawFd; 3]>,
+    is_terminal: bool,
+) -> io::Result<Cloned> {
+    let program = c_string(spec.program.as_os_str())?;
+    let mut args = vec![program.clone()];
+    for argument in &spec.args {
+        args.push(c_string(argument)?);
+    }
+    let variables = spec.env.variables();
+    let mut pairs = Vec::with_capacity(variables.len());
+    for (name, value) in variables {
+        let bytes = [name.as_bytes(), b"=", value.as_bytes()].concat();
+        pairs.push(CString::new(bytes)?);
+    }
+    let cwd = spec.cwd.as_ref().map(|cwd| c_string(cwd.as_os_str()));
+    let prepared = Prepared {
+        program,
+        cwd: cwd.transpose()?,
+        args: pointers(&args),
+        variables: pointers(&pairs),
+        spec,
+        streams,
+        is_terminal,
+        parent: rustix::process::getpid().as_raw_nonzero().get(),
+        error: AtomicI32::new(0),
+    };
+    let cloned = prepared.clone_and_wait()?;
+    match prepared.error.load(Ordering::SeqCst) {
+        0 => Ok(cloned),
+        error => {
+            // The child has ended already; only its number is left.
+            reap(cloned.pid);
+            Err(io::Error::from_raw_os_error(error))
         }
     }
 }
@@ -137,9 +125,9 @@ impl Prepared<'_> {
             return Err(io::Error::other("the system gave a child no number"));
         };
         if exit < 0 {
-            // Nobody could watch it, so it must not run.
+            // A child that cannot be watched must not run.
             let _: Result<(), _> = kill_process(pid, Signal::KILL);
-            forget(pid);
+            reap(pid);
             return Err(io::ErrorKind::Unsupported.into());
         }
         // SAFETY: with CLONE_PIDFD a clone that succeeded has put a descriptor there, which is ours.
@@ -147,7 +135,7 @@ impl Prepared<'_> {
         Ok(Cloned { pid, exit })
     }
 
-    /// What happens in the child. Comes back only with the reason why it failed.
+    /// Runs in the child. Returns only with the error that kept it from becoming the program.
     #[expect(unsafe_code, reason = "system calls without a safe interface")]
     fn run(&self) -> c_int {
         let spec = self.spec;
@@ -155,15 +143,20 @@ impl Prepared<'_> {
         // them allocates; `errno` is that of the parent's thread, which stands still.
         unsafe {
             default_handlers();
-            if libc::setsid() < 0 {
+            let grouped = match spec.group {
+                Group::Shared => 0,
+                Group::Own => libc::setpgid(0, 0),
+                Group::Session => libc::setsid(),
+            };
+            if grouped < 0 {
                 return errno();
             }
-            for (number, stream) in (0..).zip(spec.streams) {
+            for (number, stream) in (0..).zip(self.streams.into_iter().flatten()) {
                 if libc::dup2(stream, number) < 0 {
                     return errno();
                 }
             }
-            if spec.is_terminal && libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+            if self.is_terminal && libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
                 return errno();
             }
             // An old kernel without it says ENOSYS and everything stays as it was: what we opened
@@ -174,21 +167,23 @@ impl Prepared<'_> {
                 u32::MAX,
                 libc::CLOSE_RANGE_CLOEXEC,
             );
-            for descriptor in spec.inherited {
-                if libc::fcntl(*descriptor, libc::F_SETFD, 0) < 0 {
+            for descriptor in &spec.inherited {
+                if libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, 0) < 0 {
                     return errno();
                 }
             }
-            if spec.ends_with_us {
+            if spec.ends_with_thread {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
                     return errno();
                 }
-                // Too late to be told: the parent ended before we asked.
+                // The parent ended before we asked to be told.
                 if libc::getppid() != self.parent {
                     return libc::EPIPE;
                 }
             }
-            if libc::chdir(self.cwd.as_ptr()) < 0 {
+            if let Some(cwd) = &self.cwd
+                && libc::chdir(cwd.as_ptr()) < 0
+            {
                 return errno();
             }
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
@@ -215,8 +210,8 @@ extern "C" fn become_program(prepared: *mut c_void) -> c_int {
     unsafe { libc::_exit(127) }
 }
 
-/// Takes away every handler, and the deafness to SIGPIPE that Rust programs start with. What was
-/// ignored when we started stays ignored.
+/// Resets every handler, and SIGPIPE, which Rust programs ignore from their start. What was ignored
+/// when we started stays ignored.
 #[expect(unsafe_code, reason = "nothing safe tells how a signal is handled")]
 unsafe fn default_handlers() {
     for signal in 1..=LAST_SIGNAL {
@@ -245,8 +240,8 @@ fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Lets the number of a child that has ended go.
-fn forget(pid: Pid) {
+/// Waits for a child that has ended or is about to.
+fn reap(pid: Pid) {
     while matches!(waitpid(Some(pid), WaitOptions::empty()), Err(Errno::INTR)) {}
 }
 
@@ -254,7 +249,7 @@ fn c_string(text: &OsStr) -> io::Result<CString> {
     Ok(CString::new(text.as_bytes())?)
 }
 
-/// Pointers to texts, and a null at the end.
+/// Pointers to the texts, with a null at the end.
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     let texts = texts.iter().map(|text| text.as_ptr());
     texts.chain(std::iter::once(ptr::null())).collect()

@@ -5,13 +5,12 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::{Error, ProcessIdentity, Result, is_same_live_process};
+use crate::{Error, ProcessIdentity, Result, first_readable, is_same_live_process};
 
 /// How long the kernel gets to clear away a process after SIGKILL.
 const KILL_WAIT: Duration = Duration::from_secs(5);
@@ -85,18 +84,9 @@ impl ProcessHandle {
 
     /// Waits until the process has ended; `false` if it still runs at the deadline.
     pub fn wait_for_exit(&self, limit: Duration) -> Result<bool> {
-        let deadline = Instant::now() + limit;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let timeout = timespec(left);
-            let mut watched = [PollFd::new(&self.descriptor, PollFlags::IN)];
-            match poll(&mut watched, Some(&timeout)) {
-                Ok(0) if left.is_zero() => return Ok(false),
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(true),
-                Err(errno) => return Err(signal_error("wait for", self.pid, errno)),
-            }
-        }
+        let ready = first_readable(&[self.descriptor.as_fd()], Some(limit));
+        let ready = ready.map_err(|source| signal_error("wait for", self.pid, source))?;
+        Ok(ready.is_some())
     }
 
     /// SIGTERM, then `grace`, then SIGKILL. Returns when the process has ended.
@@ -128,18 +118,10 @@ impl AsFd for ProcessHandle {
     }
 }
 
-/// A timeout for `poll`; more than the type can hold means a very long one.
-pub(crate) fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
-    }
-}
-
-fn signal_error(action: &'static str, pid: u32, errno: Errno) -> Error {
+fn signal_error(action: &'static str, pid: u32, source: impl Into<io::Error>) -> Error {
     Error::Signal {
         action,
         pid,
-        source: io::Error::from(errno),
+        source: source.into(),
     }
 }

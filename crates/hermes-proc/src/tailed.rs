@@ -1,56 +1,37 @@
-//! Running a command for its verdict: the end of what it printed, and nothing left behind.
+//! Running a command for its exit status and the end of its output, with nothing left behind.
 //!
 //! The command leads a session of its own without input; both of its outputs go into one pipe, so
-//! that lines stand in the order in which they were written. When it ends or its time is up, all it
-//! started is ended with it, also what left the session and is known by its mark. It does not
-//! outlive the thread that runs it.
+//! that lines stand in the order in which they were written. When the command ends or its time is up,
+//! everything it started is ended, also what left the session and is known by its mark. The command
+//! does not outlive the thread that runs it.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::io;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-
-use crate::signal::timespec;
-use crate::{
-    Ended, EnvPlan, Error, KillTiming, ProcessTree, Result, SessionChild, SessionSpec,
-    StandardStreams, kill_tree,
-};
+use crate::output::{Keep, Output};
+use crate::{Child, ChildSpec, Error, ExitStatus, Group, KillTiming, PollSet, Result, Streams};
 
 /// How long output may still arrive when everything has ended.
 const DRAIN: Duration = Duration::from_millis(500);
-/// How long what was killed may take to vanish: on a machine that is busy with other things it first
-/// has to get a turn. Nobody waits longer than it takes.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long killed processes may take to vanish: on a busy machine they first have to be scheduled.
+const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A command and its limits.
-#[derive(Debug)]
-pub struct TailedSpec<'a> {
-    /// Path of the program; see [`crate::find_on_path`].
-    pub program: &'a Path,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// Where it runs.
-    pub cwd: &'a Path,
-    /// All variables it sees.
-    pub env: &'a EnvPlan,
+/// Limits of a command that is run by [`ChildSpec::run_tailed`].
+#[derive(Debug, Clone, Copy)]
+pub struct TailLimits {
     /// How long it may run.
-    pub limit: Duration,
+    pub timeout: Duration,
     /// From SIGTERM to SIGKILL when its time is up.
     pub grace: Duration,
     /// How many bytes of the end of its output are kept.
     pub keep: usize,
 }
 
-/// What came of it.
+/// What a tailed command left.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tailed {
     /// How it ended; `None` if its time was up.
-    pub ended: Option<Ended>,
+    pub status: Option<ExitStatus>,
     /// The end of its output.
     pub output: Vec<u8>,
     /// Whether there was more.
@@ -59,91 +40,54 @@ pub struct Tailed {
     pub duration: Duration,
 }
 
-impl TailedSpec<'_> {
-    /// Runs it to the end, its own or that of its time.
-    pub fn run(self) -> Result<Tailed> {
-        let program = self.program.to_owned();
-        let lost = |source: io::Error| Error::Wait {
-            program: program.clone(),
+impl ChildSpec {
+    /// Runs the command until it ends or its time is up.
+    pub fn run_tailed(mut self, limits: TailLimits) -> Result<Tailed> {
+        let (reader, writer) = io::pipe().map_err(|source| Error::Wait {
+            program: self.program.clone(),
             source,
+        })?;
+        self.streams = Streams::Given {
+            input: None,
+            output: Some(writer.into()),
         };
-        if !self.cwd.is_dir() {
-            // The system reports a missing directory as if the program were missing.
-            return Err(Error::MissingDirectory {
-                program,
-                cwd: self.cwd.to_owned(),
-            });
-        }
-        let (reader, writer) = io::pipe().map_err(lost)?;
-        let mark = self.env.get("HERMES_EXEC_ID").unwrap_or_default();
-        let mark = mark.to_string_lossy().into_owned();
-        let variables: Vec<(OsString, OsString)> = self
-            .env
-            .variables()
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        self.group = Group::Session;
+        self.ends_with_thread = true;
         let began = Instant::now();
-        let child = SessionSpec {
-            program: self.program,
-            args: self.args,
-            cwd: self.cwd,
-            variables: &variables,
-            streams: StandardStreams {
-                input: None,
-                output: Some(writer.into()),
-                is_terminal: false,
-            },
-            inherited: Vec::new(),
-            ends_with_us: true,
-        }
-        .start()?;
-        let mut tail = Tail::new(reader.into(), self.keep);
-        let in_time = read_until_end(&child, &mut tail, began + self.limit).map_err(lost)?;
+        let mut child = self.spawn()?;
+        let mut tail = Output::new(Some(reader.into()), Keep::Last(limits.keep));
+        let in_time = read_until_end(&child, &mut tail, began + limits.timeout)
+            .map_err(|source| child.lost(source))?;
         let duration = began.elapsed();
-        let tree = ProcessTree {
-            leader: child.pid(),
-            start_time: child.start_time(),
-            mark,
-            leader_is_ours: true,
-        };
-        let timing = KillTiming {
-            grace: if in_time { Duration::ZERO } else { self.grace },
-            patience: PATIENCE,
+        let status = child.kill_tree(KillTiming {
+            grace: if in_time {
+                Duration::ZERO
+            } else {
+                limits.grace
+            },
+            patience: KILL_TIMEOUT,
             force: true,
-        };
-        if let Some(&pid) = kill_tree(&tree, timing).survivors.first() {
-            return Err(Error::Unkillable { pid });
-        }
-        tail.drain(Instant::now() + DRAIN).map_err(lost)?;
-        let ended = child.reap()?;
+        })?;
+        drain(&mut tail).map_err(|source| child.lost(source))?;
         Ok(Tailed {
-            ended: in_time.then_some(ended),
+            status: in_time.then_some(status),
             truncated: tail.truncated,
-            output: tail.bytes.into(),
+            output: tail.bytes,
             duration,
         })
     }
 }
 
 /// Reads until the child has ended; `false` if the deadline came first.
-fn read_until_end(child: &SessionChild, tail: &mut Tail, deadline: Instant) -> io::Result<bool> {
+fn read_until_end(child: &Child, tail: &mut Output, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let mut watched = vec![PollFd::from_borrowed_fd(
-            child.exit_descriptor(),
-            PollFlags::IN,
-        )];
-        if let Some(pipe) = &tail.pipe {
-            watched.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN));
-        }
-        match poll(&mut watched, Some(&timespec(left))) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        let has_ended = watched.first().is_some_and(|fd| !fd.revents().is_empty());
-        let is_readable = watched.get(1).is_some_and(|fd| !fd.revents().is_empty());
-        if is_readable {
+        let mut set = PollSet::new();
+        let exit = set.readable([child]);
+        let output = set.readable(tail.pipe.as_ref());
+        set.wait(left)?;
+        let has_ended = set.is_ready(&exit);
+        if set.is_ready(&output) {
             tail.fill()?;
         } else if has_ended {
             return Ok(true);
@@ -154,56 +98,17 @@ fn read_until_end(child: &SessionChild, tail: &mut Tail, deadline: Instant) -> i
     }
 }
 
-/// The end of what comes out of a pipe.
-struct Tail {
-    pipe: Option<OwnedFd>,
-    bytes: VecDeque<u8>,
-    keep: usize,
-    truncated: bool,
-}
-
-impl Tail {
-    fn new(pipe: OwnedFd, keep: usize) -> Self {
-        Self {
-            pipe: Some(pipe),
-            bytes: VecDeque::new(),
-            keep,
-            truncated: false,
+/// Reads what is still in the pipe.
+fn drain(tail: &mut Output) -> io::Result<()> {
+    let deadline = Instant::now() + DRAIN;
+    while tail.pipe.is_some() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut set = PollSet::new();
+        set.readable(tail.pipe.as_ref());
+        if !set.wait(left)? {
+            break;
         }
+        tail.fill()?;
     }
-
-    fn fill(&mut self) -> io::Result<()> {
-        let Some(pipe) = self.pipe.take() else {
-            return Ok(());
-        };
-        let mut file = std::fs::File::from(pipe);
-        let mut chunk = [0; 16 * 1024];
-        let count = match file.read(&mut chunk) {
-            Ok(0) => return Ok(()),
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            Err(error) => return Err(error),
-        };
-        self.bytes.extend(chunk.get(..count).unwrap_or_default());
-        let excess = self.bytes.len().saturating_sub(self.keep);
-        self.truncated |= excess > 0;
-        self.bytes.drain(..excess);
-        self.pipe = Some(file.into());
-        Ok(())
-    }
-
-    /// Takes what is still in the pipe.
-    fn drain(&mut self, deadline: Instant) -> io::Result<()> {
-        while let Some(pipe) = &self.pipe {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let mut watched = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)];
-            match poll(&mut watched, Some(&timespec(left))) {
-                Ok(0) => return Ok(()),
-                Ok(_) => self.fill()?,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }

@@ -16,7 +16,7 @@ use crate::linux::{self, Stat};
 use crate::{ProcessHandle, ProcessIdentity, ancestors_of_self};
 
 /// The variable that marks every process of one command.
-const MARK: &str = "HERMES_EXEC_ID";
+pub(crate) const MARK: &str = "HERMES_EXEC_ID";
 /// How long one process is waited for before the table is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
 /// How long a doubtful look is let be before the next.

@@ -1,16 +1,14 @@
-//! A flag another thread can wait for with `poll`.
+//! A flag another thread can wait for, together with descriptors.
 //!
-//! Interrupts and shutdowns are flags of this kind: raised once, they stay raised for everyone who
-//! looks until someone clears them.
+//! Interrupts and shutdowns are flags of this kind: raised once, they stay raised until cleared.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::io::Errno;
+use rustix::event::{EventfdFlags, eventfd};
 
-use crate::signal::timespec;
+use crate::first_readable;
 
 /// A flag with a descriptor that is readable while the flag is up.
 #[derive(Debug)]
@@ -45,39 +43,16 @@ impl Wake {
 
     /// Waits until the flag is up; `false` if it is still down after `limit`.
     pub fn wait(&self, limit: Duration) -> bool {
-        let mut watched = [PollFd::new(&self.descriptor, PollFlags::IN)];
-        // An interrupted wait counts as "not yet": callers look again.
-        poll(&mut watched, Some(&timespec(limit))).is_ok_and(|ready| ready > 0)
+        wait_for_any(&[self], limit).is_some()
     }
 }
 
-/// Waits until one of the flags is up and says which; `None` if all are still down after `limit`.
+/// Waits until one of the flags is up and returns its position; `None` if all are still down after
+/// `limit`.
 pub fn wait_for_any(flags: &[&Wake], limit: Duration) -> Option<usize> {
     let descriptors: Vec<BorrowedFd<'_>> = flags.iter().map(AsFd::as_fd).collect();
-    // Fails for want of memory only: callers look again.
+    // Fails for want of memory only, which counts as "not yet": callers wait again.
     first_readable(&descriptors, Some(limit)).unwrap_or(None)
-}
-
-/// Waits until one of the descriptors has something to read or has come to its end, and says which,
-/// the first if there are several; `None` if nothing happened within `limit`.
-pub fn first_readable(
-    descriptors: &[BorrowedFd<'_>],
-    limit: Option<Duration>,
-) -> io::Result<Option<usize>> {
-    let deadline = limit.map(|limit| Instant::now() + limit);
-    loop {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let mut watched: Vec<PollFd<'_>> = descriptors
-            .iter()
-            .map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN))
-            .collect();
-        match poll(&mut watched, left.map(timespec).as_ref()) {
-            Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(None),
-            Ok(0) | Err(Errno::INTR) => {}
-            Ok(_) => return Ok(watched.iter().position(|one| !one.revents().is_empty())),
-            Err(errno) => return Err(errno.into()),
-        }
-    }
 }
 
 impl AsFd for Wake {
@@ -91,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stays_up_until_it_is_taken_down() {
+    fn raised_flag_stays_up_until_cleared() {
         let wake = Wake::new().unwrap();
         assert!(!wake.is_raised());
         wake.raise();

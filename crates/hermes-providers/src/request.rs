@@ -81,16 +81,19 @@ pub enum SideTask {
     KanbanDecomposer,
     /// Judge whether a card has reached its goal.
     GoalJudge,
+    /// Assess whether a flagged command can run unasked.
+    Approval,
 }
 
 impl SideTask {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Compression,
         Self::TitleGeneration,
         Self::TriageSpecifier,
         Self::KanbanDecomposer,
         Self::GoalJudge,
+        Self::Approval,
     ];
 
     /// As settings, records and scripts write it.
@@ -101,6 +104,7 @@ impl SideTask {
             Self::TriageSpecifier => "triage_specifier",
             Self::KanbanDecomposer => "kanban_decomposer",
             Self::GoalJudge => "goal_judge",
+            Self::Approval => "approval",
         }
     }
 
@@ -112,7 +116,7 @@ impl SideTask {
     /// How long an answer may take where settings do not say.
     pub(crate) fn usual_limit(self) -> Duration {
         Duration::from_secs(match self {
-            Self::TitleGeneration => 30,
+            Self::TitleGeneration | Self::Approval => 30,
             Self::GoalJudge => 60,
             Self::Compression | Self::TriageSpecifier => 120,
             Self::KanbanDecomposer => 180,

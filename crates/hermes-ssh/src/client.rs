@@ -88,12 +88,11 @@ impl SshClient {
     }
 
     fn spec(&self, more: &[&str], line: Option<&str>) -> ChildSpec {
+        let args = self.arguments(more, line);
         ChildSpec {
-            program: self.program.clone(),
-            args: self.arguments(more, line),
             // The connection may outlive us in a process of its own: it must not hold a directory.
             cwd: Some(PathBuf::from("/")),
-            env: self.environment.clone(),
+            ..ChildSpec::new(&self.program, args, &self.environment)
         }
     }
 
@@ -201,12 +200,8 @@ mod tests {
             "printf", "%s\\n", "", "a b", "*", "FOO=1", "~", "'", "\n", "\u{e4}",
         ];
         let line = command_line(&words);
-        let shell = ChildSpec {
-            program: "/bin/sh".into(),
-            args: vec!["-c".into(), line.into()],
-            cwd: None,
-            env: EnvPlan::empty(SpawnClass::Helper),
-        };
+        let env = EnvPlan::empty(SpawnClass::Helper);
+        let shell = ChildSpec::new("/bin/sh", ["-c", &line], env);
         let captured = shell.run_captured(Duration::from_secs(20), 1000).unwrap();
         let printed = String::from_utf8(captured.stdout).unwrap();
         let expected: String = words[2..].iter().flat_map(|word| [word, "\n"]).collect();

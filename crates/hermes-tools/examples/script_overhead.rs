@@ -56,7 +56,7 @@ fn main() {
         child_home: std::env::temp_dir(),
         filesystem: Filesystem::on_this_machine(HostFiles {
             home: std::env::temp_dir(),
-            hermes_homes: Vec::new(),
+            private_homes: hermes_policy::PrivateHomes::default(),
             write_guard: Arc::new(Nowhere),
         }),
         redactor: Arc::new(Redactor::default()),

@@ -3,11 +3,11 @@
 //!
 //! A call made by hand has none of these; the tools then say so or do without.
 
+use hermes_board::completion::GoalJudge;
 use std::sync::Arc;
 
 use crate::child_runner::ChildRunner;
 use crate::clarify::Answerer;
-use crate::goal_judge::GoalJudge;
 use crate::todo::TodoList;
 
 /// A conversation. Clones mean the same one.

@@ -11,7 +11,6 @@ mod delegate;
 mod download;
 mod execute_code;
 mod files;
-mod goal_judge;
 mod kanban;
 mod kept_result;
 mod place;
@@ -40,8 +39,8 @@ pub use files::{
     FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
     WriteFileTool, WriteRules,
 };
-pub use goal_judge::{GoalClaim, GoalJudge, GoalVerdict};
-pub use kanban::{ImageReference, KanbanDesk, KanbanTool, Worker, images_in, kanban_tools};
+pub use hermes_board::completion::{GoalClaim, GoalJudge, GoalVerdict};
+pub use kanban::{ImageReference, KanbanDesk, KanbanTool, images_in, kanban_tools};
 pub use kept_result::{keep_result, readable};
 pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, Registry};

@@ -1,8 +1,8 @@
 //! The generated pages of `docs/reference/`: commands, settings, variables.
 
 use hermes_config::dotenv::known_names;
-use hermes_config::schema::{Fallback, Kind, SECTIONS};
-use hermes_config::vars;
+use hermes_config::schema::{Fallback, Kind, keys, sections};
+use hermes_config::{python_runtime, vars};
 
 /// A page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -111,37 +111,44 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
+/// What a setting or variable means, and whether it means that to Hermes itself.
+fn meaning(doc: &str, python_only: bool) -> String {
+    let note = if python_only {
+        " *Used by the Python runtime only.*"
+    } else {
+        ""
+    };
+    format!("{}{note}", cell(doc))
+}
+
 fn settings() -> String {
     let mut out = String::from(
         "# Settings\n\nKeys of `config.yaml`. Change one with `hermes config set KEY VALUE`, look at \
          one with\n`hermes config get KEY --origin`. Order of precedence: flag, environment, \
          `config.yaml`, `.env`, default;\nan administrator's file beats all but flags. `*` stands for \
-         a name of yours.\n",
+         a name of yours.\nWhat is used by the Python runtime only is kept for it and has no effect on Hermes; `hermes config check` \
+         names\nsuch settings of yours.\n",
     );
-    for section in SECTIONS.iter().filter(|section| !section.keys.is_empty()) {
+    for section in sections().filter(|section| !section.keys.is_empty()) {
         out.push_str(&format!("\n## `{}`\n\n{}\n\n", section.name, section.doc));
         out.push_str("| Key | Type | Default | Variable | Meaning |\n|---|---|---|---|---|\n");
         for key in section.keys {
-            let path = if key.path.is_empty() {
-                section.name.to_owned()
-            } else {
-                format!("{}.{}", section.name, key.path)
-            };
-            let variable = key
-                .var
-                .map(|var| format!("`{}`", var.name))
-                .unwrap_or_default();
+            let path = section.path_of(key);
+            let variable = key.var.map(|name| format!("`{name}`")).unwrap_or_default();
             out.push_str(&format!(
                 "| `{path}` | {} | {} | {variable} | {} |\n",
                 cell(&type_name(key.kind)),
                 default_text(key.default),
-                cell(key.doc)
+                meaning(key.doc, python_runtime::is_setting(&path))
             ));
         }
     }
-    out.push_str("\n## Sections owned by other parts\n\nTheir keys are kept as they are.\n\n| Section | About |\n|---|---|\n");
-    for section in SECTIONS.iter().filter(|section| section.keys.is_empty()) {
-        out.push_str(&format!("| `{}` | {} |\n", section.name, cell(section.doc)));
+    out.push_str(
+        "\n## Further sections\n\nTheir keys are not checked.\n\n| Section | About |\n|---|---|\n",
+    );
+    for section in sections().filter(|section| section.keys.is_empty()) {
+        let meaning = meaning(section.doc, python_runtime::is_setting(section.name));
+        out.push_str(&format!("| `{}` | {meaning} |\n", section.name));
     }
     out
 }
@@ -174,16 +181,24 @@ fn variables() -> String {
          Hermes for itself.\n\n| Variable | Meaning |\n|---|---|\n",
     );
     for var in vars::ALL {
-        out.push_str(&format!("| `{}` | {} |\n", var.name, cell(var.doc.trim())));
+        let meaning = meaning(var.doc.trim(), python_runtime::is_variable(var.name));
+        out.push_str(&format!("| `{}` | {meaning} |\n", var.name));
+    }
+    out.push_str("\n## Variables that override a setting\n\n| Variable | Setting |\n|---|---|\n");
+    for (path, key) in keys() {
+        let Some(name) = key.var else { continue };
+        let setting = meaning(&format!("`{path}`"), python_runtime::is_variable(name));
+        out.push_str(&format!("| `{name}` | {setting} |\n"));
     }
     out.push_str(
         "\n## Names known in `.env`\n\nThe process environment wins over `.env`. Other names may \
-         stand there too.\n\n| Name | Belongs to | Secret |\n|---|---|---|\n",
+         stand there too.\n\n| Name | Belongs to | Secret | Used by |\n|---|---|---|---|\n",
     );
     for known in known_names() {
         let secret = if known.secret { "yes" } else { "no" };
+        let user = if known.python { "Python" } else { "both" };
         out.push_str(&format!(
-            "| `{}` | {} | {secret} |\n",
+            "| `{}` | {} | {secret} | {user} |\n",
             known.name, known.category
         ));
     }

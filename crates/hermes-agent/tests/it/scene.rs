@@ -164,7 +164,7 @@ impl Scene {
             child_home: cwd.clone(),
             filesystem: Filesystem::on_this_machine(HostFiles {
                 home: cwd,
-                hermes_homes: Vec::new(),
+                private_homes: hermes_policy::PrivateHomes::default(),
                 write_guard: Arc::new(Anywhere),
             }),
             redactor: Arc::new(Redactor::default()),

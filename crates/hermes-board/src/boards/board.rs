@@ -49,13 +49,13 @@ impl Board {
         self.directory.join("board.json")
     }
 
-    /// Held while the database is created, checked or migrated; its time says when it was last
-    /// found sound.
+    /// Held while the database is created, checked or migrated; its time says when the database was
+    /// last found sound.
     pub fn init_lock(&self) -> PathBuf {
-        init_lock_of(&self.database)
+        beside(&self.database, ".init.lock")
     }
 
-    /// Held during one look of a dispatcher at this board.
+    /// Held during one tick of a dispatcher on this board.
     pub fn dispatch_lock(&self) -> PathBuf {
         beside(&self.database, ".dispatch.lock")
     }
@@ -81,15 +81,9 @@ impl Board {
     }
 }
 
-/// The lock beside a database.
-pub(crate) fn init_lock_of(database: &Path) -> PathBuf {
-    beside(database, ".init.lock")
-}
-
 fn file_name(task: &TaskId) -> Result<&str> {
-    task.as_file_name().ok_or_else(|| Error::UnsafeTaskId {
-        shown: crate::shown(task.as_str(), 64),
-    })
+    task.as_file_name()
+        .ok_or_else(|| Error::unsafe_task_id(task))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

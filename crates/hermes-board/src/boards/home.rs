@@ -1,4 +1,4 @@
-//! Which board a command is about: root, explicit choice, environment, the switched-to board.
+//! Selection of a board: root, flag, environment, the board switched to.
 //!
 //! Reads the environment and two small files; creates nothing.
 
@@ -11,7 +11,7 @@ use hermes_home::Location;
 
 use crate::boards::{Board, BoardSlug};
 use crate::model::TaskId;
-use crate::{Error, Result};
+use crate::{Error, Result, WorkerVariables};
 
 /// A slug and a newline.
 const POINTER_LIMIT: u64 = 4096;
@@ -27,7 +27,7 @@ pub struct BoardHome {
     worker_task: Option<TaskId>,
 }
 
-/// Places that variables pin for the board in use.
+/// Paths that variables pin for the current board.
 #[derive(Debug, Clone, Default)]
 struct Pins {
     database: Option<PathBuf>,
@@ -56,11 +56,11 @@ impl BoardHome {
                 workspaces: path(&vars::HERMES_KANBAN_WORKSPACES_ROOT),
                 attachments: path(&vars::HERMES_KANBAN_ATTACHMENTS_ROOT),
             },
-            worker_task: env.text(&vars::HERMES_KANBAN_TASK).map(TaskId::from),
+            worker_task: WorkerVariables::read(env).map(|worker| worker.task),
         }
     }
 
-    /// Boards below `root`, whatever the environment says.
+    /// Boards below `root`, independent of the environment.
     pub fn at(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -104,7 +104,7 @@ impl BoardHome {
         self.root.join("kanban").join(".dispatcher.lock")
     }
 
-    /// Exists once the tip about scratch workspaces has been given.
+    /// Exists once the tip about scratch workspaces has been noted.
     pub fn scratch_tip_sentinel(&self) -> PathBuf {
         self.root.join(".scratch_tip_shown")
     }
@@ -124,9 +124,9 @@ impl BoardHome {
         slug.is_default() || board.metadata_file().exists() || board.database.exists()
     }
 
-    /// The board in use when none is named.
+    /// The board for commands that name none.
     pub fn active(&self) -> BoardSlug {
-        // A name that is malformed or whose board is gone gives way to the next in line.
+        // A malformed slug, or one of a board that is gone, is skipped.
         let existing = |text: &str| BoardSlug::parse(text).ok().filter(|slug| self.exists(slug));
         self.board_variable
             .as_deref()
@@ -135,8 +135,8 @@ impl BoardHome {
             .unwrap_or_else(BoardSlug::default_board)
     }
 
-    /// The board for this command. A named one outranks every variable, except that a worker stays
-    /// on the board it was started for.
+    /// The board of this command. A named one outranks every variable, except that a worker stays on
+    /// its board.
     pub fn select(&self, explicit: Option<&str>) -> Result<Board> {
         let Some(explicit) = explicit else {
             return Ok(self.pinned(&self.active()));

@@ -9,13 +9,13 @@ use hermes_fs::{FileLock, LockOptions};
 use crate::Result;
 use crate::boards::{Board, BoardHome};
 
-/// The right to dispatch on one board for one look at it.
+/// The right to dispatch on one board for one tick.
 #[derive(Debug)]
 pub enum TickLock {
     /// Ours until dropped.
     Held(FileLock),
-    /// Another process is at it.
-    HeldElsewhere,
+    /// Another process dispatches on the board.
+    HeldByOther,
     /// The file cannot be locked; the writes themselves are still safe.
     Unavailable(hermes_fs::Error),
 }
@@ -25,7 +25,7 @@ impl TickLock {
     pub fn take(board: &Board) -> Self {
         match attempt(&board.dispatch_lock(), "the dispatcher of this board") {
             Ok(Some(lock)) => Self::Held(lock),
-            Ok(None) => Self::HeldElsewhere,
+            Ok(None) => Self::HeldByOther,
             Err(error) => Self::Unavailable(error),
         }
     }
@@ -36,7 +36,7 @@ impl TickLock {
 pub struct DispatcherLock(FileLock);
 
 impl DispatcherLock {
-    /// Tries to take it; `None` if another process is the one.
+    /// Tries to take the lock; `None` if another process holds it.
     pub fn take(home: &BoardHome) -> Result<Option<Self>> {
         let path = home.dispatcher_lock();
         if let Some(parent) = path.parent() {

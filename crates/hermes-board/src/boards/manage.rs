@@ -1,4 +1,4 @@
-//! Making, switching, archiving and deleting boards.
+//! Creating, switching, archiving and deleting boards.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::boards::{BoardHome, BoardSlug};
 use crate::{Error, Result};
 
 /// How long a change of metadata waits for another.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which boards a list holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +21,12 @@ pub enum Listed {
     All,
 }
 
-/// What making a board did.
+/// Outcome of [`BoardHome::create`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreatedBoard {
     /// The board as it is now.
     pub info: BoardInfo,
-    /// Whether it had been there before.
+    /// Whether the board existed before.
     pub existed: bool,
 }
 
@@ -59,7 +59,7 @@ impl BoardHome {
         Ok(boards)
     }
 
-    /// Writes the metadata of a new or existing board. The database is made by the first opening.
+    /// Writes the metadata of a new or existing board. The database is created by the first opening.
     pub fn create(
         &self,
         slug: &BoardSlug,
@@ -77,7 +77,7 @@ impl BoardHome {
         self.write_metadata(slug, change, now)
     }
 
-    /// Makes a board the one in use for commands that name none.
+    /// Selects the board for commands that name none.
     pub fn switch(&self, slug: &BoardSlug) -> Result<()> {
         self.must_exist(slug)?;
         hermes_fs::create_dir_all(&self.root().join("kanban"), 0o700)?;
@@ -85,15 +85,14 @@ impl BoardHome {
         Ok(())
     }
 
-    /// Moves a board out of the way, below [`Self::archive_dir`]; gives where it is now.
+    /// Moves a board below [`Self::archive_dir`]; returns its new path.
     pub fn archive(&self, slug: &BoardSlug, now: i64) -> Result<PathBuf> {
         self.detach(slug, &format!("{slug}-{now}"))
     }
 
     /// Removes a board with everything in it.
     pub fn delete(&self, slug: &BoardSlug, now: i64) -> Result<()> {
-        // Out of sight in one step first: a removal that is interrupted must not leave half a
-        // board behind.
+        // Moved away in one step first: an interrupted removal must not leave half a board behind.
         let doomed = self.detach(slug, &format!(".deleting-{slug}-{now}"))?;
         hermes_fs::remove_tree(&doomed)?;
         Ok(())
@@ -117,7 +116,7 @@ impl BoardHome {
             match hermes_fs::rename_exclusive(&directory, &target) {
                 Ok(()) => return Ok(target),
                 Err(hermes_fs::Error::AlreadyExists { .. }) => {}
-                // Somebody else was faster.
+                // Another process was faster.
                 Err(error) if error.is_not_found() => break,
                 Err(error) => return Err(error.into()),
             }
@@ -153,7 +152,7 @@ impl BoardHome {
         let _lock = FileLock::acquire(
             &board.directory.join(".board.json.lock"),
             &LockOptions {
-                timeout: PATIENCE,
+                timeout: LOCK_TIMEOUT,
                 ..LockOptions::new(&what)
             },
         )?;

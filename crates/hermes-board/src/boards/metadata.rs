@@ -1,7 +1,7 @@
-//! `board.json`: what a board is called and looks like.
+//! `board.json`: display name, description, icon and colour of a board.
 //!
-//! A reader never fails: a missing or malformed file gives a board with default looks. A writer
-//! keeps keys it does not know, and refuses to replace a file it cannot read.
+//! Reading never fails: a missing or malformed file gives the defaults. Writing keeps unknown keys, and
+//! refuses to replace a file that cannot be read.
 
 use std::path::PathBuf;
 
@@ -19,13 +19,13 @@ const LIMIT: u64 = 1024 * 1024;
 pub struct BoardInfo {
     /// Name of its directory, whatever the file says.
     pub slug: BoardSlug,
-    /// Name for people.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: String,
-    /// A character or two.
+    /// Icon: a character or two.
     pub icon: String,
-    /// As the dashboard understands it.
+    /// Colour, as the dashboard understands it.
     pub color: String,
     /// Where workspaces of the kinds `dir` and `worktree` begin when a card names no path.
     pub default_workdir: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) fn load(board: &Board) -> BoardInfo {
     let map = match read(board) {
         Ok(map) => map,
         Err(error) => {
-            tracing::warn!(%error, "the metadata of a board is not readable; defaults are shown");
+            tracing::warn!(%error, "could not read the metadata of a board; using defaults");
             Map::new()
         }
     };

@@ -14,6 +14,5 @@ pub use manage::{CreatedBoard, Listed};
 pub use metadata::{BoardInfo, MetadataChange};
 pub use slug::BoardSlug;
 
-pub(crate) use board::init_lock_of;
 pub(crate) use home::{ManagedScratch, resolved};
 pub(crate) use metadata::load as load_info;

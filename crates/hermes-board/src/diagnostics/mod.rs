@@ -1,33 +1,33 @@
-//! Cards in distress: what is wrong, how bad it is, and what a person can do about it.
+//! Diagnostics: what is wrong with a card, how severe it is, and what a person can do.
 //!
-//! Rules look at one card with its events and attempts. They read; they never change anything, and
-//! a sign goes away by itself once its cause has.
+//! A rule examines one card with its events and attempts and changes nothing; a diagnostic disappears
+//! with its cause.
 
+mod failure_rules;
 mod rules;
-mod rules_of_failure;
-mod rules_of_waiting;
+mod waiting_rules;
 
 use serde::Serialize;
 use serde_json::json;
 
-use crate::model::words::words;
+use crate::model::text_enum::text_enum;
 use crate::model::{Event, Object, Run, RunId, Task, TaskId};
 use crate::{Result, SqliteBoard};
 
-words! {
-    /// How bad it is.
+text_enum! {
+    /// Severity of a diagnostic.
     Severity {
-        /// Worth a look.
+        /// Worth attention.
         Warning = "warning",
-        /// Needs somebody.
+        /// Needs a person.
         Error = "error",
-        /// Needs somebody now.
+        /// Needs a person now.
         Critical = "critical",
     }
 }
 
-words! {
-    /// What is wrong.
+text_enum! {
+    /// Kind of a diagnostic.
     DiagnosticKind {
         /// A worker named cards that it did not create.
         HallucinatedCards = "hallucinated_cards",
@@ -43,7 +43,7 @@ words! {
         StuckInBlocked = "stuck_in_blocked",
         /// Blocked and unblocked over and over.
         BlockUnblockCycling = "block_unblock_cycling",
-        /// Ready, and nobody takes it.
+        /// Ready, and nobody claims it.
         StrandedInReady = "stranded_in_ready",
     }
 }
@@ -61,7 +61,7 @@ pub struct Action {
     pub suggested: bool,
 }
 
-/// One sign of distress.
+/// One diagnostic.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnostic {
     /// What is wrong.
@@ -86,12 +86,12 @@ pub struct Diagnostic {
     pub data: Object,
 }
 
-/// When a sign counts.
+/// Thresholds of the rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thresholds {
     /// Failures in a row.
     pub failure_threshold: i64,
-    /// Failures after which a card is blocked, for the words.
+    /// Failures after which a card is blocked, for the text.
     pub failure_limit: i64,
     /// Crashes in a row.
     pub crash_threshold: i64,
@@ -150,6 +150,24 @@ pub(crate) struct Case<'a> {
     pub(crate) thresholds: &'a Thresholds,
 }
 
+impl Case<'_> {
+    /// A diagnostic of this moment, without text.
+    fn diagnostic(&self, kind: DiagnosticKind, severity: Severity) -> Diagnostic {
+        Diagnostic {
+            kind,
+            severity,
+            title: String::new(),
+            detail: String::new(),
+            actions: Vec::new(),
+            first_seen_at: self.now,
+            last_seen_at: self.now,
+            count: 1,
+            run_id: None,
+            data: Object::new(),
+        }
+    }
+}
+
 /// A card and what is wrong with it, the worst first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CardDiagnostics {
@@ -184,11 +202,11 @@ pub fn diagnose(
         rules::hallucinated_cards,
         rules::triage_aux_unavailable,
         rules::prose_phantom_refs,
-        rules_of_failure::repeated_failures,
-        rules_of_failure::repeated_crashes,
-        rules_of_waiting::stuck_in_blocked,
-        rules_of_waiting::block_unblock_cycling,
-        rules_of_waiting::stranded_in_ready,
+        failure_rules::repeated_failures,
+        failure_rules::repeated_crashes,
+        waiting_rules::stuck_in_blocked,
+        waiting_rules::block_unblock_cycling,
+        waiting_rules::stranded_in_ready,
     ];
     let mut found: Vec<Diagnostic> = rules.iter().filter_map(|rule| rule(&case)).collect();
     found.sort_by_key(|diagnostic| {
@@ -258,9 +276,9 @@ impl Action {
         let running = case.task.status() == crate::model::Status::Running;
         let mut actions = Vec::new();
         if running {
-            actions.push(Self::plain("reclaim", "Take the card back from its worker"));
+            actions.push(Self::plain("reclaim", "Reclaim the card from its worker"));
         }
-        let mut reassign = Self::plain("reassign", "Give it to another profile");
+        let mut reassign = Self::plain("reassign", "Assign it to another profile");
         reassign
             .payload
             .insert("reclaim_first".to_owned(), json!(running));

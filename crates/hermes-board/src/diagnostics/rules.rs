@@ -1,30 +1,28 @@
-//! Rules about what workers said, and about triage.
+//! Rules about the claims of workers, and about triage.
 
 use serde_json::{Value, json};
 
 use crate::diagnostics::{Action, Case, Diagnostic, DiagnosticKind, Severity};
-use crate::model::{Event, Object, Status};
+use crate::model::{Event, Object, Status, object};
 
 /// A worker named cards as its own that it did not create, and has not completed the card since.
 pub(super) fn hallucinated_cards(case: &Case<'_>) -> Option<Diagnostic> {
     let signs = since_last_completion(case.events, "completion_blocked_hallucination");
     let (first, last) = (signs.first()?, signs.last()?);
-    let mut actions = vec![Action::plain("comment", "Say in a comment how to go on")];
+    let mut actions = vec![Action::plain("comment", "Comment on how to go on")];
     actions.extend(Action::generic(case));
     Some(Diagnostic {
-        kind: DiagnosticKind::HallucinatedCards,
-        severity: Severity::Error,
         title: "A worker named cards that it did not create".to_owned(),
         detail: "The completion was refused because it listed cards that do not exist or that \
-            somebody else made. The card stayed where it was. Usually the worker guessed names \
-            instead of taking those that came back from creating cards."
+            somebody else created. The card was left as it was. Usually the worker guessed ids \
+            instead of using those that were returned when it created cards."
             .to_owned(),
         actions,
         first_seen_at: first.created_at,
         last_seen_at: last.created_at,
         count: count(&signs),
-        run_id: None,
         data: listed(&signs, "phantom_cards", "phantom_ids"),
+        ..case.diagnostic(DiagnosticKind::HallucinatedCards, Severity::Error)
     })
 }
 
@@ -33,18 +31,14 @@ pub(super) fn prose_phantom_refs(case: &Case<'_>) -> Option<Diagnostic> {
     let signs = since_last_completion(case.events, "suspected_hallucinated_references");
     let (first, last) = (signs.first()?, signs.last()?);
     Some(Diagnostic {
-        kind: DiagnosticKind::ProsePhantomRefs,
-        severity: Severity::Warning,
         title: "The summary names cards that do not exist".to_owned(),
-        detail: "The card is done, but who follows the names in its summary will not find \
-            anything."
-            .to_owned(),
+        detail: "The card is done, but ids in its summary lead nowhere.".to_owned(),
         actions: Action::generic(case),
         first_seen_at: first.created_at,
         last_seen_at: last.created_at,
         count: count(&signs),
-        run_id: None,
         data: listed(&signs, "phantom_refs", "phantom_refs"),
+        ..case.diagnostic(DiagnosticKind::ProsePhantomRefs, Severity::Warning)
     })
 }
 
@@ -70,30 +64,26 @@ pub(super) fn triage_aux_unavailable(case: &Case<'_>) -> Option<Diagnostic> {
     let set = |slot: &str| format!("hermes config set {slot}.provider auto");
     let mut actions = vec![
         Action::command("Configure the model", set(slot)).suggested(),
-        Action::command("Or its substitute", set(other)),
+        Action::command("Or configure its substitute", set(other)),
     ];
     if !models.auto_decompose {
         let command = format!("hermes kanban specify {}", case.task.id);
         actions.push(Action::command("Then specify the card", command));
     }
-    let mut data = Object::new();
-    data.insert("task_id".to_owned(), json!(case.task.id));
-    data.insert("auto_decompose".to_owned(), json!(models.auto_decompose));
-    data.insert("primary_slot".to_owned(), json!(slot));
-    data.insert("main_model_visible".to_owned(), json!(models.main_model));
+    let data = object(json!({
+        "task_id": case.task.id,
+        "auto_decompose": models.auto_decompose,
+        "primary_slot": slot,
+        "main_model_visible": models.main_model,
+    }));
     Some(Diagnostic {
-        kind: DiagnosticKind::TriageAuxUnavailable,
-        severity: Severity::Warning,
         title: "No model can take this card out of triage".to_owned(),
         detail: format!(
             "{slot} is not configured, and there is no main model that could serve instead."
         ),
         actions,
-        first_seen_at: case.now,
-        last_seen_at: case.now,
-        count: 1,
-        run_id: None,
         data,
+        ..case.diagnostic(DiagnosticKind::TriageAuxUnavailable, Severity::Warning)
     })
 }
 
@@ -128,7 +118,5 @@ fn listed(signs: &[&Event], key: &str, as_key: &str) -> Object {
             }
         }
     }
-    let mut data = Object::new();
-    data.insert(as_key.to_owned(), json!(names));
-    data
+    Object::from_iter([(as_key.to_owned(), json!(names))])
 }

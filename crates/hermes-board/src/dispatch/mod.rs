@@ -1,29 +1,27 @@
-//! Carrying plans out: conditional writes that may lose a race, workers that are started and ended.
+//! Dispatching: plans are applied as conditional writes, workers are started and terminated.
 //!
-//! [`Tick`] is one look at one board. Each of its steps does one thing to the world, so that what
-//! happens when a dispatcher dies between any two of them can be tried, and is (see `simulate`).
-//! What a dispatcher can do besides writing to the board stands behind the trait [`Workshop`].
+//! [`Tick`] is one tick of one board. Each of its steps has one effect, so that what happens when a
+//! dispatcher dies between any two of them can be simulated, which `hermes-board-sim` does. Whatever
+//! a dispatcher does besides writing to the board is behind the trait [`WorkerHost`].
 
-mod apply;
-mod checks;
-mod local;
-mod once;
-mod rounds;
+mod board_loop;
+mod dispatcher;
+pub(crate) mod local;
+mod reclaim;
 mod settings;
-mod take_back;
+mod sweeper;
 mod tick;
-mod whereabouts;
-mod workshop;
+mod worker_fact;
+mod worker_host;
 
-pub use checks::{CheckSetup, Finish, complete};
+pub use board_loop::{BoardLoop, BoardTick, TickOutcome};
+pub use dispatcher::{Dispatcher, TickMode};
 pub use local::{
-    AfterLoss, Children, LocalWorkshop, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup,
+    AfterLoss, Children, LocalWorkerHost, LogRotation, ToolsetsOf, WORKER_TIMING, WorkerSetup,
     worker_program, write_exit_record,
 };
-pub use once::{Dispatcher, Pass};
-pub use rounds::{BoardRound, Looked, Rounds};
+pub use reclaim::{Reclaimed, reclaim};
 pub use settings::{DispatchFlags, DispatchSettings};
-pub use take_back::{TakenBack, take_back};
 pub use tick::{Step, Tick};
-pub use whereabouts::{Kin, Processes, worker_fact};
-pub use workshop::{NewWorker, Order, Workshop};
+pub use worker_fact::{AttemptProcesses, Processes, worker_fact};
+pub use worker_host::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};

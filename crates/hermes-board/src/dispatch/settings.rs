@@ -1,4 +1,4 @@
-//! What dispatching keeps to: flags over variables over the configuration, resolved once for every
+//! Settings of dispatching: flags over variables over the configuration, resolved once for every
 //! command and process.
 
 use std::time::Duration;
@@ -22,11 +22,11 @@ pub struct DispatchFlags {
 /// Everything that is configured about dispatching.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatchSettings {
-    /// What dispatchers keep to.
+    /// Limits.
     pub limits: Limits,
     /// Logs of workers.
     pub log: LogRotation,
-    /// Pause between two looks.
+    /// Pause between two ticks.
     pub interval: Duration,
     /// How long one acceptance check may take.
     pub check_timeout: Duration,
@@ -41,13 +41,13 @@ impl DispatchSettings {
         let mut complaints = kanban.complaints.clone();
         let mut complain = |name: &str, value: &str, instead: &str| {
             let shown = crate::shown(value, 40);
-            complaints.push(format!("{name}: '{shown}' is not usable, {instead}"));
+            complaints.push(format!("{name}: '{shown}' is invalid, {instead}"));
         };
         let max_spawn = match flags.max_spawn {
             Some(number) => {
                 let cap = usize::try_from(number).ok().filter(|cap| *cap >= 1);
                 if cap.is_none() {
-                    complain("--max", &number.to_string(), "so there is no such limit");
+                    complain("--max", &number.to_string(), "so there is no limit");
                 }
                 cap
             }
@@ -56,7 +56,7 @@ impl DispatchSettings {
         let failure_limit = match flags.failure_limit {
             Some(number) if number >= 1 => number,
             Some(number) => {
-                let instead = format!("so {} is in effect", kanban.failure_limit);
+                let instead = format!("so {} is used", kanban.failure_limit);
                 complain("--failure-limit", &number.to_string(), &instead);
                 kanban.failure_limit
             }
@@ -65,12 +65,12 @@ impl DispatchSettings {
         let default_assignee = kanban.default_assignee.as_deref().and_then(|raw| {
             let assignee = Assignee::parse(raw).ok();
             if assignee.is_none() {
-                let instead = "so cards without an assignee stay so";
+                let instead = "so cards without assignee get none";
                 complain("kanban.default_assignee", raw, instead);
             }
             assignee
         });
-        // Variables that make no sense count as unset, without a word.
+        // Malformed variables count as unset.
         let seconds = |var: &vars::Var, least: i64, usual: i64| {
             let given: Option<i64> = env.text(var).and_then(|text| text.trim().parse().ok());
             given.filter(|seconds| *seconds >= least).unwrap_or(usual)
@@ -175,8 +175,8 @@ mod tests {
         assert_eq!(
             odd.complaints,
             [
-                "--max: '0' is not usable, so there is no such limit",
-                "--failure-limit: '-3' is not usable, so 4 is in effect",
+                "--max: '0' is invalid, so there is no limit",
+                "--failure-limit: '-3' is invalid, so 4 is used",
             ]
         );
     }

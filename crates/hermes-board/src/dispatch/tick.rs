@@ -1,21 +1,21 @@
-//! One look at one board, in steps of one effect each.
+//! One tick of one board, in steps of one effect each.
 //!
 //! Between any two steps this process may die, and other processes may change the board: nothing a
-//! step does relies on an earlier one having been the last word.
+//! step does relies on the board being as an earlier step left it.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::Result;
-use crate::dispatch::apply::{Sweeper, Swept};
-use crate::dispatch::{NewWorker, Order, Workshop};
-use crate::model::{Task, TaskId, Termination};
+use crate::dispatch::sweeper::{SweepResult, Sweeper};
+use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};
+use crate::model::{TaskId, Termination};
 use crate::plan::{Action, Limits, NotStarted, Plan, Report, Started, WorkerRef, plan};
 use crate::store::{
     Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, FailurePolicy, Release,
     ResolvedWorkspace,
 };
 
-/// How long what was seen of a board is acted upon.
+/// How long a plan is valid.
 const PLAN_SECONDS: i64 = 120;
 
 /// Whether there is more to do.
@@ -23,49 +23,49 @@ const PLAN_SECONDS: i64 = 120;
 pub enum Step {
     /// Call again.
     More,
-    /// The look is over.
+    /// The tick is over.
     Done,
 }
 
-/// One look at one board.
+/// One tick of one board.
 #[derive(Debug)]
 pub struct Tick {
     limits: Limits,
-    /// Text of our claims.
+    /// The claim of this dispatcher.
     lock: String,
     stage: Stage,
     queue: VecDeque<Action>,
-    /// What became of workers that had to be ended.
+    /// What became of workers that had to be terminated.
     ended: BTreeMap<TaskId, Termination>,
-    /// Whether cards in progress did not do as the plan had it.
+    /// Whether an action about a running card did not go as planned.
     diverged: bool,
-    /// When the board was last looked at, and whether that was for cards that wait only.
-    looked: (i64, bool),
+    /// When the plan was made, and whether it is only about waiting cards.
+    planned: (i64, bool),
     report: Report,
 }
 
 #[derive(Debug)]
 enum Stage {
     Reap,
-    /// Take a snapshot and plan. The second time only for cards that wait.
-    Look {
+    /// Take a snapshot and plan; the second time only for waiting cards.
+    Plan {
         again: bool,
     },
-    /// End the workers that the plan wants ended.
-    End,
-    /// Take the next action.
+    /// Terminate the workers that the plan names.
+    Terminate,
+    /// Apply the next action.
     Act,
-    /// A card is ours and needs a directory.
+    /// A card is claimed and needs a workspace.
     Claimed(Box<Start>),
-    /// It has one, which is to be recorded.
+    /// The workspace is to be recorded.
     Prepared(Box<Start>, ResolvedWorkspace),
-    /// Recorded; the worker can start.
+    /// The worker can start.
     Recorded(Box<Start>, ResolvedWorkspace),
-    /// It runs, which is to be recorded.
-    Running(Box<Start>, ResolvedWorkspace, NewWorker),
-    /// It runs for nothing: the card is no longer ours.
-    Unwanted(Box<Start>, NewWorker),
-    /// It could not be started, which is to be recorded.
+    /// The worker is to be recorded.
+    Running(Box<Start>, ResolvedWorkspace, SpawnedWorker),
+    /// The worker is to be terminated: the card was reclaimed meanwhile.
+    Unwanted(Box<Start>, SpawnedWorker),
+    /// The failure to start is to be recorded.
     Failed(Box<Start>, String),
     Over,
 }
@@ -84,7 +84,7 @@ impl Start {
 }
 
 impl Tick {
-    /// A look that has not begun.
+    /// A tick that has not begun.
     pub fn new(limits: Limits, lock: String) -> Self {
         Self {
             limits,
@@ -93,28 +93,28 @@ impl Tick {
             queue: VecDeque::new(),
             ended: BTreeMap::new(),
             diverged: false,
-            looked: (i64::MIN, false),
+            planned: (i64::MIN, false),
             report: Report::default(),
         }
     }
 
-    /// What a look would do now. Changes nothing.
+    /// What a tick would do now. Changes nothing.
     pub fn preview(
         limits: &Limits,
         store: &impl BoardStore,
-        workshop: &impl Workshop,
+        host: &impl WorkerHost,
     ) -> Result<Plan> {
         let board = store.snapshot(limits.failure_limit)?;
-        Ok(plan(&board, &workshop.look(&board), limits))
+        Ok(plan(&board, &host.observe(&board), limits))
     }
 
-    /// Takes the whole look.
+    /// Runs the whole tick.
     pub fn run(
         mut self,
         store: &mut impl BoardStore,
-        workshop: &mut impl Workshop,
+        host: &mut impl WorkerHost,
     ) -> Result<Report> {
-        while self.step(store, workshop)? == Step::More {}
+        while self.step(store, host)? == Step::More {}
         Ok(self.report)
     }
 
@@ -123,21 +123,21 @@ impl Tick {
         &self.report
     }
 
-    /// Does one thing. After an error the look is over.
+    /// Takes one step. After an error the tick is over.
     pub fn step(
         &mut self,
         store: &mut impl BoardStore,
-        workshop: &mut impl Workshop,
+        host: &mut impl WorkerHost,
     ) -> Result<Step> {
         self.stage = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Reap => {
-                workshop.reap();
-                Stage::Look { again: false }
+                host.reap();
+                Stage::Plan { again: false }
             }
-            Stage::Look { again } => self.look(again, store, workshop)?,
-            Stage::End => self.end(workshop),
-            Stage::Act => self.act(store, workshop)?,
-            Stage::Claimed(start) => match workshop.prepare(&start.claimed.task) {
+            Stage::Plan { again } => self.plan(again, store, host)?,
+            Stage::Terminate => self.terminate(host),
+            Stage::Act => self.act(store, host)?,
+            Stage::Claimed(start) => match host.prepare_workspace(&start.claimed.task) {
                 Ok(workspace) => Stage::Prepared(start, workspace),
                 Err(error) => Stage::Failed(start, format!("workspace: {error}")),
             },
@@ -147,12 +147,12 @@ impl Tick {
                     Applied::LostRace => self.lose(start.id()),
                 }
             }
-            Stage::Recorded(start, workspace) => self.start(start, workspace, workshop),
+            Stage::Recorded(start, workspace) => self.start(start, workspace, host),
             Stage::Running(start, workspace, worker) => {
-                self.record_worker(start, &workspace, worker, store, workshop)?
+                self.record_worker(start, &workspace, worker, store, host)?
             }
             Stage::Unwanted(start, worker) => {
-                end_unwanted(&start, &worker, workshop);
+                terminate_unwanted(&start, &worker, host);
                 self.lose(start.id())
             }
             Stage::Failed(start, error) => self.record_failure(&start, error, store)?,
@@ -164,26 +164,30 @@ impl Tick {
         })
     }
 
-    fn look(
+    fn plan(
         &mut self,
         again: bool,
         store: &impl BoardStore,
-        workshop: &impl Workshop,
+        host: &impl WorkerHost,
     ) -> Result<Stage> {
-        self.looked = (store.now(), again);
-        let plan = Self::preview(&self.limits, store, workshop)?;
+        self.planned = (store.now(), again);
+        let plan = Self::preview(&self.limits, store, host)?;
         self.take_reasons(plan.report);
         self.queue = plan.actions.into();
         if again {
-            // Cards in progress have had their turn; what is new about them can wait.
+            // Running cards have had their turn; what is new about them can wait.
             self.queue.retain(|action| !action.is_sweep());
         }
         self.diverged = false;
         let ends_workers = self.queue.iter().any(|act| act.worker_to_end().is_some());
-        Ok(if ends_workers { Stage::End } else { Stage::Act })
+        Ok(if ends_workers {
+            Stage::Terminate
+        } else {
+            Stage::Act
+        })
     }
 
-    /// Why cards get no worker is known from the plan; what happens is reported when it has.
+    /// Takes over why cards get no worker; what is done is reported once it is done.
     fn take_reasons(&mut self, plan: Report) {
         let report = &mut self.report;
         report.skipped_unassigned = plan.skipped_unassigned;
@@ -194,27 +198,27 @@ impl Tick {
         report.respawn_guarded = plan.respawn_guarded;
     }
 
-    fn end(&mut self, workshop: &mut impl Workshop) -> Stage {
+    fn terminate(&mut self, host: &mut impl WorkerHost) -> Stage {
         let workers: Vec<WorkerRef> = self
             .queue
             .iter()
             .filter_map(|action| action.worker_to_end().cloned())
             .collect();
-        let terminations = workshop.end(&workers);
+        let terminations = host.terminate(&workers);
         let tasks = workers.into_iter().map(|worker| worker.task);
         self.ended = tasks.zip(terminations).collect();
         Stage::Act
     }
 
-    fn act(&mut self, store: &mut impl BoardStore, workshop: &impl Workshop) -> Result<Stage> {
-        let (looked_at, again) = self.looked;
-        if !(0..PLAN_SECONDS).contains(&store.now().saturating_sub(looked_at)) {
-            // The clock was set, or this machine slept: what had run out may be in force.
-            return Ok(Stage::Look { again });
+    fn act(&mut self, store: &mut impl BoardStore, host: &impl WorkerHost) -> Result<Stage> {
+        let (planned_at, again) = self.planned;
+        if !(0..PLAN_SECONDS).contains(&store.now().saturating_sub(planned_at)) {
+            // The clock was set, or this machine slept: expired claims may be in force again.
+            return Ok(Stage::Plan { again });
         }
         if self.diverged && self.queue.front().is_none_or(|action| !action.is_sweep()) {
-            // Who waits for what may be different now.
-            return Ok(Stage::Look { again: true });
+            // Other cards may be ready now.
+            return Ok(Stage::Plan { again: true });
         }
         let Some(action) = self.queue.pop_front() else {
             return Ok(Stage::Over);
@@ -225,7 +229,7 @@ impl Tick {
                 ended: &self.ended,
                 report: &mut self.report,
             };
-            self.diverged |= sweeper.apply(&action)? == Swept::Otherwise;
+            self.diverged |= sweeper.apply(&action)? == SweepResult::Diverged;
             return Ok(Stage::Act);
         }
         match action {
@@ -249,7 +253,7 @@ impl Tick {
                 }
             }
             Action::SendBack { task } => {
-                return self.claim(task, ClaimFrom::Ready, store, workshop);
+                return self.claim(task, ClaimFrom::Ready, store, host);
             }
             Action::Start {
                 task,
@@ -259,7 +263,7 @@ impl Tick {
                 let is_free =
                     leftover.is_none() || self.ended.get(&task).is_some_and(|end| end.terminated);
                 if is_free {
-                    return self.claim(task, from, store, workshop);
+                    return self.claim(task, from, store, host);
                 }
                 self.report.reclaim_deferred.push(task);
             }
@@ -278,15 +282,16 @@ impl Tick {
         task: TaskId,
         from: ClaimFrom,
         store: &mut impl BoardStore,
-        workshop: &impl Workshop,
+        host: &impl WorkerHost,
     ) -> Result<Stage> {
         let request = ClaimRequest {
             task: task.clone(),
             lock: self.lock.clone(),
             ttl_seconds: self.limits.claim_ttl_seconds,
             from,
+            dispatcher: host.dispatcher_identity(),
         };
-        let outcome = store.claim_for_worker(&request, workshop.dispatcher().as_ref())?;
+        let outcome = store.claim(&request)?;
         Ok(match outcome {
             ClaimOutcome::Claimed(claimed) => Stage::Claimed(Box::new(Start {
                 claimed: *claimed,
@@ -306,25 +311,15 @@ impl Tick {
         &mut self,
         start: Box<Start>,
         workspace: ResolvedWorkspace,
-        workshop: &mut impl Workshop,
+        host: &mut impl WorkerHost,
     ) -> Stage {
-        let Task {
-            started_at,
-            claim_expires,
-            ..
-        } = start.claimed.task;
-        // The first claim ever is the one that set the time of the first claim ever.
-        let ttl = self.limits.claim_ttl_seconds.max(1);
-        let is_first_attempt = started_at
-            .zip(claim_expires)
-            .is_some_and(|(started, expires)| expires - started == ttl);
-        let started = workshop.start(&Order {
+        let started = host.spawn(&WorkerSpawnRequest {
             task: &start.claimed.task,
             run: start.claimed.run,
             lock: &self.lock,
             workspace: &workspace,
             review: start.from == ClaimFrom::Review,
-            is_first_attempt,
+            is_first_attempt: start.claimed.is_first_attempt,
         });
         match started {
             Ok(worker) => Stage::Running(start, workspace, worker),
@@ -336,9 +331,9 @@ impl Tick {
         &mut self,
         start: Box<Start>,
         workspace: &ResolvedWorkspace,
-        worker: NewWorker,
+        worker: SpawnedWorker,
         store: &mut impl BoardStore,
-        workshop: &mut impl Workshop,
+        host: &mut impl WorkerHost,
     ) -> Result<Stage> {
         let recorded = store.record_spawned(
             start.id(),
@@ -358,8 +353,8 @@ impl Tick {
             }
             Ok(Applied::LostRace) => Ok(Stage::Unwanted(start, worker)),
             Err(error) => {
-                // Nobody would know whose it is.
-                end_unwanted(&start, &worker, workshop);
+                // A worker that nobody recorded would be nobody's.
+                terminate_unwanted(&start, &worker, host);
                 Err(error)
             }
         }
@@ -390,7 +385,7 @@ impl Tick {
         Stage::Act
     }
 
-    /// Somebody else gave the card away: it is theirs to say what happens to it.
+    /// Somebody else assigned the card: the planned start is void.
     fn lose_start(&mut self, task: TaskId) -> Stage {
         let next = self.queue.front();
         if matches!(next, Some(Action::Start { task: next, .. }) if *next == task) {
@@ -400,19 +395,19 @@ impl Tick {
     }
 }
 
-fn end_unwanted(start: &Start, worker: &NewWorker, workshop: &mut impl Workshop) {
+fn terminate_unwanted(start: &Start, worker: &SpawnedWorker, host: &mut impl WorkerHost) {
     let worker = WorkerRef {
         task: start.id().clone(),
         run: Some(start.claimed.run),
         pid: Some(worker.pid),
         identity: worker.identity.clone(),
     };
-    let ended = workshop.end(std::slice::from_ref(&worker));
+    let ended = host.terminate(std::slice::from_ref(&worker));
     if !ended.iter().all(|end| end.terminated) {
         tracing::warn!(
             task = start.id().as_str(),
             pid = worker.pid,
-            "a worker whose card is no longer its own could not be ended"
+            "could not terminate a worker whose card was reclaimed"
         );
     }
 }

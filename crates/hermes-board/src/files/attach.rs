@@ -55,7 +55,7 @@ pub fn attach_bytes(
     let recorded = store.record_attachment(task, &new).and_then(|number| {
         store
             .attachment(number)?
-            .ok_or(Error::UnknownAttachment { id: number })
+            .ok_or_else(|| Error::unknown_attachment(number))
     });
     if recorded.is_err() {
         // Most likely there is no such card; the bytes must not stay without one.
@@ -108,7 +108,7 @@ pub fn attachment_file(board: &Board, attachment: &Attachment) -> Option<PathBuf
 }
 
 /// Reduces a name from outside to one that is harmless as a file name.
-pub(super) fn safe_name(raw: &str) -> Result<String> {
+pub(crate) fn safe_name(raw: &str) -> Result<String> {
     let leaf = raw.rsplit(['/', '\\']).next().unwrap_or_default();
     let printable: String = leaf
         .chars()
@@ -116,9 +116,7 @@ pub(super) fn safe_name(raw: &str) -> Result<String> {
         .collect();
     let name = printable.trim().trim_start_matches('.').trim();
     if name.is_empty() {
-        return Err(Error::BadAttachmentName {
-            shown: crate::shown(raw, NAME_LENGTH),
-        });
+        return Err(Error::bad_attachment_name(raw));
     }
     Ok(crate::shown::cut(name, NAME_LENGTH).trim_end().to_owned())
 }
@@ -153,9 +151,7 @@ fn free_name(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf> {
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Error::BadAttachmentName {
-        shown: crate::shown(name, NAME_LENGTH),
-    })
+    Err(Error::bad_attachment_name(name))
 }
 
 #[cfg(test)]

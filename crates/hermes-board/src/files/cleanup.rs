@@ -6,21 +6,21 @@ use crate::Result;
 use crate::boards::{Board, BoardHome};
 use crate::model::TaskId;
 
-/// What became of one workspace.
+/// What became of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cleaned {
-    /// It is gone.
+    /// The workspace was removed.
     Removed(PathBuf),
     /// There was none.
     Absent,
-    /// It lies where we do not remove anything.
+    /// It is outside the directories of boards.
     Foreign(PathBuf),
-    /// It could not be removed; later cleaning will find it.
+    /// It could not be removed; garbage collection will find it.
     Failed(PathBuf, String),
 }
 
-/// Removes scratch workspaces that nobody needs any more. Only what lies strictly below a root of
-/// scratch workspaces goes; a card that claims a directory of the user's as scratch keeps it.
+/// Removes scratch workspaces that are no longer needed. Only directories strictly below a root of
+/// scratch workspaces are removed; a directory of the user that a card calls scratch is kept.
 pub fn remove_finished_workspaces(
     home: &BoardHome,
     finished: &[(TaskId, PathBuf)],
@@ -39,14 +39,14 @@ fn remove(home: &BoardHome, task: &TaskId, path: &Path) -> Cleaned {
         tracing::warn!(
             %task,
             path = %path.display(),
-            "a scratch workspace outside the board is kept"
+            "kept a scratch workspace outside the board"
         );
         return Cleaned::Foreign(path.to_owned());
     };
     match hermes_fs::remove_tree(&scratch.path) {
         Ok(()) => Cleaned::Removed(scratch.path),
         Err(error) => {
-            tracing::warn!(%task, %error, "a scratch workspace could not be removed");
+            tracing::warn!(%task, %error, "could not remove a scratch workspace");
             Cleaned::Failed(scratch.path, error.to_string())
         }
     }

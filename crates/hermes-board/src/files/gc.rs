@@ -1,4 +1,4 @@
-//! Collecting what nobody needs any more.
+//! Garbage collection.
 
 use std::collections::HashSet;
 use std::path::Path;

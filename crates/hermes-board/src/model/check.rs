@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use crate::model::words::words;
+use crate::model::text_enum::text_enum;
 use crate::model::{RunId, TaskId, WorkerIdentity};
 
 /// One check of a card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// Place in the order, from 1.
+    /// Position, from 1.
     pub position: u32,
     /// A command line for the user's shell.
     pub command: String,
@@ -21,12 +21,12 @@ pub struct Checker {
     pub lock: String,
     /// Its number.
     pub pid: u32,
-    /// What tells it from a later process with that number.
+    /// Tells the process from a later one with the same id.
     pub identity: Option<WorkerIdentity>,
 }
 
-words! {
-    /// How far the checks of a completion are.
+text_enum! {
+    /// State of a session of checks.
     CheckState {
         /// Being run.
         Pending = "pending",
@@ -39,10 +39,10 @@ words! {
     }
 }
 
-/// What came of one check.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckEvidence {
-    /// Place of the check.
+    /// Position of the check.
     pub position: u32,
     /// The command that was run.
     pub command: String,
@@ -50,7 +50,7 @@ pub struct CheckEvidence {
     pub exit_code: Option<i32>,
     /// Whether the time limit ended it.
     pub timed_out: bool,
-    /// The end of what it printed.
+    /// The end of its output.
     pub output: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
@@ -62,7 +62,7 @@ impl CheckEvidence {
         self.exit_code == Some(0) && !self.timed_out
     }
 
-    /// How it ended, in words.
+    /// How the check ended, as text.
     pub fn ending(&self) -> String {
         match self.exit_code {
             _ if self.timed_out => "ran out of time".to_owned(),
@@ -72,7 +72,7 @@ impl CheckEvidence {
     }
 }
 
-/// One round of checks, begun by a completion.
+/// One session of checks, begun by a completion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckSession {
     /// Its number.
@@ -81,19 +81,19 @@ pub struct CheckSession {
     pub task_id: TaskId,
     /// The attempt that is to be completed.
     pub run_id: RunId,
-    /// How far it is.
+    /// The state.
     pub state: CheckState,
-    /// Who runs them.
+    /// The process that runs the checks.
     pub checker: Checker,
     /// When it began.
     pub started_at: i64,
     /// When it ended.
     pub ended_at: Option<i64>,
-    /// What has been found so far.
+    /// Results so far.
     pub results: Vec<CheckEvidence>,
 }
 
-/// What checks say about a card.
+/// What the checks of a card say about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckMark {

@@ -14,7 +14,7 @@ const MAX_FILE_NAME: usize = 64;
 pub struct TaskId(String);
 
 impl TaskId {
-    /// Takes the text as it stands.
+    /// Takes the text unchanged.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

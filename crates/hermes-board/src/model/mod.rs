@@ -2,14 +2,13 @@
 
 mod assignee;
 mod check;
-pub(crate) mod event_body;
 mod id;
 mod records;
 mod skills;
 mod status;
 mod task;
 mod termination;
-pub(crate) mod words;
+pub(crate) mod text_enum;
 
 pub use assignee::Assignee;
 pub use check::{Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker};
@@ -19,3 +18,5 @@ pub use skills::SkillList;
 pub use status::{BlockKind, Outcome, Status, WorkspaceKind};
 pub use task::{LinkedTask, Task, TaskState};
 pub use termination::{Termination, WorkerExit, WorkerIdentity};
+
+pub(crate) use records::object;

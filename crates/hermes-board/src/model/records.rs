@@ -1,4 +1,4 @@
-//! What hangs on a card: attempts, events, comments, attachments, subscriptions.
+//! What belongs to a card: attempts, events, comments, attachments, subscriptions.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,20 @@ use crate::model::{Outcome, RunId, TaskId};
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
+/// The object of a JSON literal; empty for any other value.
+pub(crate) fn object(value: Value) -> Object {
+    match value {
+        Value::Object(map) => map,
+        _ => Object::new(),
+    }
+}
+
 /// One attempt at a card.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     /// Its number.
     pub id: RunId,
-    /// Who made it.
+    /// The profile.
     pub profile: Option<String>,
     /// Reserved.
     pub step_key: Option<String>,
@@ -23,7 +31,7 @@ pub struct Run {
     pub status: String,
     /// How it ended; see [`Run::ended_how`].
     pub outcome: Option<String>,
-    /// What was handed over.
+    /// The summary.
     pub summary: Option<String>,
     /// What went wrong.
     pub error: Option<String>,
@@ -43,12 +51,12 @@ pub struct Run {
     pub claim_expires: Option<i64>,
     /// Longest time.
     pub max_runtime_seconds: Option<i64>,
-    /// Last sign of life.
+    /// The last heartbeat.
     pub last_heartbeat_at: Option<i64>,
 }
 
 impl Run {
-    /// How it ended; `None` while open or for a word of a newer program.
+    /// The outcome; `None` while open or for one of a newer program.
     pub fn ended_how(&self) -> Option<Outcome> {
         self.outcome.as_deref().and_then(Outcome::parse)
     }
@@ -78,16 +86,16 @@ impl Event {
     }
 }
 
-/// A word on a card.
+/// A comment on a card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Comment {
     /// Its number.
     pub id: i64,
     /// The card.
     pub task_id: TaskId,
-    /// Who said it.
+    /// The author.
     pub author: String,
-    /// What.
+    /// The text.
     pub body: String,
     /// When.
     pub created_at: i64,
@@ -100,11 +108,11 @@ pub struct Attachment {
     pub id: i64,
     /// The card.
     pub task_id: TaskId,
-    /// Name for people.
+    /// Display name.
     pub filename: String,
-    /// Where the bytes are.
+    /// Path of the file.
     pub stored_path: PathBuf,
-    /// Kind of content, if given.
+    /// Content type, if given.
     pub content_type: Option<String>,
     /// Bytes.
     pub size: u64,
@@ -114,7 +122,7 @@ pub struct Attachment {
     pub created_at: i64,
 }
 
-/// A chat that wants to hear of a card.
+/// A chat that follows a card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Subscription {
     /// The card.
@@ -125,12 +133,12 @@ pub struct Subscription {
     pub chat_id: String,
     /// Thread in the chat; empty for none.
     pub thread_id: String,
-    /// Who asked.
+    /// The user who subscribed.
     pub user_id: Option<String>,
     /// Profile whose gateway delivers.
     pub notifier_profile: Option<String>,
     /// When.
     pub created_at: i64,
-    /// Events up to this one have been taken.
+    /// Events up to this one need not be sent.
     pub last_event_id: i64,
 }

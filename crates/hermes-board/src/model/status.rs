@@ -1,19 +1,19 @@
-//! Where a card stands, why it is blocked, how an attempt ended.
+//! Status of a card, kind of a block, outcome of an attempt.
 
-use crate::model::words::words;
+use crate::model::text_enum::text_enum;
 
-/// Where a card stands.
+/// Status of a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// Needs to be specified first.
+    /// To be specified.
     Triage,
     /// Waits for its parents.
     Todo,
-    /// Waits for a moment.
+    /// Scheduled for later.
     Scheduled,
-    /// May be worked on.
+    /// Ready for a worker.
     Ready,
-    /// Is being worked on.
+    /// Claimed by a worker.
     Running,
     /// Waits for a person.
     Blocked,
@@ -21,14 +21,14 @@ pub enum Status {
     Review,
     /// Finished.
     Done,
-    /// Put away.
+    /// Archived.
     Archived,
-    /// A word of a newer program. Such a card is shown and otherwise left alone.
+    /// A status of a newer program. Such a card is shown and otherwise left alone.
     Unknown,
 }
 
 impl Status {
-    /// The nine that can be asked for, in the order of the columns.
+    /// All but [`Self::Unknown`], in the order of the columns.
     pub const ALL: &'static [Self] = &[
         Self::Triage,
         Self::Todo,
@@ -41,7 +41,7 @@ impl Status {
         Self::Archived,
     ];
 
-    /// The status of a word; `None` for any other text.
+    /// The status with this name; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -49,12 +49,12 @@ impl Status {
             .find(|status| status.as_str() == text)
     }
 
-    /// As [`Self::parse`], for a word from a database.
+    /// As [`Self::parse`], for a text from the database.
     pub fn from_database(text: &str) -> Self {
         Self::parse(text).unwrap_or(Self::Unknown)
     }
 
-    /// The word.
+    /// The name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Triage => "triage",
@@ -88,7 +88,7 @@ impl serde::Serialize for Status {
     }
 }
 
-words! {
+text_enum! {
     /// Why a card was blocked.
     BlockKind {
         /// Another card must be finished first.
@@ -102,10 +102,16 @@ words! {
     }
 }
 
-words! {
-    /// Where a card is worked on.
+impl Default for WorkspaceKind {
+    fn default() -> Self {
+        Self::Scratch
+    }
+}
+
+text_enum! {
+    /// Kind of workspace.
     WorkspaceKind {
-        /// A directory of its own that goes when the card is done.
+        /// A directory that is removed when the card is done.
         Scratch = "scratch",
         /// A directory that stays.
         Dir = "dir",
@@ -114,7 +120,7 @@ words! {
     }
 }
 
-words! {
+text_enum! {
     /// How an attempt ended.
     Outcome {
         /// The card is done.
@@ -123,17 +129,17 @@ words! {
         Blocked = "blocked",
         /// The worker was gone.
         Crashed = "crashed",
-        /// The worker took too long or used up its turns.
+        /// The worker exceeded its time or turn limit.
         TimedOut = "timed_out",
         /// No worker could be started.
         SpawnFailed = "spawn_failed",
         /// No worker could be started, once too often.
         GaveUp = "gave_up",
-        /// The worker gave no sign of life.
+        /// The worker sent no heartbeats.
         Stale = "stale",
-        /// The card was parked.
+        /// The card was scheduled for later.
         Scheduled = "scheduled",
-        /// The claim was taken back.
+        /// The card was reclaimed.
         Reclaimed = "reclaimed",
         /// The provider's quota was used up.
         RateLimited = "rate_limited",

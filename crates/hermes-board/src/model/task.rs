@@ -12,18 +12,18 @@ pub struct Task {
     pub id: TaskId,
     /// One line.
     pub title: String,
-    /// The opening post.
+    /// The description.
     pub body: Option<String>,
-    /// Profile or lane it is given to.
+    /// Assignee: a profile or a lane.
     pub assignee: Option<String>,
-    /// Where it stands. A word of a newer program is in [`Task::status_word`].
+    /// Its status. That of a newer program is in [`Task::status_word`].
     #[serde(serialize_with = "status_word", rename = "status")]
     pub state: TaskState,
     /// Higher goes first.
     pub priority: i64,
     /// Namespace inside a board.
     pub tenant: Option<String>,
-    /// Where it is worked on; see [`Task::workspace`].
+    /// Kind of workspace; see [`Task::workspace`].
     pub workspace_kind: String,
     /// Requested directory, then the resolved one.
     pub workspace_path: Option<String>,
@@ -31,9 +31,9 @@ pub struct Task {
     pub branch_name: Option<String>,
     /// Project it belongs to.
     pub project_id: Option<String>,
-    /// Who filed it.
+    /// Who created it.
     pub created_by: Option<String>,
-    /// When it was filed.
+    /// When it was created.
     pub created_at: i64,
     /// When it was first claimed.
     pub started_at: Option<i64>,
@@ -46,7 +46,7 @@ pub struct Task {
     pub skills: Option<Vec<String>>,
     /// Failures after which it is blocked, instead of the configured number.
     pub max_retries: Option<i64>,
-    /// Session of the agent that filed it.
+    /// Session of the agent that created it.
     pub session_id: Option<String>,
     /// Reserved.
     pub workflow_template_id: Option<String>,
@@ -68,7 +68,7 @@ pub struct Task {
     pub max_runtime_seconds: Option<i64>,
     /// Model for its worker.
     pub model_override: Option<String>,
-    /// Whether its worker goes on until a judge is satisfied.
+    /// Whether its worker goes on until a judge finds the goal reached.
     pub goal_mode: bool,
     /// Most turns of such a worker.
     pub goal_max_turns: Option<i64>,
@@ -76,20 +76,20 @@ pub struct Task {
     pub block_kind: Option<String>,
     /// How often it was blocked for the same reason.
     pub block_recurrences: i64,
-    /// Key under which it was filed once.
+    /// Idempotency key.
     pub idempotency_key: Option<String>,
-    /// Last sign of life of its worker.
+    /// Last heartbeat of its worker.
     pub last_heartbeat_at: Option<i64>,
-    /// Moment before which it is not worked on.
+    /// Time before which it is not worked on.
     pub scheduled_at: Option<i64>,
 }
 
-/// Status of a card with the word it was read from.
+/// Status of a card with the text it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskState {
     /// The status.
     pub status: Status,
-    /// The word, which says more only if the status is unknown.
+    /// The text, which differs only if the status is unknown.
     pub word: String,
 }
 
@@ -103,17 +103,17 @@ impl From<Status> for TaskState {
 }
 
 impl Task {
-    /// Where it stands.
+    /// The status.
     pub fn status(&self) -> Status {
         self.state.status
     }
 
-    /// The word for where it stands.
+    /// The status as text.
     pub fn status_word(&self) -> &str {
         &self.state.word
     }
 
-    /// Where it is worked on; `None` for a word of a newer program.
+    /// Kind of workspace; `None` for one of a newer program.
     pub fn workspace(&self) -> Option<WorkspaceKind> {
         WorkspaceKind::parse(&self.workspace_kind)
     }
@@ -124,7 +124,7 @@ impl Task {
     }
 }
 
-/// A card with its neighbours.
+/// A card with its links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkedTask {
     /// The card.

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::model::Object;
+use crate::model::{Object, object};
 
-/// What was done to a worker whose claim is taken away, as events and attempts record it.
+/// What was done to the worker of a reclaimed card, as events and attempts record it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -27,18 +27,14 @@ pub struct Termination {
 impl Termination {
     /// The report as an object.
     pub(crate) fn to_object(self) -> Object {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(map)) => map,
-            // Five plain fields always become an object.
-            _ => Object::new(),
-        }
+        object(json!(self))
     }
 }
 
-/// Where metadata tells who is about to start a worker.
+/// Key of the dispatcher's identity in the metadata of an attempt.
 const DISPATCHER: &str = "dispatcher";
 
-/// What tells a worker from a later process with the same number.
+/// Tells a worker from a later process with the same id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerIdentity {
     /// When it started, in the kernel's units.
@@ -61,7 +57,7 @@ impl WorkerIdentity {
         object.insert("boot_id".to_owned(), json!(self.boot_id));
     }
 
-    /// Finds who claimed a card for a worker that is not recorded yet.
+    /// Finds the dispatcher that claimed a card for a worker that is not recorded yet.
     pub(crate) fn of_dispatcher(metadata: &Object) -> Option<Self> {
         Self::from_metadata(metadata.get(DISPATCHER)?.as_object()?)
     }
@@ -74,33 +70,35 @@ impl WorkerIdentity {
     }
 }
 
-/// How a worker ended that left its card running.
+/// How a worker exited that left its card running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerExit {
-    /// With this code; 0 means that it forgot its card, 75 that a quota was used up.
+    /// With this code; 0 is a protocol violation, 75 a used-up quota.
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// It is gone, and nobody saw how.
+    /// The worker is gone; its exit is unknown.
     Unknown,
 }
 
 impl WorkerExit {
-    /// The code of a worker that met a provider's quota wall.
+    /// The exit code of a worker that reached the quota of its provider.
     pub const QUOTA_WALL: i32 = 75;
 }
 
 impl WorkerExit {
-    /// The error that is kept with the card. The next worker reads it.
+    /// The error recorded on the card, which the next worker reads.
     pub fn describe(self, pid: Option<i64>) -> String {
         let pid = pid.unwrap_or_default();
         match self {
-            Self::Code(0) => "the worker ended with exit code 0 and neither completed nor blocked \
-                its card: a protocol violation. If the work is done, verify it and complete the \
-                card; an attempt without that counts as failed, whatever it did"
-                .to_owned(),
+            Self::Code(0) => {
+                "the worker exited with code 0 and neither completed nor blocked its card: \
+                a protocol violation. If the work is done, verify it and complete the card; an \
+                attempt that does neither counts as failed"
+                    .to_owned()
+            }
             Self::Code(Self::QUOTA_WALL) => {
-                format!("pid {pid} met the quota wall of its provider; not counted as a failure")
+                format!("pid {pid} reached the quota of its provider; not counted as a failure")
             }
             Self::Code(code) => format!("pid {pid} exited with code {code}"),
             Self::Signal(signal) => format!("pid {pid} was killed by signal {signal}"),

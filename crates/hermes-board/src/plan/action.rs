@@ -1,39 +1,39 @@
-//! What is to be done, in the order in which it is done.
+//! The actions of a plan, in the order in which they are applied.
 
 use crate::model::{Assignee, TaskId, WorkerExit};
 use crate::plan::{Facts, Report, WorkerRef};
 use crate::store::{ClaimFrom, ClaimSeen, FailurePolicy, Guarded, Silence, Snapshot};
 
-/// One thing to do. Each becomes at most one write to the board, after a worker has been ended where
-/// `end` asks for it, except [`Action::Start`], which is a short story of its own.
+/// One action. Each becomes at most one write to the board, after a worker has been terminated where
+/// `end` asks for it, except [`Action::Start`], which takes several.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Records a worker that lives and that nobody recorded.
+    /// Records a live worker that nobody recorded.
     Adopt {
         /// The worker.
         worker: WorkerRef,
     },
-    /// Prolongs the claim of a worker that lives.
+    /// Extends the claim of a live worker.
     Extend {
         /// The card.
         task: TaskId,
         /// Its claim.
         seen: ClaimSeen,
-        /// The new end of it.
+        /// The new expiry.
         until: i64,
     },
-    /// Takes back a card whose claim ran out.
+    /// Reclaims a card whose claim expired.
     Reclaim {
         /// The card.
         task: TaskId,
         /// Its claim.
         seen: ClaimSeen,
-        /// Whether its worker lives without giving a sign of it.
+        /// Whether the worker is alive without heartbeats.
         heartbeat_stale: bool,
         /// Its worker.
         end: EndWorker,
     },
-    /// Takes back a card whose worker gave no sign of life.
+    /// Reclaims a card whose worker sends no heartbeats.
     ReclaimSilent {
         /// The card.
         task: TaskId,
@@ -44,7 +44,7 @@ pub enum Action {
         /// Its worker.
         end: EndWorker,
     },
-    /// Records how a worker ended that left its card in progress.
+    /// Records the exit of a worker that left its card running.
     RecordExit {
         /// The card.
         task: TaskId,
@@ -54,10 +54,10 @@ pub enum Action {
         exit: WorkerExit,
         /// When failures are too many.
         policy: FailurePolicy,
-        /// What it left running.
+        /// What the worker left running.
         end: EndWorker,
     },
-    /// Ends a worker that took too long.
+    /// Terminates a worker that exceeded its time limit.
     TimeOut {
         /// The card.
         task: TaskId,
@@ -72,31 +72,31 @@ pub enum Action {
         /// The worker.
         end: EndWorker,
     },
-    /// Wakes parked cards whose moment has come.
+    /// Wakes scheduled cards whose time has come.
     WakeDue {
-        /// Those that are expected to wake.
+        /// Cards that are expected to wake.
         expected: Vec<TaskId>,
     },
-    /// Makes ready what waits for nothing any more.
+    /// Promotes cards whose parents are finished.
     Promote {
-        /// Those that are expected to be ready.
+        /// Cards that are expected to be promoted.
         expected: Vec<TaskId>,
         /// When failures are too many.
         failure_limit: i64,
     },
-    /// Notes which cards the guard holds back.
+    /// Notes which cards the respawn guard holds back.
     NoteGuarded {
         /// The cards.
         guarded: Vec<Guarded>,
     },
-    /// Gives a card to the configured profile.
+    /// Assigns a card to the configured profile.
     AssignDefault {
         /// The card.
         task: TaskId,
         /// The profile.
         assignee: Assignee,
     },
-    /// Lets a ready card with an open parent wait for it again.
+    /// Demotes a ready card with an open parent.
     SendBack {
         /// The card.
         task: TaskId,
@@ -105,35 +105,35 @@ pub enum Action {
     Start {
         /// The card.
         task: TaskId,
-        /// Which queue it stands in.
+        /// The queue of the card.
         from: ClaimFrom,
         /// What an earlier attempt left running.
         leftover: Option<WorkerRef>,
     },
 }
 
-/// What is to be done about a worker before its card is taken back.
+/// What is to be done about a worker before its card is reclaimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndWorker {
-    /// Nothing: it runs elsewhere, or it never started.
+    /// Nothing: the worker runs on another host, or never started.
     OutOfReach,
-    /// Nothing: it is gone.
+    /// Nothing: the worker is gone.
     Gone(WorkerRef),
-    /// End it and everything it started.
+    /// Terminate the worker and everything it started.
     Needed(WorkerRef),
 }
 
-/// What a dispatcher would do, and what a dry run reports.
+/// What a tick would do, and what a dry run reports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// What is to be done, in order.
+    /// The actions, in order.
     pub actions: Vec<Action>,
-    /// What will have happened when nobody interferes and every process does as it is told.
+    /// What will have happened if nobody interferes and every process obeys.
     pub report: Report,
 }
 
 impl Action {
-    /// Whether this belongs to the part that looks after cards in progress.
+    /// Whether the action is about a running card.
     pub const fn is_sweep(&self) -> bool {
         matches!(
             self,
@@ -146,7 +146,7 @@ impl Action {
         )
     }
 
-    /// The worker that has to be ended first.
+    /// The worker that has to be terminated first.
     pub fn worker_to_end(&self) -> Option<&WorkerRef> {
         match self {
             Self::Reclaim { end, .. }
@@ -168,9 +168,9 @@ impl Action {
     }
 }
 
-/// Everything a plan is made from.
+/// The input of the planner.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Situation<'a> {
+pub(super) struct PlanInput<'a> {
     pub(super) board: &'a Snapshot,
     pub(super) facts: &'a Facts,
     pub(super) limits: &'a crate::plan::Limits,

@@ -3,8 +3,8 @@
 /// By how much the clocks of machines that share a board may differ.
 const TOLERANCE: i64 = 300;
 
-/// Seconds since `then`. A moment just ahead counts as now; one further ahead was read from a clock
-/// that has been set back since, and says nothing: `None`.
+/// Seconds since `then`. A time just ahead counts as now; one further ahead was read from a clock
+/// that has been set back since: `None`.
 pub(super) fn since(now: i64, then: i64) -> Option<i64> {
     let age = now.saturating_sub(then);
     (age >= -TOLERANCE).then_some(age.max(0))

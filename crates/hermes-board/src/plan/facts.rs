@@ -1,4 +1,4 @@
-//! What a plan is told about the world outside the board.
+//! What a plan needs to know besides the board.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use crate::model::{RunId, TaskId, WorkerExit, WorkerIdentity};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// What is known of the worker of each running card. A card that is not in here is treated as
-    /// [`WorkerFact::Elsewhere`].
+    /// [`WorkerFact::OtherHost`].
     pub workers: BTreeMap<TaskId, WorkerFact>,
-    /// Cards that nobody works on while processes of an earlier attempt live on this machine.
+    /// Cards that are not running while processes of an earlier attempt are alive on this host.
     pub leftovers: BTreeMap<TaskId, WorkerRef>,
-    /// Names that workers can be started for.
+    /// Profiles that workers can be started for.
     pub profiles: BTreeSet<String>,
 }
 
@@ -22,52 +22,52 @@ impl Facts {
         self.workers
             .get(task)
             .cloned()
-            .unwrap_or(WorkerFact::Elsewhere)
+            .unwrap_or(WorkerFact::OtherHost)
     }
 }
 
 /// What is known of the worker of a running card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerFact {
-    /// It was started on another machine: only its claim tells about it.
-    Elsewhere,
-    /// The card is claimed on this machine, no worker is recorded and none was found.
+    /// The worker was started on another host: only its claim is known.
+    OtherHost,
+    /// The card is claimed on this host, no worker is recorded and none was found.
     NotStarted,
-    /// The same, and whoever was about to start one has ended.
+    /// As [`Self::NotStarted`], and the dispatcher that claimed the card has exited.
     Abandoned,
-    /// It lives.
+    /// The worker is alive.
     Alive {
-        /// Seconds since it started, by a clock that nobody sets.
+        /// Seconds since it started, independent of the wall clock.
         age_seconds: Option<i64>,
     },
-    /// It lives, but whoever started it died before saying so.
+    /// The worker is alive, but its dispatcher died before it recorded the worker.
     Unrecorded {
         /// The worker, as it was found.
         worker: WorkerRef,
     },
-    /// It ended, but processes that it started live.
+    /// The worker exited, but processes that it started are alive.
     Survivors {
-        /// How it ended.
+        /// How the worker exited.
         exit: WorkerExit,
     },
-    /// Nothing of it is left.
+    /// No process of the worker is left.
     Gone {
-        /// How it ended.
+        /// How the worker exited.
         exit: WorkerExit,
     },
-    /// The machine was started anew since.
+    /// The machine was restarted since.
     LostInRestart,
 }
 
-/// One worker, as far as the board knows it.
+/// A worker as the board knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerRef {
     /// Its card.
     pub task: TaskId,
     /// Its attempt.
     pub run: Option<RunId>,
-    /// Its number.
+    /// Process id.
     pub pid: Option<u32>,
-    /// What tells it from a later process with that number.
+    /// Tells the worker from a later process with the same id.
     pub identity: Option<WorkerIdentity>,
 }

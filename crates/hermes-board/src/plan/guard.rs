@@ -1,5 +1,5 @@
-//! The guard against hasty repetition: reasons to leave a ready card alone for a while. Every one of
-//! them passes by itself, so that no card rests for ever.
+//! The respawn guard: reasons to hold a ready card back for a while. Each of them expires, so that no
+//! card is held back for ever.
 
 use std::sync::LazyLock;
 
@@ -11,32 +11,32 @@ use crate::plan::Limits;
 use crate::plan::age::since;
 use crate::store::GuardFacts;
 
-/// How long a success speaks against doing it again.
+/// How long a success holds a card back.
 const SUCCESS_SECONDS: i64 = 3600;
-/// How long a pull request speaks against making another one.
+/// How long a pull request holds a card back.
 const PULL_REQUEST_SECONDS: i64 = 24 * 3600;
-/// Rest after the first failure that only a person or time can mend; doubles with each failure.
+/// Delay after the first failure that only a person or time can fix; doubles with each failure.
 const BLOCKER_SECONDS: i64 = 300;
-/// Longest such rest.
+/// Longest such delay.
 const BLOCKER_SECONDS_MOST: i64 = 3600;
 
-/// Why a ready card rests.
+/// Why a ready card is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuardReason {
-    /// Its last worker met a provider's quota wall.
+    /// The last worker reached the quota of its provider.
     RateLimitCooldown,
-    /// Its last failure was about quota or permission.
+    /// The last failure was about quota or permission.
     BlockerAuth,
-    /// It was completed a short while ago and nobody asked for it again.
+    /// The card was completed recently and nobody asked for it again.
     RecentSuccess,
-    /// Somebody named a pull request on it.
+    /// A comment names a pull request.
     ActivePr,
-    /// A worker of an earlier attempt is still there.
+    /// A worker of an earlier attempt is still alive.
     PreviousWorkerAlive,
 }
 
 impl GuardReason {
-    /// The word for it in events and reports.
+    /// The reason in events and reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::RateLimitCooldown => "rate_limit_cooldown",
@@ -54,16 +54,16 @@ impl Serialize for GuardReason {
     }
 }
 
-/// A reason, and when it is over.
+/// A reason, and when it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// The reason.
     pub reason: GuardReason,
-    /// First moment at which it no longer holds.
+    /// When the reason expires.
     pub until: i64,
 }
 
-/// What speaks against working on a card now; the first reason that holds.
+/// The first reason that holds a card back now.
 pub(super) fn held(
     facts: &GuardFacts,
     consecutive_failures: i64,
@@ -80,7 +80,7 @@ pub(super) fn held(
     if let Some(last) = facts.last_run
         && last.outcome == Some(Outcome::RateLimited)
     {
-        // Nothing else is asked: what the wall said also reads like a lack of permission.
+        // No other reason applies: the error of a quota also reads like a lack of permission.
         return lasting(
             GuardReason::RateLimitCooldown,
             Some(last.ended_at),
@@ -91,7 +91,7 @@ pub(super) fn held(
     let blocked_by_others = facts
         .last_failure_error
         .as_deref()
-        .is_some_and(speaks_of_permission);
+        .is_some_and(is_about_permission);
     if blocked_by_others
         && let Some(held) = lasting(
             GuardReason::BlockerAuth,
@@ -123,8 +123,8 @@ fn blocker_seconds(consecutive_failures: i64) -> i64 {
     (BLOCKER_SECONDS << doublings).min(BLOCKER_SECONDS_MOST)
 }
 
-/// Whether a failure is about quota, money or permission, which trying again at once cannot mend.
-fn speaks_of_permission(error: &str) -> bool {
+/// Whether a failure is about quota, money or permission, which an immediate retry cannot fix.
+fn is_about_permission(error: &str) -> bool {
     static OURS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)\b(pid|elapsed|limit|code|signal) \d+\b").ok());
     static THEIRS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -135,7 +135,7 @@ fn speaks_of_permission(error: &str) -> bool {
         )
         .ok()
     });
-    // A worker may well have the number 403, or run for 429 seconds, without meaning anything by it.
+    // A worker may have the process id 403, or run for 429 seconds.
     let text = match OURS.as_ref() {
         Some(ours) => ours.replace_all(error, ""),
         None => error.into(),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_wall_is_waited_out_and_then_forgotten() {
+    fn a_rate_limited_card_waits_for_the_cooldown() {
         let mut facts = GuardFacts {
             last_failure_error: Some("quota exceeded".to_owned()),
             last_run: Some(ended(Outcome::RateLimited, 299)),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_of_permission_defers_longer_each_time_but_never_for_ever() {
+    fn permission_failures_delay_longer_each_time_up_to_an_hour() {
         let deferred = |failures, seconds_ago| {
             let facts = GuardFacts {
                 last_failure_error: Some("spawn: Permission denied (os error 13)".to_owned()),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_is_left_alone_unless_asked_for_again() {
+    fn a_completed_card_is_held_back_unless_requeued() {
         let mut facts = GuardFacts {
             last_run: Some(ended(Outcome::Completed, 100)),
             completed_at: Some(NOW - 100),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_request_counts_for_a_day() {
+    fn a_pull_request_holds_a_card_back_for_a_day() {
         let named = |seconds_ago| {
             let facts = GuardFacts {
                 pull_request_at: Some(NOW - seconds_ago),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_from_a_clock_that_was_set_back_hold_nothing_up() {
+    fn times_in_the_future_hold_nothing_back() {
         let facts = GuardFacts {
             last_failure_error: Some("forbidden".to_owned()),
             last_run: Some(ended(Outcome::SpawnFailed, -100_000)),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn only_words_of_permission_count() {
+    fn only_errors_about_permission_delay() {
         for error in [
             "HTTP 429",
             "403: no",
@@ -265,7 +265,7 @@ mod tests {
             "billing hard limit",
             "no subscription",
         ] {
-            assert!(speaks_of_permission(error), "{error}");
+            assert!(is_about_permission(error), "{error}");
         }
         for error in [
             "pid 403 not alive",
@@ -275,7 +275,7 @@ mod tests {
             "disk full",
             "coauthor",
         ] {
-            assert!(!speaks_of_permission(error), "{error}");
+            assert!(!is_about_permission(error), "{error}");
         }
     }
 }

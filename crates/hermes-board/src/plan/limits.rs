@@ -1,29 +1,29 @@
-//! The numbers a dispatcher keeps to. [`crate::dispatch::DispatchSettings`] turns what is configured
-//! into them, for every command and process alike.
+//! The limits of a dispatcher. [`crate::dispatch::DispatchSettings`] resolves them from the
+//! configuration for every command and process.
 
 use crate::model::Assignee;
 use crate::store::FailurePolicy;
 
-/// What a dispatcher keeps to.
+/// The limits of a dispatcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a claim lasts without a sign of life.
+    /// How long a claim lasts without a heartbeat.
     pub claim_ttl_seconds: i64,
-    /// How young an attempt may be to have no process yet.
+    /// Age below which an attempt may have no process yet.
     pub crash_grace_seconds: i64,
-    /// How long a card rests after its worker met a quota wall; 0 for not at all.
+    /// How long a card is held back after its worker reached a quota; 0 for not at all.
     pub rate_limit_cooldown_seconds: i64,
-    /// How long an attempt may go without a sign of life; 0 for as long as it likes.
+    /// How long an attempt may go without a heartbeat; 0 for no limit.
     pub stale_timeout_seconds: i64,
-    /// Failures after which a card without a number of its own is blocked.
+    /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
-    /// Most cards in progress (`max_spawn`).
+    /// Limit on running cards (`max_spawn`).
     pub max_spawn: Option<usize>,
-    /// Most cards in progress (`max_in_progress`).
+    /// Limit on running cards (`max_in_progress`).
     pub max_in_progress: Option<usize>,
-    /// Most cards in progress for one profile.
+    /// Limit on running cards for one profile.
     pub max_in_progress_per_profile: Option<usize>,
-    /// Who gets cards that nobody was given.
+    /// Assignee of cards without one.
     pub default_assignee: Option<Assignee>,
 }
 
@@ -43,17 +43,17 @@ impl Default for Limits {
     }
 }
 
-/// Which limit on cards in progress is the lowest.
+/// The lowest limit on running cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cap {
-    /// Its key in the configuration.
+    /// Key in the configuration.
     pub name: &'static str,
     /// Most cards.
     pub limit: usize,
 }
 
 impl Limits {
-    /// The lowest limit on cards in progress.
+    /// The lowest limit on running cards.
     pub fn lowest_cap(&self) -> Option<Cap> {
         let caps = [
             ("max_in_progress", self.max_in_progress),
@@ -65,7 +65,7 @@ impl Limits {
     }
 }
 
-/// What `max_in_progress: auto` comes to: one for two GiB of memory, at least 2, at most 8.
+/// The value of `max_in_progress: auto`: one per two GiB of memory, at least 2, at most 8.
 pub fn automatic_in_progress(memory_bytes: Option<u64>) -> usize {
     const GIB: u64 = 1 << 30;
     let fitting = memory_bytes.unwrap_or_default() / GIB / 2;

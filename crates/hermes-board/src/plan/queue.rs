@@ -1,12 +1,12 @@
-//! Ready cards, one after the other: who gets a worker, and why the others do not.
+//! Ready cards, in order: which get a worker, and why the others do not.
 //!
-//! Limits count what is in progress, whoever started it; when one is reached the remaining cards are
-//! still told apart, so that a report says for each what it waits for.
+//! Limits count all running cards, whoever started them; when one is reached, the report still says
+//! for each remaining card what it waits for.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::plan::action::Situation;
+use crate::plan::action::PlanInput;
 use crate::plan::age::since;
 use crate::plan::guard::held;
 use crate::plan::{
@@ -17,14 +17,14 @@ use crate::store::{Candidate, ClaimFrom, GuardFacts, Guarded};
 /// A card that could be worked on.
 pub(super) struct Waiting<'a> {
     pub(super) card: &'a Candidate,
-    /// What speaks against it, after what the plan does before.
+    /// Facts for the respawn guard, after what the plan does before.
     pub(super) guard: Cow<'a, GuardFacts>,
     /// Failures in a row, likewise.
     pub(super) failures: i64,
 }
 
 impl<'a> Waiting<'a> {
-    /// A card as it stands.
+    /// A card as it is in the snapshot.
     pub(super) fn unchanged(card: &'a Candidate) -> Self {
         Self {
             card,
@@ -33,7 +33,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// A card that somebody asks for again now.
+    /// A card that is asked for again now.
     pub(super) fn asked_for_again(card: &'a Candidate, now: i64) -> Self {
         let guard = GuardFacts {
             requeued_at: Some(now),
@@ -47,7 +47,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Puts cards into the order in which they are looked at.
+/// Sorts cards by the order of dispatch.
 pub(super) fn order(cards: &mut [Waiting<'_>]) {
     cards.sort_by(|a, b| {
         let key = |waiting: &Waiting<'_>| (-waiting.card.priority, waiting.card.created_at);
@@ -55,9 +55,9 @@ pub(super) fn order(cards: &mut [Waiting<'_>]) {
     });
 }
 
-/// Decides about cards, one after the other.
+/// Decides about cards in order.
 pub(super) struct Queue<'a, 'p> {
-    situation: Situation<'a>,
+    input: PlanInput<'a>,
     plan: &'p mut Plan,
     in_progress: usize,
     by_profile: BTreeMap<&'a str, usize>,
@@ -65,14 +65,14 @@ pub(super) struct Queue<'a, 'p> {
 }
 
 impl<'a, 'p> Queue<'a, 'p> {
-    /// A queue beside these cards in progress.
+    /// A queue beside these running cards.
     pub(super) fn new(
-        situation: Situation<'a>,
+        input: PlanInput<'a>,
         plan: &'p mut Plan,
         running: impl Iterator<Item = Option<&'a str>>,
     ) -> Self {
         let mut queue = Self {
-            situation,
+            input,
             plan,
             in_progress: 0,
             by_profile: BTreeMap::new(),
@@ -92,7 +92,7 @@ impl<'a, 'p> Queue<'a, 'p> {
     /// Decides about a ready card.
     pub(super) fn ready(&mut self, waiting: &Waiting<'a>) {
         let card = waiting.card;
-        if let Some(at) = card.not_before.filter(|at| *at > self.situation.now) {
+        if let Some(at) = card.not_before.filter(|at| *at > self.input.now) {
             self.plan.report.skipped_scheduled.push(TooEarly {
                 task_id: card.id.clone(),
                 at,
@@ -117,14 +117,14 @@ impl<'a, 'p> Queue<'a, 'p> {
         if given.is_none() && !self.assign_default(card) {
             return;
         }
-        if !self.has_time(card, assignee) {
+        if !self.has_capacity(card, assignee) {
             return;
         }
         let leftover = match self.leftover(waiting) {
             Ok(leftover) => leftover,
             Err(held) => return self.hold(card, held),
         };
-        let Situation { limits, now, .. } = self.situation;
+        let PlanInput { limits, now, .. } = self.input;
         if let Some(held) = held(&waiting.guard, waiting.failures, limits, now) {
             return self.hold(card, held);
         }
@@ -138,7 +138,7 @@ impl<'a, 'p> Queue<'a, 'p> {
             self.plan.report.skipped_unassigned.push(card.id.clone());
             return;
         };
-        if !self.is_profile(card, assignee) || !self.has_time(card, assignee) {
+        if !self.is_profile(card, assignee) || !self.has_capacity(card, assignee) {
             return;
         }
         match self.leftover(waiting) {
@@ -147,7 +147,7 @@ impl<'a, 'p> Queue<'a, 'p> {
         }
     }
 
-    /// Notes which cards were held back.
+    /// Plans the notes about guarded cards.
     pub(super) fn finish(self) {
         if !self.guarded.is_empty() {
             self.plan.actions.push(Action::NoteGuarded {
@@ -156,15 +156,15 @@ impl<'a, 'p> Queue<'a, 'p> {
         }
     }
 
-    /// Who gets cards that nobody was given.
+    /// The profile for cards without assignee.
     fn default_profile(&self) -> Option<&'a str> {
-        let name = self.situation.limits.default_assignee.as_ref()?.as_str();
-        self.situation.facts.profiles.contains(name).then_some(name)
+        let name = self.input.limits.default_assignee.as_ref()?.as_str();
+        self.input.facts.profiles.contains(name).then_some(name)
     }
 
-    /// Gives a card to the configured profile if there is room for it.
+    /// Assigns a card to the configured profile if a worker may start.
     fn assign_default(&mut self, card: &Candidate) -> bool {
-        let Some(assignee) = &self.situation.limits.default_assignee else {
+        let Some(assignee) = &self.input.limits.default_assignee else {
             return false;
         };
         if self.is_full(card) {
@@ -179,17 +179,17 @@ impl<'a, 'p> Queue<'a, 'p> {
     }
 
     fn is_profile(&mut self, card: &Candidate, assignee: &str) -> bool {
-        let known = self.situation.facts.profiles.contains(assignee);
+        let known = self.input.facts.profiles.contains(assignee);
         if !known {
             self.plan.report.skipped_nonspawnable.push(card.id.clone());
         }
         known
     }
 
-    /// Whether a profile may take one more card.
-    fn has_time(&mut self, card: &Candidate, assignee: &str) -> bool {
+    /// Whether a profile may work on one more card.
+    fn has_capacity(&mut self, card: &Candidate, assignee: &str) -> bool {
         let current = self.by_profile.get(assignee).copied().unwrap_or(0);
-        let cap = self.situation.limits.max_in_progress_per_profile;
+        let cap = self.input.limits.max_in_progress_per_profile;
         let is_full = cap.is_some_and(|cap| current >= cap);
         if is_full {
             let capped = ProfileCapped {
@@ -202,11 +202,11 @@ impl<'a, 'p> Queue<'a, 'p> {
         !is_full
     }
 
-    /// What an earlier attempt left running, which gets a moment to end by itself.
+    /// What an earlier attempt left running; it gets a grace period to exit by itself.
     fn leftover(&self, waiting: &Waiting<'_>) -> Result<Option<WorkerRef>, Held> {
-        let Situation {
+        let PlanInput {
             facts, limits, now, ..
-        } = self.situation;
+        } = self.input;
         let Some(worker) = facts.leftovers.get(&waiting.card.id) else {
             return Ok(None);
         };
@@ -234,7 +234,7 @@ impl<'a, 'p> Queue<'a, 'p> {
 
     fn is_full(&mut self, card: &Candidate) -> bool {
         let reached = self
-            .situation
+            .input
             .limits
             .lowest_cap()
             .filter(|cap| self.in_progress >= cap.limit);

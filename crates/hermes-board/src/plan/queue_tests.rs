@@ -5,22 +5,22 @@ use serde_json::json;
 
 use super::testing::{ALIVE, NOW, Scene, card, names};
 use super::{Action, Capped, ProfileCapped, Started, Verdict, WorkerRef};
-use crate::model::{Outcome, Status, TaskId};
-use crate::store::{ClaimFrom, DueTask, EndedRun, GuardFacts, Promotable};
+use crate::model::{Outcome, TaskId};
+use crate::store::{ClaimFrom, EndedRun, GuardFacts};
 
 fn id(text: &str) -> TaskId {
     TaskId::new(text)
 }
 
 #[test]
-fn without_a_default_a_card_of_nobody_is_left_alone() {
+fn an_unassigned_card_without_default_is_skipped() {
     let plan = Scene::new().ready("t", None).plan();
     assert_eq!(names(&plan.report.skipped_unassigned), ["t"]);
     assert!(plan.actions.is_empty(), "{:?}", plan.actions);
 }
 
 #[test]
-fn a_default_is_written_down_and_used_in_the_same_tick() {
+fn a_default_assignee_is_assigned_and_used_in_the_same_tick() {
     let scene = Scene::new().ready("t", None).default_assignee("alpha");
     let plan = scene.plan();
     assert_eq!(names(&plan.report.auto_assigned_default), ["t"]);
@@ -50,7 +50,7 @@ fn a_default_is_written_down_and_used_in_the_same_tick() {
 }
 
 #[test]
-fn a_default_that_is_no_profile_is_none() {
+fn a_default_assignee_without_profile_is_none() {
     let scene = Scene::new().ready("t", None).default_assignee("nobody");
     let report = scene.report();
     assert_eq!(names(&report.skipped_unassigned), ["t"]);
@@ -58,7 +58,7 @@ fn a_default_that_is_no_profile_is_none() {
 }
 
 #[test]
-fn a_card_that_was_given_to_somebody_keeps_its_assignee() {
+fn an_assigned_card_ignores_the_default() {
     let scene = Scene::new()
         .ready("t", Some("beta"))
         .default_assignee("alpha");
@@ -82,7 +82,7 @@ fn a_default_counts_against_the_limit_of_its_profile() {
 }
 
 #[test]
-fn a_card_of_nobody_is_not_given_away_when_there_is_no_room() {
+fn a_full_board_assigns_no_default() {
     let scene = Scene::new()
         .ready("t1", None)
         .ready("t2", None)
@@ -94,7 +94,7 @@ fn a_card_of_nobody_is_not_given_away_when_there_is_no_room() {
 }
 
 #[test]
-fn a_lane_that_is_no_profile_costs_nothing() {
+fn a_card_of_a_lane_is_skipped() {
     let plan = Scene::new().ready("t", Some("orion-cc")).plan();
     assert_eq!(names(&plan.report.skipped_nonspawnable), ["t"]);
     assert_eq!(plan.actions, []);
@@ -125,7 +125,7 @@ fn a_profile_gets_no_more_than_its_limit() {
 }
 
 #[test]
-fn cards_in_progress_count_for_their_profile() {
+fn running_cards_count_for_their_profile() {
     let scene = Scene::new()
         .running("r", ALIVE)
         .ready_for("alpha", 5)
@@ -143,7 +143,7 @@ fn without_a_limit_everything_starts() {
 }
 
 #[test]
-fn what_was_deferred_goes_when_there_is_room() {
+fn a_deferred_card_starts_when_there_is_capacity() {
     let mut scene = Scene::new()
         .ready_for("alpha", 3)
         .limits(|limits| limits.max_in_progress_per_profile = Some(2));
@@ -153,7 +153,7 @@ fn what_was_deferred_goes_when_there_is_room() {
 }
 
 #[test]
-fn limits_count_once_and_the_rest_is_still_told_apart() {
+fn limits_count_once_and_each_skip_has_its_reason() {
     let scene = Scene::new()
         .running("r", ALIVE)
         .ready_for("beta", 2)
@@ -190,7 +190,7 @@ fn a_dry_run_counts_what_it_would_start() {
 }
 
 #[test]
-fn reviews_come_last_and_share_the_room() {
+fn reviews_come_last_and_share_the_limit() {
     let mut scene = Scene::new()
         .ready_for("alpha", 1)
         .limits(|limits| limits.max_in_progress = Some(2));
@@ -212,7 +212,7 @@ fn reviews_come_last_and_share_the_room() {
 }
 
 #[test]
-fn reviews_ask_no_guard_and_take_no_default() {
+fn reviews_ignore_guard_and_default() {
     let mut scene = Scene::new().default_assignee("alpha");
     let mut review = card("r", Some("beta"));
     review.guard.completed_at = Some(NOW - 1);
@@ -223,7 +223,7 @@ fn reviews_ask_no_guard_and_take_no_default() {
 }
 
 #[test]
-fn a_guarded_card_rests_and_is_noted_once() {
+fn a_guarded_card_is_held_back_and_noted_once() {
     let mut scene = Scene::new().ready_for("alpha", 2);
     scene.board.ready[0].guard.completed_at = Some(NOW - 10);
     let plan = scene.plan();
@@ -238,7 +238,7 @@ fn a_guarded_card_rests_and_is_noted_once() {
 }
 
 #[test]
-fn repeated_lack_of_permission_is_tried_again_until_the_breaker_decides() {
+fn permission_failures_are_retried_after_a_delay() {
     let mut scene = Scene::new().ready("t", Some("alpha"));
     let failed = |ago| GuardFacts {
         last_failure_error: Some("could not start: Permission denied".to_owned()),
@@ -256,23 +256,18 @@ fn repeated_lack_of_permission_is_tried_again_until_the_breaker_decides() {
 }
 
 #[test]
-fn what_becomes_ready_competes_in_the_same_tick() {
+fn promoted_cards_compete_in_the_same_tick() {
     let mut scene = Scene::new()
         .ready("c", Some("alpha"))
         .limits(|limits| limits.max_spawn = Some(3));
     let mut urgent = card("b", Some("alpha"));
     urgent.priority = 5;
     urgent.guard.completed_at = Some(NOW - 10);
-    scene.board.promotable.push(Promotable {
-        card: urgent,
-        from: Status::Todo,
-    });
+    scene.board.promotable.push(urgent);
     let mut waiting = card("a", Some("alpha"));
     waiting.has_open_parent = true;
-    scene.board.due.push(DueTask { card: waiting });
-    scene.board.due.push(DueTask {
-        card: card("d", Some("alpha")),
-    });
+    scene.board.due.push(waiting);
+    scene.board.due.push(card("d", Some("alpha")));
     let plan = scene.plan();
     assert_eq!(names(&plan.report.woken), ["a", "d"]);
     assert_eq!(names(&plan.report.promoted), ["b"]);
@@ -294,7 +289,7 @@ fn a_card_with_an_open_parent_is_sent_back() {
 }
 
 #[test]
-fn a_card_whose_moment_has_not_come_waits() {
+fn a_card_scheduled_for_later_waits() {
     let mut scene = Scene::new().ready_for("alpha", 2);
     scene.board.ready[0].not_before = Some(NOW + 1);
     scene.board.ready[1].not_before = Some(NOW);
@@ -304,7 +299,7 @@ fn a_card_whose_moment_has_not_come_waits() {
 }
 
 #[test]
-fn what_an_earlier_attempt_left_running_gets_a_moment_and_is_then_ended() {
+fn leftovers_get_a_grace_period_and_are_then_terminated() {
     let mut scene = Scene::new().ready("t", Some("alpha"));
     let leftover = WorkerRef {
         task: id("t"),

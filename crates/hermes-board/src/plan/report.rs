@@ -1,4 +1,4 @@
-//! What a look at the board came to: the buckets that commands print and programs read.
+//! The outcome of a tick: the buckets that commands print and programs read.
 //!
 //! Serialises to the object of `dispatch --json`. Names and shapes that the reference has are its
 //! own; the rest is added.
@@ -8,17 +8,17 @@ use serde::{Serialize, Serializer};
 use crate::model::TaskId;
 use crate::plan::GuardReason;
 
-/// Buckets of one look at a board. In a dry run they say what would be.
+/// Buckets of one tick. In a dry run they say what would happen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Cards whose claim ran out. Serialises to their number.
+    /// Cards whose claim expired. Serialises to their number.
     #[serde(serialize_with = "count")]
     pub reclaimed: Vec<TaskId>,
-    /// Cards whose worker ended without finishing them.
+    /// Cards whose worker exited without completing them.
     pub crashed: Vec<TaskId>,
-    /// Cards whose worker took too long.
+    /// Cards whose worker exceeded its time limit.
     pub timed_out: Vec<TaskId>,
-    /// Cards whose worker gave no sign of life.
+    /// Cards whose worker sent no heartbeats.
     pub stale: Vec<TaskId>,
     /// Cards that failed too often.
     pub auto_blocked: Vec<TaskId>,
@@ -27,35 +27,35 @@ pub struct Report {
     pub promoted: Vec<TaskId>,
     /// Workers that were started.
     pub spawned: Vec<Started>,
-    /// Ready cards that nobody was given.
+    /// Ready cards without assignee.
     pub skipped_unassigned: Vec<TaskId>,
-    /// Ready cards of somebody who is no profile.
+    /// Ready cards whose assignee is no profile.
     pub skipped_nonspawnable: Vec<TaskId>,
-    /// Ready cards of a profile that has enough to do.
+    /// Ready cards of a profile that reached its limit.
     pub skipped_per_profile_capped: Vec<ProfileCapped>,
-    /// Cards that were given to the configured profile.
+    /// Cards that were assigned to the configured profile.
     pub auto_assigned_default: Vec<TaskId>,
-    /// Cards whose worker met a quota wall.
+    /// Cards whose worker reached a quota.
     pub rate_limited: Vec<TaskId>,
     /// Ready cards that the guard holds back.
     pub respawn_guarded: Vec<HeldBack>,
     /// Cards for which no worker could be started.
     pub spawn_failed: Vec<NotStarted>,
-    /// Another dispatcher is at this board; nothing was looked at.
+    /// Another dispatcher is active on this board; nothing was done.
     pub skipped_locked: bool,
-    /// Ready cards for which there is no room.
+    /// Ready cards that wait for a limit on running cards.
     pub skipped_capped: Vec<Capped>,
-    /// Ready cards whose moment has not come.
+    /// Ready cards that are scheduled for later.
     pub skipped_scheduled: Vec<TooEarly>,
-    /// Parked cards whose moment has come.
+    /// Scheduled cards whose time has come.
     pub woken: Vec<TaskId>,
     /// Ready cards that wait for a parent again.
     pub sent_back: Vec<TaskId>,
-    /// Cards whose worker was found without being on record.
+    /// Cards whose live worker was not recorded.
     pub adopted: Vec<TaskId>,
-    /// Cards whose worker lives beyond its claim.
+    /// Cards whose claim was extended because the worker is alive.
     pub extended: Vec<TaskId>,
-    /// Cards whose worker could not be ended.
+    /// Cards whose worker could not be terminated.
     pub reclaim_deferred: Vec<TaskId>,
     /// Cards that somebody else changed first.
     pub lost_race: Vec<TaskId>,
@@ -68,7 +68,7 @@ pub struct Started {
     pub task_id: TaskId,
     /// Its profile.
     pub assignee: String,
-    /// Where it works; empty in a dry run.
+    /// The workspace; empty in a dry run.
     pub workspace: String,
 }
 
@@ -79,11 +79,11 @@ pub struct ProfileCapped {
     pub task_id: TaskId,
     /// Its profile.
     pub assignee: String,
-    /// How many cards the profile works on.
+    /// Running cards of the profile.
     pub current: usize,
 }
 
-/// A card that waits for room.
+/// A card that waits for a limit on running cards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capped {
     /// The card.
@@ -92,7 +92,7 @@ pub struct Capped {
     pub cap: &'static str,
     /// Its value.
     pub limit: usize,
-    /// How many cards are in progress.
+    /// Running cards.
     pub current: usize,
 }
 
@@ -103,16 +103,16 @@ pub struct HeldBack {
     pub task_id: TaskId,
     /// Why.
     pub reason: GuardReason,
-    /// When that is over.
+    /// Until when.
     pub until: i64,
 }
 
-/// A card whose moment has not come.
+/// A card that is scheduled for later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TooEarly {
     /// The card.
     pub task_id: TaskId,
-    /// When it comes.
+    /// When.
     pub at: i64,
 }
 
@@ -126,7 +126,7 @@ pub struct NotStarted {
 }
 
 impl Report {
-    /// The report of a look that another dispatcher prevented.
+    /// The report of a tick that another dispatcher prevented.
     pub fn locked() -> Self {
         Self {
             skipped_locked: true,
@@ -134,8 +134,7 @@ impl Report {
         }
     }
 
-    /// Whether ready work was left for a reason that passes by itself, so that nobody need be told
-    /// that the board is stuck.
+    /// Whether ready cards wait for a reason that passes by itself, so that the board is not stuck.
     pub fn is_held_up(&self) -> bool {
         self.skipped_locked
             || !self.skipped_capped.is_empty()
@@ -144,8 +143,8 @@ impl Report {
             || !self.skipped_scheduled.is_empty()
     }
 
-    /// Whether there was ready work that a worker could have been started for, none was, and no
-    /// reason that passes by itself explains it.
+    /// Whether workers could have been started, none was, and no reason that passes by itself
+    /// explains it.
     pub fn is_stuck(&self) -> bool {
         let tried = !self.spawn_failed.is_empty()
             || !self.reclaim_deferred.is_empty()

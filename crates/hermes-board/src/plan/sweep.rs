@@ -1,57 +1,52 @@
-//! Cards in progress: whose claim ran out, who fell silent, who is gone, who takes too long.
+//! Running cards: expired claims, silent workers, exited workers, time limits.
 //!
-//! The four looks come in the order of the reference; a card that one of them frees is ready for the
-//! rest of the plan. A worker is ended before its card is taken back, and what could not be ended
-//! keeps its card: no second worker starts beside it.
+//! The four checks come in the order of the reference; a card that one of them releases is ready for
+//! the rest of the plan. A worker is terminated before its card is reclaimed, and one that could not
+//! be terminated keeps its card: no second worker starts beside it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::model::{Outcome, WorkerExit};
-use crate::plan::action::Situation;
+use crate::plan::action::PlanInput;
 use crate::plan::age::since;
 use crate::plan::queue::Waiting;
 use crate::plan::{Action, EndWorker, Plan, WorkerFact, WorkerRef};
 use crate::store::{EndedRun, FailurePolicy, RunningTask, Silence};
 
-/// How old a sign of life may be.
+/// How old a heartbeat may be.
 const HEARTBEAT_SECONDS: i64 = 3600;
-/// No two clocks that anybody minds differ by as much.
+/// More than two maintained clocks ever differ.
 const DAY: i64 = 24 * 3600;
-/// From how many equal crashes on the cards are not to blame.
+/// Equal crashes from which on the cards are not to blame.
 const SYSTEMIC: usize = 3;
 
-/// What is left of the cards in progress.
-pub(super) struct Swept<'a> {
-    /// Those that are ready now.
+/// What the sweep leaves of the running cards.
+pub(super) struct SweepResult<'a> {
+    /// Cards that are ready now.
     pub(super) freed: Vec<Waiting<'a>>,
-    /// Those that are still being worked on.
+    /// Cards that are still running.
     pub(super) running: Vec<&'a RunningTask>,
 }
 
-/// Looks at every card in progress.
-pub(super) fn sweep<'a>(situation: Situation<'a>, plan: &mut Plan) -> Swept<'a> {
+/// Plans what to do about every running card.
+pub(super) fn sweep<'a>(input: PlanInput<'a>, plan: &mut Plan) -> SweepResult<'a> {
     let mut sweep = Sweep {
-        situation,
+        input,
         plan,
         freed: Vec::new(),
-        running: situation
-            .board
-            .running
-            .iter()
-            .map(Card::new(situation))
-            .collect(),
+        running: input.board.running.iter().map(Card::new(input)).collect(),
     };
     let unrecorded = sweep.adopt();
-    sweep.each(Sweep::claim_ran_out);
-    if situation.limits.stale_timeout_seconds > 0 {
-        sweep.each(Sweep::fell_silent);
+    sweep.each(Sweep::claim_expired);
+    if input.limits.stale_timeout_seconds > 0 {
+        sweep.each(Sweep::is_silent);
     }
     let systemic = sweep.systemic_exits();
     sweep.each(|sweep, card| sweep.ended(card, &systemic));
-    sweep.each(Sweep::took_too_long);
-    sweep.prolong();
-    Swept {
+    sweep.each(Sweep::exceeds_time_limit);
+    sweep.extend_claims();
+    SweepResult {
         freed: sweep.freed,
         running: sweep
             .running
@@ -63,26 +58,26 @@ pub(super) fn sweep<'a>(situation: Situation<'a>, plan: &mut Plan) -> Swept<'a> 
 }
 
 struct Sweep<'a, 'p> {
-    situation: Situation<'a>,
+    input: PlanInput<'a>,
     plan: &'p mut Plan,
     freed: Vec<Waiting<'a>>,
     running: Vec<Card<'a>>,
 }
 
-/// A card in progress with what is known of its worker.
+/// A running card with what is known of its worker.
 struct Card<'a> {
     task: &'a RunningTask,
     fact: WorkerFact,
-    /// Seconds since the attempt began; `None` if no clock tells.
+    /// Seconds since the attempt began, if known.
     age: Option<i64>,
 }
 
-/// What a look decided about a card.
-enum Look {
-    Stays,
-    /// It is ready again.
+/// What a check decided about a card.
+enum Decision {
+    Keep,
+    /// The card is ready again.
     Freed {
-        /// How the attempt ended.
+        /// Outcome of the attempt.
         outcome: Outcome,
         /// Failures in a row.
         failures: i64,
@@ -91,17 +86,17 @@ enum Look {
 }
 
 impl<'a> Card<'a> {
-    fn new(situation: Situation<'a>) -> impl Fn(&'a RunningTask) -> Self {
+    fn new(input: PlanInput<'a>) -> impl Fn(&'a RunningTask) -> Self {
         move |task| {
-            let fact = situation.facts.worker(&task.card.id);
+            let fact = input.facts.worker(&task.card.id);
             let age = match fact {
-                // The machine's own count since it started cannot be set wrong.
+                // The age of the process does not depend on the wall clock.
                 WorkerFact::Alive {
                     age_seconds: Some(age),
                 } => Some(age),
                 _ => task
                     .started_at
-                    .and_then(|started| since(situation.now, started)),
+                    .and_then(|started| since(input.now, started)),
             };
             Self { task, fact, age }
         }
@@ -118,7 +113,7 @@ impl<'a> Card<'a> {
 
     fn end(&self) -> EndWorker {
         match self.fact {
-            WorkerFact::Elsewhere | WorkerFact::NotStarted | WorkerFact::Abandoned => {
+            WorkerFact::OtherHost | WorkerFact::NotStarted | WorkerFact::Abandoned => {
                 EndWorker::OutOfReach
             }
             WorkerFact::Gone { .. } | WorkerFact::LostInRestart => EndWorker::Gone(self.worker()),
@@ -128,12 +123,12 @@ impl<'a> Card<'a> {
         }
     }
 
-    /// How its worker ended, if it did.
+    /// How the worker exited, if it did.
     fn exit(&self) -> Option<WorkerExit> {
         match self.fact {
             WorkerFact::Survivors { exit } | WorkerFact::Gone { exit } => Some(exit),
             WorkerFact::LostInRestart => Some(WorkerExit::Unknown),
-            WorkerFact::Elsewhere
+            WorkerFact::OtherHost
             | WorkerFact::NotStarted
             | WorkerFact::Abandoned
             | WorkerFact::Alive { .. }
@@ -141,13 +136,13 @@ impl<'a> Card<'a> {
         }
     }
 
-    /// Whether how it ended is known, or why that is not: then that is told, and not that its claim
-    /// ran out or that it was silent.
-    fn has_an_end_to_tell(&self) -> bool {
+    /// Whether the exit is known, or why it is unknown: then the exit is recorded, and not an expired
+    /// claim or missing heartbeats.
+    fn has_known_exit(&self) -> bool {
         match self.fact {
             WorkerFact::Survivors { .. } | WorkerFact::LostInRestart => true,
             WorkerFact::Gone { exit } => exit != WorkerExit::Unknown,
-            WorkerFact::Elsewhere
+            WorkerFact::OtherHost
             | WorkerFact::NotStarted
             | WorkerFact::Abandoned
             | WorkerFact::Alive { .. }
@@ -155,8 +150,8 @@ impl<'a> Card<'a> {
         }
     }
 
-    /// Whether its last sign of life is too long ago; none at all is not.
-    fn is_heard_of_late(&self, now: i64) -> bool {
+    /// Whether the last heartbeat is too old; a worker that never sent one is not stale.
+    fn is_heartbeat_stale(&self, now: i64) -> bool {
         let silent_for = self
             .task
             .last_heartbeat_at
@@ -165,17 +160,17 @@ impl<'a> Card<'a> {
     }
 
     /// Whether the attempt began in the future: then it was claimed before a clock was set back, and
-    /// the end of its claim means nothing. The clock of another machine may just be ahead of ours.
+    /// the expiry of its claim means nothing. The clock of another host may just be ahead of ours.
     fn is_from_a_wrong_clock(&self, now: i64) -> bool {
         self.task.started_at.is_some_and(|started| {
-            let certain = self.fact != WorkerFact::Elsewhere || started.saturating_sub(now) > DAY;
+            let certain = self.fact != WorkerFact::OtherHost || started.saturating_sub(now) > DAY;
             certain && since(now, started).is_none()
         })
     }
 
-    /// It is ready again, and that its attempt ended is no failure.
-    fn freed(&self, outcome: Outcome) -> Look {
-        Look::Freed {
+    /// The card is ready again, and the end of its attempt is no failure.
+    fn freed(&self, outcome: Outcome) -> Decision {
+        Decision::Freed {
             outcome,
             failures: self.task.card.consecutive_failures,
         }
@@ -183,7 +178,7 @@ impl<'a> Card<'a> {
 }
 
 impl<'a> Sweep<'a, '_> {
-    /// Records workers that nobody recorded. The next look judges them like any other.
+    /// Records workers that nobody recorded. The next tick judges them like any other.
     fn adopt(&mut self) -> Vec<&'a RunningTask> {
         let (found, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.running)
             .into_iter()
@@ -200,13 +195,13 @@ impl<'a> Sweep<'a, '_> {
         found.into_iter().map(|card| card.task).collect()
     }
 
-    /// Takes one look at every card that is still in progress.
-    fn each(&mut self, look: impl Fn(&mut Self, &Card<'a>) -> Look) {
+    /// Applies one check to every card that is still running.
+    fn each(&mut self, check: impl Fn(&mut Self, &Card<'a>) -> Decision) {
         for card in std::mem::take(&mut self.running) {
-            match look(self, &card) {
-                Look::Stays => self.running.push(card),
-                Look::Freed { outcome, failures } => self.free(card.task, outcome, failures),
-                Look::Blocked => self
+            match check(self, &card) {
+                Decision::Keep => self.running.push(card),
+                Decision::Freed { outcome, failures } => self.free(card.task, outcome, failures),
+                Decision::Blocked => self
                     .plan
                     .report
                     .auto_blocked
@@ -216,16 +211,16 @@ impl<'a> Sweep<'a, '_> {
     }
 
     fn free(&mut self, task: &'a RunningTask, outcome: Outcome, failures: i64) {
-        let now = self.situation.now;
+        let now = self.input.now;
         let mut guard = task.card.guard.clone();
         guard.last_run = Some(EndedRun {
             outcome: Some(outcome),
             ended_at: now,
         });
         match outcome {
-            // Taking a claim back is recorded as asking for the card again.
+            // Reclaiming counts as asking for the card again.
             Outcome::Reclaimed => guard.requeued_at = Some(now),
-            // What is recorded about these ends is ours and never about permission.
+            // What is recorded about these outcomes is never about permission.
             Outcome::Crashed | Outcome::TimedOut => guard.last_failure_error = None,
             _ => {}
         }
@@ -236,42 +231,43 @@ impl<'a> Sweep<'a, '_> {
         });
     }
 
-    fn claim_ran_out(&mut self, card: &Card<'a>) -> Look {
-        let now = self.situation.now;
+    fn claim_expired(&mut self, card: &Card<'a>) -> Decision {
+        let now = self.input.now;
         let task = card.task;
-        let lives_on = matches!(card.fact, WorkerFact::Alive { .. }) && !card.is_heard_of_late(now);
-        if lives_on || card.has_an_end_to_tell() || !self.has_run_out(card) {
-            return Look::Stays;
+        let lives_on =
+            matches!(card.fact, WorkerFact::Alive { .. }) && !card.is_heartbeat_stale(now);
+        if lives_on || card.has_known_exit() || !self.is_expired(card) {
+            return Decision::Keep;
         }
         self.plan.report.reclaimed.push(task.card.id.clone());
         self.plan.actions.push(Action::Reclaim {
             task: task.card.id.clone(),
             seen: task.claim.clone(),
-            heartbeat_stale: card.is_heard_of_late(now),
+            heartbeat_stale: card.is_heartbeat_stale(now),
             end: card.end(),
         });
         card.freed(Outcome::Reclaimed)
     }
 
-    fn has_run_out(&self, card: &Card<'a>) -> bool {
-        let Situation { limits, now, .. } = self.situation;
+    fn is_expired(&self, card: &Card<'a>) -> bool {
+        let PlanInput { limits, now, .. } = self.input;
         if card.fact == WorkerFact::Abandoned {
             return true;
         }
         match card.task.claim.expires {
             Some(expires) => expires < now || card.is_from_a_wrong_clock(now),
-            // Nobody claims without an end and starts no worker: there is nothing to wait for.
+            // A claim without expiry and without worker has nothing to wait for.
             None if card.task.claim.pid.is_none() => true,
             None => card.age.is_none_or(|age| age >= limits.claim_ttl_seconds),
         }
     }
 
-    /// Prolongs the claims of workers that may go on. Last, because what is done to a claim holds
-    /// only as long as nothing else changes it.
-    fn prolong(&mut self) {
-        let Situation { limits, now, .. } = self.situation;
+    /// Extends the claims of workers that may go on. Last, because an action about a claim holds only
+    /// as long as nothing else changes the claim.
+    fn extend_claims(&mut self) {
+        let PlanInput { limits, now, .. } = self.input;
         for card in &self.running {
-            if matches!(card.fact, WorkerFact::Alive { .. }) && self.has_run_out(card) {
+            if matches!(card.fact, WorkerFact::Alive { .. }) && self.is_expired(card) {
                 let task = card.task;
                 self.plan.report.extended.push(task.card.id.clone());
                 self.plan.actions.push(Action::Extend {
@@ -283,19 +279,19 @@ impl<'a> Sweep<'a, '_> {
         }
     }
 
-    fn fell_silent(&mut self, card: &Card<'a>) -> Look {
-        let Situation { limits, now, .. } = self.situation;
+    fn is_silent(&mut self, card: &Card<'a>) -> Decision {
+        let PlanInput { limits, now, .. } = self.input;
         let timeout_seconds = limits.stale_timeout_seconds;
         let task = card.task;
         let Some(elapsed_seconds) = card.age.filter(|age| *age >= timeout_seconds) else {
-            return Look::Stays;
+            return Decision::Keep;
         };
         let heartbeat_age_seconds = task.last_heartbeat_at.and_then(|beat| since(now, beat));
-        let gave_a_sign = heartbeat_age_seconds.is_some_and(|age| age <= HEARTBEAT_SECONDS);
-        // On another machine it cannot be ended: there the claim has to run out first.
-        let is_ours = card.fact != WorkerFact::Elsewhere;
-        if gave_a_sign || !is_ours || card.has_an_end_to_tell() {
-            return Look::Stays;
+        let is_fresh = heartbeat_age_seconds.is_some_and(|age| age <= HEARTBEAT_SECONDS);
+        // On another host the worker cannot be terminated: there the claim has to expire first.
+        let is_ours = card.fact != WorkerFact::OtherHost;
+        if is_fresh || !is_ours || card.has_known_exit() {
+            return Decision::Keep;
         }
         self.plan.report.stale.push(task.card.id.clone());
         self.plan.actions.push(Action::ReclaimSilent {
@@ -314,11 +310,11 @@ impl<'a> Sweep<'a, '_> {
 
     fn is_past_grace(&self, card: &Card<'a>) -> bool {
         card.age
-            .is_none_or(|age| age >= self.situation.limits.crash_grace_seconds)
+            .is_none_or(|age| age >= self.input.limits.crash_grace_seconds)
     }
 
-    /// Ways of ending that so many workers share that the cards are not to blame. That the machine
-    /// was started anew explains itself and is not counted.
+    /// Exits that so many workers share that the cards are not to blame. A restart of the machine
+    /// explains itself and is not counted.
     fn systemic_exits(&self) -> Vec<WorkerExit> {
         let mut counts: BTreeMap<(u8, i32), (WorkerExit, usize)> = BTreeMap::new();
         for card in self.running.iter().filter(|card| self.is_past_grace(card)) {
@@ -340,17 +336,17 @@ impl<'a> Sweep<'a, '_> {
             .collect()
     }
 
-    fn ended(&mut self, card: &Card<'a>, systemic: &[WorkerExit]) -> Look {
+    fn ended(&mut self, card: &Card<'a>, systemic: &[WorkerExit]) -> Decision {
         let task = card.task;
         let Some(exit) = card.exit() else {
-            return Look::Stays;
+            return Decision::Keep;
         };
         if !self.is_past_grace(card) {
-            return Look::Stays;
+            return Decision::Keep;
         }
         let restarted = card.fact == WorkerFact::LostInRestart;
         let policy = FailurePolicy {
-            limit: self.situation.limits.failure_limit,
+            limit: self.input.limits.failure_limit,
             systemic: !restarted && systemic.contains(&exit),
         };
         let id = task.card.id.clone();
@@ -373,7 +369,7 @@ impl<'a> Sweep<'a, '_> {
                     .max_retries
                     .unwrap_or(FailurePolicy::VIOLATION_LIMIT);
                 if task.violation_streak + 1 >= limit {
-                    Look::Blocked
+                    Decision::Blocked
                 } else {
                     card.freed(Outcome::Crashed)
                 }
@@ -385,17 +381,17 @@ impl<'a> Sweep<'a, '_> {
         }
     }
 
-    fn took_too_long(&mut self, card: &Card<'a>) -> Look {
+    fn exceeds_time_limit(&mut self, card: &Card<'a>) -> Decision {
         let task = card.task;
         let limit = task.max_runtime_seconds.filter(|limit| *limit > 0);
         let (Some(limit_seconds), Some(elapsed_seconds)) = (limit, card.age) else {
-            return Look::Stays;
+            return Decision::Keep;
         };
         let lives_here = matches!(card.fact, WorkerFact::Alive { .. });
         if !lives_here || elapsed_seconds < limit_seconds {
-            return Look::Stays;
+            return Decision::Keep;
         }
-        let policy = FailurePolicy::with_limit(self.situation.limits.failure_limit);
+        let policy = FailurePolicy::with_limit(self.input.limits.failure_limit);
         self.plan.report.timed_out.push(task.card.id.clone());
         self.plan.actions.push(Action::TimeOut {
             task: task.card.id.clone(),
@@ -410,7 +406,7 @@ impl<'a> Sweep<'a, '_> {
 }
 
 /// What one more failure does to a card.
-fn failed(task: &RunningTask, policy: FailurePolicy, outcome: Outcome) -> Look {
+fn failed(task: &RunningTask, policy: FailurePolicy, outcome: Outcome) -> Decision {
     let limit = match task.card.max_retries {
         Some(own) => own,
         None if policy.systemic => 1,
@@ -418,8 +414,8 @@ fn failed(task: &RunningTask, policy: FailurePolicy, outcome: Outcome) -> Look {
     };
     let failures = task.card.consecutive_failures + 1;
     if failures >= limit {
-        Look::Blocked
+        Decision::Blocked
     } else {
-        Look::Freed { outcome, failures }
+        Decision::Freed { outcome, failures }
     }
 }

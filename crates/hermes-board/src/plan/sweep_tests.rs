@@ -17,15 +17,15 @@ fn old(running: &mut RunningTask) {
 
 #[test]
 fn a_claim_in_force_with_a_live_worker_is_left_alone() {
-    for fact in [ALIVE, WorkerFact::Elsewhere, WorkerFact::NotStarted] {
+    for fact in [ALIVE, WorkerFact::OtherHost, WorkerFact::NotStarted] {
         let plan = Scene::new().running("t", fact).plan();
         assert_eq!(plan.actions, []);
     }
 }
 
 #[test]
-fn a_claim_without_an_end_and_without_a_worker_is_no_claim() {
-    for fact in [WorkerFact::NotStarted, WorkerFact::Elsewhere] {
+fn a_claim_without_expiry_and_worker_is_reclaimed() {
+    for fact in [WorkerFact::NotStarted, WorkerFact::OtherHost] {
         let claimed = |pid| {
             Scene::new().running_with("t", fact.clone(), |running| {
                 running.claim.expires = None;
@@ -42,7 +42,7 @@ fn a_claim_without_an_end_and_without_a_worker_is_no_claim() {
 }
 
 #[test]
-fn a_live_worker_keeps_a_claim_that_ran_out() {
+fn a_live_worker_keeps_an_expired_claim() {
     for beat in [None, Some(NOW - 3600)] {
         let scene = Scene::new().running_with("t", ALIVE, |running| {
             expired(running);
@@ -59,7 +59,7 @@ fn a_live_worker_keeps_a_claim_that_ran_out() {
 }
 
 #[test]
-fn a_worker_that_lives_in_silence_is_ended_and_replaced() {
+fn a_live_worker_with_stale_heartbeat_is_replaced() {
     let scene = Scene::new().running_with("t", ALIVE, |running| {
         expired(running);
         running.last_heartbeat_at = Some(NOW - 7200);
@@ -80,8 +80,8 @@ fn a_worker_that_lives_in_silence_is_ended_and_replaced() {
 }
 
 #[test]
-fn nobody_is_signalled_for_a_claim_made_elsewhere() {
-    for fact in [WorkerFact::Elsewhere, WorkerFact::NotStarted] {
+fn no_process_is_signalled_for_a_claim_of_another_host() {
+    for fact in [WorkerFact::OtherHost, WorkerFact::NotStarted] {
         let plan = Scene::new().running_with("t", fact, expired).plan();
         assert_eq!(names(&plan.report.reclaimed), ["t"]);
         assert!(matches!(
@@ -95,7 +95,7 @@ fn nobody_is_signalled_for_a_claim_made_elsewhere() {
 }
 
 #[test]
-fn a_claim_without_an_end_lasts_as_long_as_any_other() {
+fn a_claim_without_expiry_lasts_the_usual_time() {
     let of = |started| {
         let scene = Scene::new().running_with("t", WorkerFact::NotStarted, |running| {
             running.claim.expires = None;
@@ -109,14 +109,14 @@ fn a_claim_without_an_end_lasts_as_long_as_any_other() {
 }
 
 #[test]
-fn a_claim_from_before_the_clock_was_set_back_has_no_end_to_wait_for() {
+fn a_claim_from_the_future_is_reclaimed() {
     let year = 365 * 24 * 3600;
     let ahead = |running: &mut RunningTask| {
         running.started_at = Some(NOW + year);
         running.claim.expires = Some(NOW + year + 900);
         running.last_heartbeat_at = Some(NOW + year);
     };
-    let elsewhere = Scene::new().running_with("t", WorkerFact::Elsewhere, ahead);
+    let elsewhere = Scene::new().running_with("t", WorkerFact::OtherHost, ahead);
     assert_eq!(names(&elsewhere.report().reclaimed), ["t"]);
     let crashed = Scene::new().running_with("t", gone(WorkerExit::Code(3)), ahead);
     assert_eq!(names(&crashed.report().crashed), ["t"]);
@@ -131,7 +131,7 @@ fn a_claim_from_before_the_clock_was_set_back_has_no_end_to_wait_for() {
 }
 
 #[test]
-fn a_worker_without_a_sign_of_life_is_ended_after_the_configured_time() {
+fn a_silent_worker_is_terminated_after_the_timeout() {
     let stale = |beat: Option<i64>, timeout| {
         let scene = Scene::new()
             .running_with("t", ALIVE, |running| {
@@ -149,7 +149,7 @@ fn a_worker_without_a_sign_of_life_is_ended_after_the_configured_time() {
 }
 
 #[test]
-fn ends_are_told_apart() {
+fn exits_are_reported_by_kind() {
     let report = |exit| Scene::new().running("t", gone(exit)).report();
     for exit in [
         WorkerExit::Code(3),
@@ -210,7 +210,7 @@ fn the_configured_number_of_crashes_blocks() {
 }
 
 #[test]
-fn workers_that_forget_their_card_have_a_limit_of_their_own() {
+fn planned_protocol_violations_have_their_own_limit() {
     let blocked = |streak, own, failures| {
         let scene = Scene::new().running_with("t", gone(WorkerExit::Code(0)), |running| {
             running.violation_streak = streak;
@@ -226,7 +226,7 @@ fn workers_that_forget_their_card_have_a_limit_of_their_own() {
 }
 
 #[test]
-fn three_equal_crashes_at_once_are_no_accident() {
+fn three_equal_crashes_are_systemic() {
     let mut scene = Scene::new();
     for name in ["a", "b", "c"] {
         scene = scene.running(name, gone(WorkerExit::Code(3)));
@@ -247,7 +247,7 @@ fn three_equal_crashes_at_once_are_no_accident() {
 }
 
 #[test]
-fn a_restart_of_the_machine_is_nobodys_fault() {
+fn a_machine_restart_blocks_no_card() {
     let mut scene = Scene::new();
     for name in ["a", "b", "c", "d"] {
         scene = scene.running_with(name, WorkerFact::LostInRestart, expired);
@@ -259,7 +259,7 @@ fn a_restart_of_the_machine_is_nobodys_fault() {
 }
 
 #[test]
-fn a_known_end_is_told_even_if_the_claim_ran_out() {
+fn a_known_exit_is_recorded_although_the_claim_expired() {
     let scene = Scene::new().running_with("t", gone(WorkerExit::Code(75)), |running| {
         expired(running);
         old(running);
@@ -272,7 +272,7 @@ fn a_known_end_is_told_even_if_the_claim_ran_out() {
 }
 
 #[test]
-fn survivors_are_ended_before_the_crash_is_recorded() {
+fn survivors_are_terminated_before_the_crash_is_recorded() {
     let exit = WorkerExit::Signal(9);
     let scene = Scene::new().running_with("t", WorkerFact::Survivors { exit }, expired);
     let plan = scene.plan();
@@ -290,7 +290,7 @@ fn survivors_are_ended_before_the_crash_is_recorded() {
 }
 
 #[test]
-fn a_worker_that_takes_too_long_is_ended_and_counted() {
+fn a_worker_over_its_time_limit_is_terminated_and_counted() {
     let report = |age, limit, failures| {
         let alive = WorkerFact::Alive {
             age_seconds: Some(age),
@@ -316,7 +316,7 @@ fn a_worker_that_takes_too_long_is_ended_and_counted() {
 }
 
 #[test]
-fn a_freed_card_makes_room_and_competes() {
+fn a_released_card_competes_in_the_same_tick() {
     let scene = Scene::new()
         .running_with("z", gone(WorkerExit::Code(3)), |running| {
             running.card.priority = 1;
@@ -329,7 +329,7 @@ fn a_freed_card_makes_room_and_competes() {
 }
 
 #[test]
-fn why_tells_the_whole_story_of_a_card() {
+fn why_has_a_verdict_for_each_action() {
     let scene = Scene::new().running("t", gone(WorkerExit::Signal(9)));
     let verdicts = scene.plan().why(&TaskId::new("t"));
     assert_eq!(

@@ -82,8 +82,6 @@ impl Scene {
             violation_streak: 0,
         };
         change(&mut running);
-        let assignee = running.card.assignee.clone().unwrap();
-        *self.board.running_by_assignee.entry(assignee).or_default() += 1;
         self.facts.workers.insert(running.card.id.clone(), fact);
         self.board.running.push(running);
         self

@@ -1,4 +1,4 @@
-//! What the planner thinks of one card, in words and for programs.
+//! What the planner decides about one card, as a sentence and for programs.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::model::{Status, Task, TaskId, WorkerExit};
 use crate::plan::{Action, EndWorker, GuardReason, Plan};
 use crate::store::ClaimFrom;
 
-/// One thing a dispatcher would do about a card, or the reason why it would do nothing.
+/// One action of a tick about a card, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -24,18 +24,18 @@ pub enum Verdict {
         /// The profile.
         assignee: String,
     },
-    /// Nobody was given it.
+    /// It has no assignee.
     Unassigned,
-    /// It is given to a name that is no profile.
+    /// Its assignee is no profile.
     NotSpawnable,
-    /// Its profile has enough to do.
+    /// Its profile is at its limit.
     ProfileBusy {
         /// The profile.
         assignee: String,
         /// How many cards it works on.
         current: usize,
     },
-    /// There is no room.
+    /// The limit on running cards is reached.
     NoRoom {
         /// The limit that was reached.
         cap: &'static str,
@@ -44,49 +44,49 @@ pub enum Verdict {
         /// How many cards are in progress.
         current: usize,
     },
-    /// The guard against hasty repetition holds it back.
+    /// The respawn guard holds it back.
     HeldBack {
         /// Why.
         reason: GuardReason,
         /// When that is over.
         until: i64,
     },
-    /// Its moment has not come.
+    /// It is scheduled for later.
     TooEarly {
-        /// When it comes.
+        /// When.
         at: i64,
     },
-    /// Its moment has come.
+    /// Its scheduled time has come.
     Wakes,
-    /// It waits for nothing any more.
+    /// Its parents are finished.
     Promoted,
     /// It is ready although a parent is open, and waits again.
     SentBack,
-    /// Its worker was found without being on record.
+    /// Its live worker was not recorded.
     Adopted,
-    /// Its claim ran out while its worker lives.
+    /// Its claim expired while its worker is alive.
     ClaimExtended {
         /// The new end of the claim.
         until: i64,
     },
-    /// Its claim ran out.
+    /// Its claim expired.
     Reclaimed {
         /// Whether its worker is ended.
         ends_worker: bool,
     },
-    /// Its worker gave no sign of life.
+    /// Its worker sent no heartbeats.
     Silent {
         /// For how long it has been running.
         elapsed_seconds: i64,
     },
-    /// Its worker ended without finishing it.
+    /// Its worker exited without completing it.
     WorkerEnded {
         /// With this code.
         exit_code: Option<i32>,
         /// By this signal.
         signal: Option<i32>,
     },
-    /// Its worker takes too long.
+    /// Its worker exceeded its time limit.
     TimedOut {
         /// How long it ran.
         elapsed_seconds: i64,
@@ -95,14 +95,14 @@ pub enum Verdict {
     },
     /// It failed too often.
     FailedTooOften,
-    /// Somebody works on it, and all is well.
+    /// A worker is working on it.
     InProgress {
         /// Who.
         lock: Option<String>,
         /// Until when the claim lasts.
         until: Option<i64>,
     },
-    /// It stands as ready and yet somebody holds it.
+    /// It is ready and yet claimed.
     ClaimLeft {
         /// Who.
         lock: String,
@@ -112,7 +112,7 @@ pub enum Verdict {
         /// Open parents.
         parents: Vec<TaskId>,
     },
-    /// It is parked.
+    /// It is scheduled.
     Parked {
         /// Until when; `None` until somebody unblocks it.
         until: Option<i64>,
@@ -128,17 +128,17 @@ pub enum Verdict {
     },
     /// It needs to be specified.
     Triage,
-    /// It is done or put away.
+    /// It is done or archived.
     Finished,
     /// A newer program gave it a status that this one does not know.
     UnknownStatus {
-        /// The word.
+        /// The status.
         status: String,
     },
 }
 
 impl Plan {
-    /// What this plan does about a card, in order; empty if the card is none of its concern.
+    /// What this plan does about a card, in order; empty if it does nothing.
     pub fn why(&self, id: &TaskId) -> Vec<Verdict> {
         let mut verdicts: Vec<Verdict> = Vec::new();
         for action in &self.actions {
@@ -244,7 +244,7 @@ impl Plan {
     }
 }
 
-/// Why a dispatcher leaves a card alone that a plan says nothing about.
+/// Why a tick does nothing about a card that is not in the plan.
 pub fn why_resting(task: &Task, open_parents: &[TaskId]) -> Verdict {
     match task.status() {
         Status::Triage => Verdict::Triage,
@@ -275,7 +275,7 @@ pub fn why_resting(task: &Task, open_parents: &[TaskId]) -> Verdict {
 }
 
 impl Verdict {
-    /// The verdict as a sentence. `time` prints a moment for the reader.
+    /// The verdict as a sentence. `time` formats a time.
     pub fn sentence(&self, time: impl Fn(i64) -> String) -> String {
         match self {
             Self::Starts {
@@ -285,73 +285,76 @@ impl Verdict {
             } => {
                 let what = if *review { "A review" } else { "A worker" };
                 let first = if *ends_leftovers {
-                    ", after what an earlier attempt left running has been ended"
+                    ", after what an earlier attempt left running has been terminated"
                 } else {
                     ""
                 };
                 format!("{what} starts for {assignee}{first}.")
             }
             Self::AssignedByDefault { assignee } => {
-                format!("It is given to {assignee}, as kanban.default_assignee says.")
+                format!("It is assigned to {assignee}, as kanban.default_assignee says.")
             }
             Self::Unassigned => {
-                "Nobody was given it: assign it, or set kanban.default_assignee to \
-                                 a profile that exists."
+                "It has no assignee: assign it, or set kanban.default_assignee to an \
+                 existing profile."
                     .to_owned()
             }
-            Self::NotSpawnable => "It is given to a name that is no profile: somebody else takes \
-                                   such cards, with `kanban claim`."
+            Self::NotSpawnable => "Its assignee is not a profile: such cards are claimed by hand, \
+                                   with `kanban claim`."
                 .to_owned(),
             Self::ProfileBusy { assignee, current } => format!(
-                "{assignee} has enough to do: {current} in progress, the most that \
+                "{assignee} is at its limit: {current} in progress, the most that \
                  kanban.max_in_progress_per_profile allows."
             ),
             Self::NoRoom {
                 cap,
                 limit,
                 current,
-            } => format!("There is no room: {current} in progress, kanban.{cap} is {limit}."),
+            } => format!("The limit is reached: {current} in progress, kanban.{cap} is {limit}."),
             Self::HeldBack { reason, until } => {
-                format!("{} It rests until {}.", held_because(*reason), time(*until))
+                format!(
+                    "{} It is held back until {}.",
+                    held_because(*reason),
+                    time(*until)
+                )
             }
-            Self::TooEarly { at } => format!("Its moment comes at {}.", time(*at)),
-            Self::Wakes => "It was parked until now and is free again.".to_owned(),
-            Self::Promoted => "It waits for nothing any more and is ready.".to_owned(),
+            Self::TooEarly { at } => format!("It is scheduled for {}.", time(*at)),
+            Self::Wakes => "Its scheduled time has come: it is free again.".to_owned(),
+            Self::Promoted => "It waits for nothing any more: it becomes ready.".to_owned(),
             Self::SentBack => {
-                "It is ready although a parent is open, so it waits again.".to_owned()
+                "It is ready although a parent is open: it goes back to waiting.".to_owned()
             }
             Self::Adopted => {
-                "Its worker lives although nobody recorded it; that is made good.".to_owned()
+                "Its worker is running but was never recorded: it is recorded now.".to_owned()
             }
             Self::ClaimExtended { until } => {
                 format!(
-                    "Its worker lives, so its claim is prolonged until {}.",
+                    "Its worker is alive: its claim is extended until {}.",
                     time(*until)
                 )
             }
             Self::Reclaimed { ends_worker } => {
                 let worker = if *ends_worker {
-                    ", its silent worker is ended"
+                    ", and its silent worker is terminated"
                 } else {
                     ""
                 };
-                format!("Its claim ran out{worker}: it is ready again.")
+                format!("Its claim expired{worker}: it becomes ready again.")
             }
             Self::Silent { elapsed_seconds } => format!(
-                "Its worker has been running for {elapsed_seconds} s without a sign of life: it is \
-                 ended, and the card is ready again."
+                "Its worker has been running for {elapsed_seconds} s without a heartbeat: it is \
+                 terminated, and the card becomes ready again."
             ),
             Self::WorkerEnded { exit_code, signal } => ended_how(*exit_code, *signal),
             Self::TimedOut {
                 elapsed_seconds,
                 limit_seconds,
             } => format!(
-                "Its worker has been running for {elapsed_seconds} s, {limit_seconds} s are \
-                 allowed: it is ended."
+                "Its worker has been running for {elapsed_seconds} s, the limit is \
+                 {limit_seconds} s: it is terminated."
             ),
             Self::FailedTooOften => {
-                "That was one failure too many: it is blocked until somebody unblocks it."
-                    .to_owned()
+                "It reached its failure limit: it is blocked until somebody unblocks it.".to_owned()
             }
             _ => self.sentence_at_rest(time),
         }
@@ -363,23 +366,29 @@ impl Verdict {
             Self::InProgress { lock, until } => {
                 let who = lock.as_deref().unwrap_or("somebody");
                 match until {
-                    Some(until) => format!("{who} works on it, claimed until {}.", time(*until)),
-                    None => format!("{who} works on it."),
+                    Some(until) => format!(
+                        "{who} is working on it; the claim lasts until {}.",
+                        time(*until)
+                    ),
+                    None => format!("{who} is working on it."),
                 }
             }
             Self::ClaimLeft { lock } => {
-                format!("It is ready, but {lock} still holds it: `kanban reclaim` sets it free.")
+                format!(
+                    "It is ready, but {lock} still holds a claim: `kanban reclaim` releases it."
+                )
             }
             Self::WaitsFor { parents } if parents.is_empty() => {
-                "It waits for nothing any more; the next look at the board makes it ready."
-                    .to_owned()
+                "It waits for nothing any more; the next tick makes it ready.".to_owned()
             }
             Self::WaitsFor { parents } => {
                 let names: Vec<&str> = parents.iter().map(TaskId::as_str).collect();
                 format!("It waits for {}.", names.join(", "))
             }
-            Self::Parked { until: Some(until) } => format!("It is parked until {}.", time(*until)),
-            Self::Parked { until: None } => "It is parked until somebody unblocks it.".to_owned(),
+            Self::Parked { until: Some(until) } => format!("It is scheduled for {}.", time(*until)),
+            Self::Parked { until: None } => {
+                "It is scheduled without a time; `kanban unblock` frees it.".to_owned()
+            }
             Self::Blocked {
                 kind,
                 failures,
@@ -389,9 +398,9 @@ impl Verdict {
             Self::Finished => "It is finished.".to_owned(),
             Self::UnknownStatus { status } => {
                 let shown = crate::shown(status, 40);
-                format!("A newer program set its status to '{shown}'; it is left alone.")
+                format!("Its status '{shown}' comes from a newer program; it is left alone.")
             }
-            // Whatever happens to a card has been told before.
+            // The other verdicts are handled above.
             _ => String::new(),
         }
     }
@@ -399,25 +408,24 @@ impl Verdict {
 
 fn held_because(reason: GuardReason) -> &'static str {
     match reason {
-        GuardReason::RateLimitCooldown => "Its last worker met the provider's quota wall.",
+        GuardReason::RateLimitCooldown => "Its last worker reached the quota of its provider.",
         GuardReason::BlockerAuth => "Its last failure was about quota or permission.",
-        GuardReason::RecentSuccess => {
-            "It was completed a short while ago and nobody asked for it again."
-        }
+        GuardReason::RecentSuccess => "It was completed recently and nobody asked for it again.",
         GuardReason::ActivePr => "A pull request was named on it within the last day.",
-        GuardReason::PreviousWorkerAlive => "A worker of its last attempt is still there.",
+        GuardReason::PreviousWorkerAlive => "A worker of its last attempt is still running.",
     }
 }
 
 fn ended_how(exit_code: Option<i32>, signal: Option<i32>) -> String {
     match (exit_code, signal) {
-        (Some(0), _) => "Its worker ended without completing or blocking it.".to_owned(),
+        (Some(0), _) => "Its worker exited without completing or blocking it.".to_owned(),
         (Some(WorkerExit::QUOTA_WALL), _) => {
-            "Its worker met the provider's quota wall; that is no failure of the card.".to_owned()
+            "Its worker reached the quota of its provider; that is not a failure of the card."
+                .to_owned()
         }
-        (Some(code), _) => format!("Its worker ended with exit code {code}."),
+        (Some(code), _) => format!("Its worker exited with code {code}."),
         (None, Some(signal)) => format!("Its worker was killed by signal {signal}."),
-        (None, None) => "Its worker is gone, and nobody saw how.".to_owned(),
+        (None, None) => "Its worker is gone; how it exited is unknown.".to_owned(),
     }
 }
 
@@ -430,5 +438,5 @@ fn blocked_because(kind: Option<&str>, failures: i64, last_error: Option<&str>) 
         (Some(kind), ..) => format!(" ({})", crate::shown(kind, 40)),
         _ => String::new(),
     };
-    format!("It is blocked{why}. `kanban unblock` sets it free.")
+    format!("It is blocked{why}. `kanban unblock` frees it.")
 }

@@ -1,72 +1,60 @@
-//! Blocking, parking, and freeing again.
+//! Blocking and scheduling cards, and unblocking them again.
 
 use hermes_store::rusqlite::params;
+use serde_json::{Value, json};
 
 use crate::Result;
-use crate::model::event_body::EventBody;
 use crate::model::{BlockKind, Outcome, Status, TaskId};
-use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{BlockOutcome, BlockRequest, ScheduleRequest};
 
-/// Blocked this often for one reason, a card goes back to triage: whoever unblocks it does not help.
+/// A card that is blocked this often for one reason goes back to triage: unblocking it does not help.
 const RECURRENCE_LIMIT: i64 = 2;
 
-impl SqliteBoard {
-    pub(super) fn hold(&mut self, request: &BlockRequest) -> Result<BlockOutcome> {
-        self.write(|session| session.hold(request))
+impl Transaction<'_> {
+    pub(super) fn unblock(&self, id: &TaskId) -> Result<Status> {
+        self.card_state(id)?.require_status(
+            id,
+            "unblock",
+            &[Status::Blocked, Status::Scheduled],
+        )?;
+        self.release(id, None)
     }
 
-    pub(super) fn release_hold(&mut self, id: &TaskId) -> Result<Status> {
-        self.write(|session| {
-            session.standing(id)?.must_be_one_of(
-                id,
-                "unblock",
-                &[Status::Blocked, Status::Scheduled],
-            )?;
-            session.free(id, None)
-        })
-    }
-
-    pub(super) fn park(&mut self, request: &ScheduleRequest) -> Result<()> {
-        self.write(|session| {
-            let id = &request.task;
-            let standing = session.standing(id)?;
-            let allowed = [
-                Status::Todo,
-                Status::Ready,
-                Status::Running,
-                Status::Blocked,
-                // Another moment for a card that is parked already.
-                Status::Scheduled,
-            ];
-            standing.must_be_one_of(id, "schedule", &allowed)?;
-            standing.must_be_run(id, "schedule", request.expected_run)?;
-            session.free_claim(id)?;
-            session.execute(
-                "UPDATE tasks SET status = 'scheduled', scheduled_at = ?2 WHERE id = ?1",
-                params![id.as_str(), request.at],
-            )?;
-            let reason = filled(request.reason.as_deref());
-            let ending = Ending::new(Outcome::Scheduled).summary(reason);
-            let run = session.close_or_record(id, standing.run, &ending)?;
-            let at = request.at;
-            session.append(id, run, &EventBody::Scheduled { reason, at })?;
-            Ok(())
-        })
-    }
-}
-
-impl Session<'_> {
-    fn hold(&self, request: &BlockRequest) -> Result<BlockOutcome> {
+    pub(super) fn schedule(&self, request: &ScheduleRequest) -> Result<()> {
         let id = &request.task;
-        let standing = self.standing(id)?;
-        standing.must_be_one_of(id, "block", &[Status::Running, Status::Ready])?;
-        standing.must_be_run(id, "block", request.expected_run)?;
+        let state = self.card_state(id)?;
+        let allowed = [
+            Status::Todo,
+            Status::Ready,
+            Status::Running,
+            Status::Blocked,
+            // Another time for a card that is scheduled already.
+            Status::Scheduled,
+        ];
+        state.require_status(id, "schedule", &allowed)?;
+        state.require_run(id, "schedule", request.expected_run)?;
+        self.free_claim(id)?;
+        self.execute(
+            "UPDATE tasks SET status = 'scheduled', scheduled_at = ?2 WHERE id = ?1",
+            params![id.as_str(), request.at],
+        )?;
         let reason = filled(request.reason.as_deref());
-        // A wait for other cards without an open one would end at the next look and begin again.
+        let ending = Ending::new(Outcome::Scheduled).summary(reason);
+        let run = self.close_or_record(id, state.run, &ending)?;
+        let payload = with(json!({"reason": reason}), "at", request.at);
+        self.append(id, run, "scheduled", payload)
+    }
+
+    pub(super) fn block(&self, request: &BlockRequest) -> Result<BlockOutcome> {
+        let id = &request.task;
+        let state = self.card_state(id)?;
+        state.require_status(id, "block", &[Status::Running, Status::Ready])?;
+        state.require_run(id, "block", request.expected_run)?;
+        let reason = filled(request.reason.as_deref());
+        // Waiting for other cards when none is open would end at the next tick and begin again.
         let waits_for_nothing =
             request.kind == Some(BlockKind::Dependency) && !self.has_open_parent(id)?;
         let kind = if waits_for_nothing {
@@ -76,7 +64,7 @@ impl Session<'_> {
         };
         let (before, times) = self.block_history(id)?;
         let same = before.as_deref() == kind.map(BlockKind::as_str);
-        let (landed, recurrences) = match kind {
+        let (status, recurrences) = match kind {
             Some(BlockKind::Dependency) => (Status::Todo, times),
             _ if same && times + 1 >= RECURRENCE_LIMIT => (Status::Triage, times + 1),
             _ if same => (Status::Blocked, times + 1),
@@ -87,32 +75,39 @@ impl Session<'_> {
             "UPDATE tasks SET status = ?2, block_kind = ?3, block_recurrences = ?4 WHERE id = ?1",
             params![
                 id.as_str(),
-                landed.as_str(),
+                status.as_str(),
                 kind.map(BlockKind::as_str),
                 recurrences
             ],
         )?;
         let ending = Ending::new(Outcome::Blocked).summary(reason);
-        let run = self.close_or_record(id, standing.run, &ending)?;
-        let body = match landed {
-            Status::Todo => EventBody::DependencyWait { reason },
-            Status::Triage => EventBody::BlockLoopDetected {
-                reason,
-                kind,
-                recurrences,
-                limit: RECURRENCE_LIMIT,
-            },
-            _ => EventBody::Blocked {
-                reason,
-                kind,
-                recurrences,
-                extra: waits_for_nothing
-                    .then_some(("requested_kind", BlockKind::Dependency.as_str())),
-            },
+        let run = self.close_or_record(id, state.run, &ending)?;
+        let (event, payload) = match status {
+            Status::Todo => (
+                "dependency_wait",
+                json!({"reason": reason, "kind": BlockKind::Dependency}),
+            ),
+            Status::Triage => (
+                "block_loop_detected",
+                json!({
+                    "reason": reason,
+                    "kind": kind,
+                    "recurrences": recurrences,
+                    "limit": RECURRENCE_LIMIT,
+                }),
+            ),
+            _ => (
+                "blocked",
+                with(
+                    json!({"reason": reason, "kind": kind, "recurrences": recurrences}),
+                    "requested_kind",
+                    waits_for_nothing.then_some(BlockKind::Dependency.as_str()),
+                ),
+            ),
         };
-        self.append(id, run, &body)?;
+        self.append(id, run, event, payload)?;
         Ok(BlockOutcome {
-            landed,
+            status,
             kind,
             recurrences,
             run,
@@ -132,23 +127,29 @@ impl Session<'_> {
         Ok(history.unwrap_or_default())
     }
 
-    /// Frees a blocked or parked card: ready, or waiting if a parent is open. Why it was blocked is
-    /// remembered, so that the same reason is recognised.
-    pub(super) fn free(&self, id: &TaskId, source: Option<&'static str>) -> Result<Status> {
+    /// Makes a blocked or scheduled card ready, or waiting if a parent is open. The block reason is
+    /// kept, so that a repetition is recognised.
+    pub(super) fn release(&self, id: &TaskId, source: Option<&'static str>) -> Result<Status> {
         let leaked =
             Ending::new(Outcome::Reclaimed).summary(Some("closed when the card was freed"));
-        let standing = self.standing(id)?;
-        self.close_run(id, standing.run, &leaked)?;
+        let state = self.card_state(id)?;
+        self.close_run(id, state.run, &leaked)?;
         let waits = self.has_open_parent(id)?;
-        let landed = if waits { Status::Todo } else { Status::Ready };
+        let status = if waits { Status::Todo } else { Status::Ready };
         self.free_claim(id)?;
         self.execute(
             "UPDATE tasks SET status = ?2, consecutive_failures = 0, last_failure_error = NULL,
                  scheduled_at = NULL WHERE id = ?1",
-            params![id.as_str(), landed.as_str()],
+            params![id.as_str(), status.as_str()],
         )?;
-        self.append(id, None, &EventBody::Unblocked { waits, source })?;
-        Ok(landed)
+        let payload = if waits || source.is_some() {
+            let status = waits.then_some(Status::Todo.as_str());
+            with(with(json!({}), "status", status), "source", source)
+        } else {
+            Value::Null
+        };
+        self.append(id, None, "unblocked", payload)?;
+        Ok(status)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading rows whose columns may hold what an older or careless program put there.
 //!
 //! SQLite stores any type in any column. A number that is a text, or a text that is a number, is
-//! taken for what it says; what says nothing counts as absent. No row can make a list fail.
+//! read as what it means; anything else counts as absent. No row can make a list fail.
 
 use hermes_store::rusqlite::types::ValueRef;
 use hermes_store::rusqlite::{Result, Row};
@@ -18,11 +18,6 @@ pub(super) struct Cells<'r> {
 impl<'r> Cells<'r> {
     pub(super) fn new(row: &'r Row<'r>) -> Self {
         Self { row, next: 0 }
-    }
-
-    /// The cells behind the first `count`.
-    pub(super) fn behind(row: &'r Row<'r>, count: usize) -> Self {
-        Self { row, next: count }
     }
 
     fn value(&mut self) -> Result<ValueRef<'r>> {
@@ -83,7 +78,7 @@ impl<'r> Cells<'r> {
     }
 }
 
-/// A number, or the moment an ISO 8601 text names.
+/// A number, or the time of an ISO 8601 text.
 fn number_of_text(bytes: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     text.parse().ok().or_else(|| {

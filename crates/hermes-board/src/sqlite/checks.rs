@@ -1,67 +1,60 @@
 //! Acceptance checks in the database.
 //!
-//! A completion of a card with checks is written down before the first check runs, together with
-//! the process that runs them. If nobody works on the card, that process claims it like a worker
-//! would: should it die, any dispatcher, ours or the reference's, finds the card as it finds that of
-//! a crashed worker. Nothing here runs a command.
+//! A completion of a card with checks is recorded before the first check runs, together with the
+//! process that runs them. If the card is not running, that process claims it like a worker: should
+//! it die, any dispatcher, ours or the reference's, treats the card as that of a crashed worker.
+//! Nothing here runs a command.
 
 use hermes_store::rusqlite::params;
 use serde_json::json;
 
-use crate::model::event_body::EventBody;
 use crate::model::{
     Check, CheckEvidence, CheckMark, CheckSession, CheckState, Checker, Outcome, RunId, Status,
-    TaskId, WorkerIdentity,
+    TaskId, WorkerIdentity, object,
 };
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::claim::identity_object;
-use crate::sqlite::failure::object;
 use crate::sqlite::runs::Ending;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::Transaction;
 use crate::store::{CheckOutcome, CheckStart, ChecksBegun, Completion, FailurePolicy};
 use crate::{Error, Result};
 
-/// Who comments on a card whose check did not pass.
+/// Author of comments about failed checks.
 const AUTHOR: &str = "acceptance-checks";
 
 impl SqliteBoard {
-    /// Replaces the checks of a card. Not while it is worked on: the worker was told of others.
+    /// Replaces the checks of a card that is not running: its worker has read the current ones.
     pub fn set_checks(&mut self, id: &TaskId, commands: &[String]) -> Result<()> {
         if commands.iter().any(|command| command.trim().is_empty()) {
             return Err(Error::Blank {
                 what: "the command of a check",
             });
         }
-        self.write(|session| {
-            let standing = session.standing(id)?;
-            if standing.status == Status::Running {
+        self.write(|tx| {
+            let state = tx.card_state(id)?;
+            if state.status == Status::Running {
                 return Err(Error::InProgress {
                     id: id.clone(),
                     action: "change the checks of",
-                    lock: standing.lock,
+                    lock: state.lock,
                 });
             }
-            if matches!(standing.status, Status::Done | Status::Archived) {
-                // It would look as if they had passed.
-                return Err(Error::not_allowed(
-                    id,
-                    "change the checks of",
-                    &standing.word,
-                ));
+            if matches!(state.status, Status::Done | Status::Archived) {
+                // The new checks would seem to have passed.
+                return Err(Error::not_allowed(id, "change the checks of", &state.word));
             }
-            session.execute("DELETE FROM task_checks WHERE task_id = ?1", [id.as_str()])?;
-            session.set_checks(id, commands)?;
+            tx.execute("DELETE FROM task_checks WHERE task_id = ?1", [id.as_str()])?;
+            tx.set_checks(id, commands)?;
             let checks = commands.len();
-            session.append(id, None, &EventBody::ChecksEdited { checks })?;
-            Ok(())
+            tx.append(id, None, "checks_edited", json!({"checks": checks}))
         })
     }
 
-    /// What checks say about a card.
+    /// What the checks of a card say about it.
     pub fn check_mark(&self, id: &TaskId) -> Result<CheckMark> {
-        self.read(|session| {
-            let found = session.one(
+        self.read(|tx| {
+            let found = tx.one(
                 "SELECT t.status,
                      EXISTS (SELECT 1 FROM task_checks c WHERE c.task_id = t.id),
                      EXISTS (SELECT 1 FROM task_check_sessions s WHERE s.task_id = t.id
@@ -84,159 +77,146 @@ impl SqliteBoard {
         })
     }
 
-    /// The rounds of checks of a card, newest first.
+    /// The check sessions of a card, newest first.
     pub fn check_sessions(&self, id: &TaskId) -> Result<Vec<CheckSession>> {
-        self.read(|session| {
-            let mut rounds = session.all(
+        self.read(|tx| {
+            let mut sessions = tx.all(
                 "SELECT id, task_id, run_id, state, checker, checker_pid, checker_start,
                      checker_boot, started_at, ended_at
                  FROM task_check_sessions WHERE task_id = ?1 ORDER BY +id DESC",
                 [id.as_str()],
-                round_of_row,
+                session_of_row,
             )?;
-            for round in &mut rounds {
-                round.results = session.check_results(round.id)?;
+            for session in &mut sessions {
+                session.results = tx.check_results(session.id)?;
             }
-            Ok(rounds)
-        })
-    }
-
-    pub(super) fn start_checks(
-        &mut self,
-        id: &TaskId,
-        completion: &Completion,
-        start: &CheckStart<'_>,
-    ) -> Result<ChecksBegun> {
-        self.write(|session| {
-            let run = session.may_complete(id, completion)?;
-            let checks = session.checks(id)?;
-            if checks.is_empty() {
-                return Err(Error::BadRequest(format!("{id} has no checks")));
-            }
-            // A refusal is recorded, so it is committed like a success.
-            if let Err(refusal) = session.pass_gate(id, completion)? {
-                return Ok(Err(refusal));
-            }
-            session.make_way(id, run, start)?;
-            let run = match run {
-                Some(run) => run,
-                None => session.claim_for_checks(id, start)?,
-            };
-            let round = session.open_round(id, run, completion, &start.checker)?;
-            let count = checks.len();
-            session.append(
-                id,
-                Some(run),
-                &EventBody::ChecksStarted {
-                    session: round.id,
-                    checks: count,
-                },
-            )?;
-            Ok(Ok(ChecksBegun {
-                session: round,
-                checks,
-                task: session.known_task(id)?,
-            }))
-        })?
-    }
-
-    pub(super) fn note_check(&mut self, number: i64, evidence: &CheckEvidence) -> Result<()> {
-        self.write(|session| {
-            session.pending_round(number)?;
-            session.execute(
-                "INSERT OR REPLACE INTO task_check_results
-                     (session_id, position, command, exit_code, timed_out, output, duration_ms)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    number,
-                    evidence.position,
-                    evidence.command,
-                    evidence.exit_code,
-                    i64::from(evidence.timed_out),
-                    evidence.output,
-                    i64::try_from(evidence.duration_ms).unwrap_or(i64::MAX)
-                ],
-            )?;
-            Ok(())
-        })
-    }
-
-    pub(super) fn end_checks(
-        &mut self,
-        number: i64,
-        completion: &Completion,
-        policy: &FailurePolicy,
-    ) -> Result<CheckOutcome> {
-        self.write(|session| {
-            let round = session.pending_round(number)?;
-            let id = &round.task_id;
-            // A card that somebody moved or deleted meanwhile is theirs.
-            let unchanged = session
-                .standing(id)
-                .is_ok_and(|now| now.status == Status::Running && now.run == Some(round.run_id));
-            if !unchanged {
-                session.close_round(number, CheckState::Abandoned)?;
-                return Ok(CheckOutcome::LostRace);
-            }
-            let checks = session.checks(id)?;
-            let results = session.check_results(number)?;
-            if let Some(evidence) = results.iter().find(|result| !result.passed()) {
-                session.close_round(number, CheckState::Failed)?;
-                return session.fail_check(&round, evidence, checks.len(), policy);
-            }
-            let all_ran = checks.iter().all(|check| {
-                results
-                    .iter()
-                    .any(|result| result.position == check.position)
-            });
-            if !all_ran {
-                return Err(Error::BadRequest(format!(
-                    "not every check of {id} has been run"
-                )));
-            }
-            session.close_round(number, CheckState::Passed)?;
-            session.append(
-                id,
-                Some(round.run_id),
-                &EventBody::ChecksPassed {
-                    session: number,
-                    checks: checks.len(),
-                },
-            )?;
-            let verified = session.verified_cards(id, completion)?;
-            session
-                .complete(id, Some(round.run_id), completion, &verified)
-                .map(|done| CheckOutcome::Done(Box::new(done)))
-        })
-    }
-
-    pub(super) fn give_up_checks(&mut self, number: i64) -> Result<()> {
-        self.write(|session| {
-            let round = session.pending_round(number)?;
-            session.close_round(number, CheckState::Abandoned)?;
-            let id = &round.task_id;
-            let Ok(standing) = session.standing(id) else {
-                return Ok(());
-            };
-            // The claim is ours only if nobody else worked on the card.
-            let ours = standing.run == Some(round.run_id)
-                && standing.lock.as_deref() == Some(round.checker.lock.as_str());
-            if ours {
-                session.free_claim(id)?;
-                session.execute(
-                    "UPDATE tasks SET status = 'ready' WHERE id = ?1",
-                    [id.as_str()],
-                )?;
-                let ending = Ending::new(Outcome::Reclaimed)
-                    .summary(Some("the checks were given up without a verdict"));
-                session.close_run(id, standing.run, &ending)?;
-            }
-            Ok(())
+            Ok(sessions)
         })
     }
 }
 
-impl Session<'_> {
+impl Transaction<'_> {
+    /// Begins a session of checks. A refusal because of phantom cards is recorded, so the
+    /// transaction commits and the refusal is the inner result.
+    pub(super) fn begin_checks(
+        &self,
+        id: &TaskId,
+        completion: &Completion,
+        start: &CheckStart<'_>,
+    ) -> Result<Result<ChecksBegun>> {
+        let run = self.may_complete(id, completion)?;
+        let checks = self.checks(id)?;
+        if checks.is_empty() {
+            return Err(Error::BadRequest(format!("{id} has no checks")));
+        }
+        if let Err(refusal) = self.verify_created_cards(id, completion)? {
+            return Ok(Err(refusal));
+        }
+        self.abandon_stale_sessions(id, run, start)?;
+        let run = match run {
+            Some(run) => run,
+            None => self.claim_for_checks(id, start)?,
+        };
+        let session = self.open_session(id, run, completion, &start.checker)?;
+        self.append(
+            id,
+            Some(run),
+            "checks_started",
+            json!({"session": session.id, "checks": checks.len()}),
+        )?;
+        Ok(Ok(ChecksBegun {
+            session,
+            checks,
+            task: self.known_task(id)?,
+        }))
+    }
+
+    pub(super) fn record_check(&self, number: i64, evidence: &CheckEvidence) -> Result<()> {
+        self.pending_session(number)?;
+        self.execute(
+            "INSERT OR REPLACE INTO task_check_results
+                 (session_id, position, command, exit_code, timed_out, output, duration_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                number,
+                evidence.position,
+                evidence.command,
+                evidence.exit_code,
+                i64::from(evidence.timed_out),
+                evidence.output,
+                i64::try_from(evidence.duration_ms).unwrap_or(i64::MAX)
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub(super) fn finish_checks(
+        &self,
+        number: i64,
+        completion: &Completion,
+        policy: &FailurePolicy,
+    ) -> Result<CheckOutcome> {
+        let session = self.pending_session(number)?;
+        let id = &session.task_id;
+        // The card may have been moved or deleted meanwhile.
+        let unchanged = self
+            .card_state(id)
+            .is_ok_and(|now| now.status == Status::Running && now.run == Some(session.run_id));
+        if !unchanged {
+            self.close_session(number, CheckState::Abandoned)?;
+            return Ok(CheckOutcome::LostRace);
+        }
+        let checks = self.checks(id)?;
+        let results = self.check_results(number)?;
+        if let Some(evidence) = results.iter().find(|result| !result.passed()) {
+            self.close_session(number, CheckState::Failed)?;
+            return self.fail_check(&session, evidence, checks.len(), policy);
+        }
+        let all_ran = checks.iter().all(|check| {
+            results
+                .iter()
+                .any(|result| result.position == check.position)
+        });
+        if !all_ran {
+            return Err(Error::BadRequest(format!(
+                "not every check of {id} has been run"
+            )));
+        }
+        self.close_session(number, CheckState::Passed)?;
+        self.append(
+            id,
+            Some(session.run_id),
+            "checks_passed",
+            json!({"session": number, "checks": checks.len()}),
+        )?;
+        let (verified, _) = self.split_created(id, &completion.created_cards)?;
+        self.mark_done(id, Some(session.run_id), completion, &verified)
+            .map(|done| CheckOutcome::Done(Box::new(done)))
+    }
+
+    pub(super) fn abandon_checks(&self, number: i64) -> Result<()> {
+        let session = self.pending_session(number)?;
+        self.close_session(number, CheckState::Abandoned)?;
+        let id = &session.task_id;
+        let Ok(state) = self.card_state(id) else {
+            return Ok(());
+        };
+        // The claim was made for the checks only if nobody else worked on the card.
+        let ours = state.run == Some(session.run_id)
+            && state.lock.as_deref() == Some(session.checker.lock.as_str());
+        if ours {
+            self.free_claim(id)?;
+            self.execute(
+                "UPDATE tasks SET status = 'ready' WHERE id = ?1",
+                [id.as_str()],
+            )?;
+            let ending = Ending::new(Outcome::Reclaimed)
+                .summary(Some("the checks were abandoned without a verdict"));
+            self.close_run(id, state.run, &ending)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn checks(&self, id: &TaskId) -> Result<Vec<Check>> {
         self.all(
             "SELECT position, command FROM task_checks WHERE task_id = ?1 ORDER BY position",
@@ -262,7 +242,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// An attempt that ended takes its unfinished checks with it.
+    /// Abandons the unfinished checks of an attempt that ended.
     pub(super) fn void_checks(&self, id: &TaskId) -> Result<()> {
         self.execute(
             "UPDATE task_check_sessions SET state = 'abandoned', ended_at = ?2
@@ -272,24 +252,29 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Refuses while another process runs checks for the same attempt; clears away what a process
-    /// that is gone, or an attempt that is over, left.
-    fn make_way(&self, id: &TaskId, run: Option<RunId>, start: &CheckStart<'_>) -> Result<()> {
+    /// Refuses while another process runs checks for the same attempt; abandons the sessions of
+    /// processes that are gone and of attempts that are over.
+    fn abandon_stale_sessions(
+        &self,
+        id: &TaskId,
+        run: Option<RunId>,
+        start: &CheckStart<'_>,
+    ) -> Result<()> {
         let pending = self.all(
             "SELECT id, task_id, run_id, state, checker, checker_pid, checker_start, checker_boot,
                  started_at, ended_at
              FROM task_check_sessions WHERE task_id = ?1 AND state = 'pending'",
             [id.as_str()],
-            round_of_row,
+            session_of_row,
         )?;
-        for round in pending {
-            if run == Some(round.run_id) && !(start.is_gone)(&round.checker) {
+        for session in pending {
+            if run == Some(session.run_id) && !(start.is_gone)(&session.checker) {
                 return Err(Error::ChecksInProgress {
                     id: id.clone(),
-                    checker: round.checker.lock,
+                    checker: session.checker.lock,
                 });
             }
-            self.close_round(round.id, CheckState::Abandoned)?;
+            self.close_session(session.id, CheckState::Abandoned)?;
         }
         Ok(())
     }
@@ -314,17 +299,13 @@ impl Session<'_> {
         self.append(
             id,
             Some(run),
-            &EventBody::Claimed {
-                lock: &checker.lock,
-                expires,
-                run,
-                from_review: false,
-            },
+            "claimed",
+            json!({"lock": checker.lock, "expires": expires, "run_id": run}),
         )?;
         Ok(run)
     }
 
-    fn open_round(
+    fn open_session(
         &self,
         id: &TaskId,
         run: RunId,
@@ -359,18 +340,18 @@ impl Session<'_> {
         })
     }
 
-    fn pending_round(&self, number: i64) -> Result<CheckSession> {
+    fn pending_session(&self, number: i64) -> Result<CheckSession> {
         self.one(
             "SELECT id, task_id, run_id, state, checker, checker_pid, checker_start, checker_boot,
                  started_at, ended_at
              FROM task_check_sessions WHERE id = ?1 AND state = 'pending'",
             [number],
-            round_of_row,
+            session_of_row,
         )?
         .ok_or(Error::ChecksOver { session: number })
     }
 
-    fn close_round(&self, number: i64, state: CheckState) -> Result<()> {
+    fn close_session(&self, number: i64, state: CheckState) -> Result<()> {
         self.execute(
             "UPDATE task_check_sessions SET state = ?2, ended_at = ?3 WHERE id = ?1",
             params![number, state.as_str(), self.now],
@@ -396,35 +377,40 @@ impl Session<'_> {
         )
     }
 
-    /// Records a check that did not pass, where the next worker and people will look, and counts
-    /// the attempt as failed.
+    /// Records a failed check as event and comment, and counts the attempt as failed.
     fn fail_check(
         &self,
-        round: &CheckSession,
+        session: &CheckSession,
         evidence: &CheckEvidence,
         checks: usize,
         policy: &FailurePolicy,
     ) -> Result<CheckOutcome> {
-        let id = &round.task_id;
+        let id = &session.task_id;
         self.append(
             id,
-            Some(round.run_id),
-            &EventBody::CheckFailed {
-                session: round.id,
-                evidence,
-            },
+            Some(session.run_id),
+            "check_failed",
+            json!({
+                "session": session.id,
+                "check": evidence.position,
+                "command": evidence.command,
+                "exit_code": evidence.exit_code,
+                "timed_out": evidence.timed_out,
+                "duration_ms": evidence.duration_ms,
+                "output": evidence.output,
+            }),
         )?;
         self.comment(id, AUTHOR, &report(evidence, checks))?;
-        // Without the command: words in it must not be taken for the nature of the failure.
+        // Without the command: its text must not be taken for the cause of the failure.
         let error = format!(
             "acceptance check {} of {checks} {}",
             evidence.position,
             evidence.ending()
         );
-        let extra = object(json!({"check": evidence.position, "session": round.id}));
+        let extra = object(json!({"check": evidence.position, "session": session.id}));
         let release = self.fail_attempt(
             id,
-            round.run_id,
+            session.run_id,
             Outcome::CheckFailed,
             &error,
             extra,
@@ -439,7 +425,7 @@ impl Session<'_> {
 
 fn report(evidence: &CheckEvidence, checks: usize) -> String {
     let mut text = format!(
-        "Check {} of {checks} did not pass: it {} after {} ms.\n\n    {}\n",
+        "Check {} of {checks} failed: it {} after {} ms.\n\n    {}\n",
         evidence.position,
         evidence.ending(),
         evidence.duration_ms,
@@ -455,7 +441,7 @@ fn report(evidence: &CheckEvidence, checks: usize) -> String {
     text.trim_end().to_owned()
 }
 
-fn round_of_row(
+fn session_of_row(
     row: &hermes_store::rusqlite::Row<'_>,
 ) -> hermes_store::rusqlite::Result<CheckSession> {
     let start: Option<i64> = row.get(6)?;

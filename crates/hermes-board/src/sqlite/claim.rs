@@ -1,19 +1,19 @@
-//! Claims: taking a card, keeping it, recording the worker.
+//! Claims: claiming a card, extending the claim, recording the worker.
 
 use hermes_store::Commit;
 use hermes_store::rusqlite::params;
+use serde_json::{Value, json};
 
 use crate::Result;
-use crate::model::event_body::EventBody;
-use crate::model::{Object, Outcome, RunId, Status, TaskId, WorkerIdentity};
+use crate::model::{Object, Outcome, RunId, Status, TaskId, WorkerIdentity, object};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::runs::Ending;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{Applied, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace};
 
 impl SqliteBoard {
-    /// A silent sign of life of the worker of an attempt: prolongs its claim, if that is still under
-    /// this text, and appends no event. Says whether the attempt is in progress.
+    /// A heartbeat without an event: extends the claim of the attempt while `lock` holds it. Returns
+    /// whether the attempt is in progress.
     pub fn keep_alive(
         &mut self,
         id: &TaskId,
@@ -21,141 +21,123 @@ impl SqliteBoard {
         lock: Option<&str>,
         ttl_seconds: i64,
     ) -> Result<Applied> {
-        // What a loss of power undoes is the sign of life of a worker that is gone as well.
-        self.write_as(Commit::Logged, |session| {
-            let beaten = session.execute(
+        // What a loss of power undoes is the heartbeat of a worker that is gone as well.
+        self.write_as(Commit::Logged, |tx| {
+            let beaten = tx.execute(
                 "UPDATE tasks SET last_heartbeat_at = ?3
                  WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
-                params![id.as_str(), run.0, session.now],
+                params![id.as_str(), run.0, tx.now],
             )?;
             if beaten == 0 {
                 return Ok(Applied::LostRace);
             }
-            session.execute(
+            tx.execute(
                 "UPDATE task_runs SET last_heartbeat_at = ?2 WHERE id = ?1 AND ended_at IS NULL",
-                params![run.0, session.now],
+                params![run.0, tx.now],
             )?;
-            let until = session.now + ttl_seconds.max(1);
-            let prolonged = session.execute(
+            let until = tx.now + ttl_seconds.max(1);
+            let prolonged = tx.execute(
                 "UPDATE tasks SET claim_expires = ?3 WHERE id = ?1 AND claim_lock = ?2",
                 params![id.as_str(), lock, until],
             )?;
             if prolonged > 0 {
-                session.move_run_expiry(id, until)?;
+                tx.move_run_expiry(id, until)?;
             }
-            Ok(Applied::Yes)
-        })
-    }
-
-    pub(super) fn take(
-        &mut self,
-        request: &ClaimRequest,
-        dispatcher: Option<&WorkerIdentity>,
-    ) -> Result<ClaimOutcome> {
-        // Nobody works before the next write has been forced: the place of the work, the worker,
-        // or its end. A claim that a loss of power undoes leaves the card as it was.
-        self.write_as(Commit::Logged, |session| session.take(request, dispatcher))
-    }
-
-    pub(super) fn keep_own(
-        &mut self,
-        id: &TaskId,
-        lock: &str,
-        ttl_seconds: i64,
-    ) -> Result<Applied> {
-        self.write(|session| {
-            let until = session.now + ttl_seconds.max(1);
-            let kept = session.execute(
-                "UPDATE tasks SET claim_expires = ?3
-                 WHERE id = ?1 AND status = 'running' AND claim_lock = ?2",
-                params![id.as_str(), lock, until],
-            )?;
-            if kept == 0 {
-                return Ok(Applied::LostRace);
-            }
-            session.move_run_expiry(id, until)?;
-            Ok(Applied::Yes)
-        })
-    }
-
-    pub(super) fn beat(
-        &mut self,
-        id: &TaskId,
-        note: Option<&str>,
-        expected_run: Option<RunId>,
-    ) -> Result<()> {
-        self.write(|session| {
-            let standing = session.standing(id)?;
-            standing.must_be_one_of(id, "record a heartbeat of", &[Status::Running])?;
-            standing.must_be_run(id, "record a heartbeat of", expected_run)?;
-            session.execute(
-                "UPDATE tasks SET last_heartbeat_at = ?2 WHERE id = ?1",
-                params![id.as_str(), session.now],
-            )?;
-            session.execute(
-                "UPDATE task_runs SET last_heartbeat_at = ?2 WHERE id = ?1",
-                params![standing.run.map(|run| run.0), session.now],
-            )?;
-            let note = note.filter(|note| !note.is_empty());
-            session.append(id, standing.run, &EventBody::Heartbeat { note })?;
-            Ok(())
-        })
-    }
-
-    pub(super) fn set_workspace(
-        &mut self,
-        id: &TaskId,
-        run: RunId,
-        workspace: &ResolvedWorkspace,
-    ) -> Result<Applied> {
-        self.write(|session| {
-            let changed = session.execute(
-                "UPDATE tasks SET workspace_path = ?3, branch_name = COALESCE(?4, branch_name)
-                 WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
-                params![
-                    id.as_str(),
-                    run.0,
-                    workspace.path.to_string_lossy(),
-                    workspace.branch
-                ],
-            )?;
-            Ok(applied(changed))
-        })
-    }
-
-    pub(super) fn set_worker(
-        &mut self,
-        id: &TaskId,
-        run: RunId,
-        pid: u32,
-        identity: Option<&WorkerIdentity>,
-    ) -> Result<Applied> {
-        self.write(|session| {
-            let changed = session.execute(
-                "UPDATE tasks SET worker_pid = ?3
-                 WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
-                params![id.as_str(), run.0, pid],
-            )?;
-            if changed == 0 {
-                return Ok(Applied::LostRace);
-            }
-            session.execute(
-                "UPDATE task_runs SET worker_pid = ?2, metadata = ?3
-                 WHERE id = ?1 AND ended_at IS NULL",
-                params![run.0, pid, identity.map(identity_text)],
-            )?;
-            session.append(id, Some(run), &EventBody::Spawned { pid, identity })?;
             Ok(Applied::Yes)
         })
     }
 }
 
-impl Session<'_> {
-    fn take(
+impl Transaction<'_> {
+    pub(super) fn extend_own_claim(
         &self,
-        request: &ClaimRequest,
-        dispatcher: Option<&WorkerIdentity>,
-    ) -> Result<ClaimOutcome> {
+        id: &TaskId,
+        lock: &str,
+        ttl_seconds: i64,
+    ) -> Result<Applied> {
+        let until = self.now + ttl_seconds.max(1);
+        let kept = self.execute(
+            "UPDATE tasks SET claim_expires = ?3
+             WHERE id = ?1 AND status = 'running' AND claim_lock = ?2",
+            params![id.as_str(), lock, until],
+        )?;
+        if kept == 0 {
+            return Ok(Applied::LostRace);
+        }
+        self.move_run_expiry(id, until)?;
+        Ok(Applied::Yes)
+    }
+
+    pub(super) fn heartbeat(
+        &self,
+        id: &TaskId,
+        note: Option<&str>,
+        expected_run: Option<RunId>,
+    ) -> Result<()> {
+        let state = self.card_state(id)?;
+        state.require_status(id, "record a heartbeat of", &[Status::Running])?;
+        state.require_run(id, "record a heartbeat of", expected_run)?;
+        self.execute(
+            "UPDATE tasks SET last_heartbeat_at = ?2 WHERE id = ?1",
+            params![id.as_str(), self.now],
+        )?;
+        self.execute(
+            "UPDATE task_runs SET last_heartbeat_at = ?2 WHERE id = ?1",
+            params![state.run.map(|run| run.0), self.now],
+        )?;
+        let note = note.filter(|note| !note.is_empty());
+        let payload = note.map_or(Value::Null, |note| json!({"note": note}));
+        self.append(id, state.run, "heartbeat", payload)
+    }
+
+    pub(super) fn record_workspace(
+        &self,
+        id: &TaskId,
+        run: RunId,
+        workspace: &ResolvedWorkspace,
+    ) -> Result<Applied> {
+        let changed = self.execute(
+            "UPDATE tasks SET workspace_path = ?3, branch_name = COALESCE(?4, branch_name)
+             WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
+            params![
+                id.as_str(),
+                run.0,
+                workspace.path.to_string_lossy(),
+                workspace.branch
+            ],
+        )?;
+        Ok(applied(changed))
+    }
+
+    pub(super) fn record_spawned(
+        &self,
+        id: &TaskId,
+        run: RunId,
+        pid: u32,
+        identity: Option<&WorkerIdentity>,
+    ) -> Result<Applied> {
+        let changed = self.execute(
+            "UPDATE tasks SET worker_pid = ?3
+             WHERE id = ?1 AND current_run_id = ?2 AND status = 'running'",
+            params![id.as_str(), run.0, pid],
+        )?;
+        if changed == 0 {
+            return Ok(Applied::LostRace);
+        }
+        self.execute(
+            "UPDATE task_runs SET worker_pid = ?2, metadata = ?3
+             WHERE id = ?1 AND ended_at IS NULL",
+            params![run.0, pid, identity.map(identity_text)],
+        )?;
+        let mut payload = object(json!({"pid": pid}));
+        if let Some(identity) = identity {
+            identity.add_to(&mut payload);
+        }
+        self.append(id, Some(run), "spawned", payload.into())?;
+        Ok(Applied::Yes)
+    }
+
+    pub(super) fn claim(&self, request: &ClaimRequest) -> Result<ClaimOutcome> {
         let id = &request.task;
         let Some(task) = self.task(id)? else {
             return Ok(ClaimOutcome::Unknown);
@@ -164,7 +146,7 @@ impl Session<'_> {
             status: task.status_word().to_owned(),
             lock: task.claim_lock.clone(),
         };
-        // A card that waits for a worker has none: a claim on it that ran out is a left-over.
+        // A card that waits for a worker has none: an expired claim on it is a leftover.
         let held = task.claim_lock.is_some() && task.claim_expires.is_none_or(|at| at >= self.now);
         if task.status() != request.from.status() || held {
             return Ok(refused());
@@ -175,14 +157,19 @@ impl Session<'_> {
                     "UPDATE tasks SET status = 'todo' WHERE id = ?1",
                     [id.as_str()],
                 )?;
-                self.append(id, None, &EventBody::ClaimRejected)?;
+                self.append(
+                    id,
+                    None,
+                    "claim_rejected",
+                    json!({"reason": "parents_not_done"}),
+                )?;
                 return Ok(ClaimOutcome::ParentsOpen);
             }
             if let Some(at) = task.scheduled_at.filter(|at| *at > self.now) {
                 return Ok(ClaimOutcome::TooEarly { at });
             }
         }
-        // A pointer to an attempt on a card that nobody has is a leak of some other program.
+        // An open attempt of a card that is not running was left by another program.
         let leaked =
             Ending::new(Outcome::Reclaimed).summary(Some("closed when the card was claimed again"));
         self.close_run(id, task.current_run_id, &leaked)?;
@@ -194,25 +181,29 @@ impl Session<'_> {
              WHERE id = ?1",
             params![id.as_str(), request.lock, expires, self.now],
         )?;
-        let metadata = dispatcher.map(WorkerIdentity::as_dispatcher);
+        let metadata = request
+            .dispatcher
+            .as_ref()
+            .map(WorkerIdentity::as_dispatcher);
         let run = self.open_run(id, &request.lock, expires, None, metadata.as_ref())?;
         self.append(
             id,
             Some(run),
-            &EventBody::Claimed {
-                lock: &request.lock,
-                expires,
-                run,
-                from_review: request.from == ClaimFrom::Review,
-            },
+            "claimed",
+            with(
+                json!({"lock": request.lock, "expires": expires, "run_id": run}),
+                "source_status",
+                (request.from == ClaimFrom::Review).then_some("review"),
+            ),
         )?;
         Ok(ClaimOutcome::Claimed(Box::new(Claimed {
+            is_first_attempt: task.started_at.is_none(),
             task: self.known_task(id)?,
             run,
         })))
     }
 
-    /// Gives the open attempt of a card the same end of claim as the card.
+    /// Copies the expiry of a card's claim to its open attempt.
     pub(super) fn move_run_expiry(&self, id: &TaskId, until: i64) -> Result<()> {
         self.execute(
             "UPDATE task_runs SET claim_expires = ?2

@@ -1,80 +1,84 @@
-//! Words on cards, and files that belong to them.
+//! Comments and attachments.
 
 use hermes_store::rusqlite::params;
+use serde_json::json;
 
-use crate::model::event_body::EventBody;
 use crate::model::{Attachment, Comment, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::rows;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::Transaction;
 use crate::store::NewAttachment;
 use crate::{Error, Result};
 
 impl SqliteBoard {
-    /// Adds a comment; gives its number.
+    /// Adds a comment; returns its id.
     pub fn add_comment(&mut self, id: &TaskId, author: &str, body: &str) -> Result<i64> {
         for (what, text) in [("a comment", body), ("the author of a comment", author)] {
             if text.trim().is_empty() {
                 return Err(Error::Blank { what });
             }
         }
-        self.write(|session| {
-            session.must_exist(id)?;
-            session.comment(id, author.trim(), body.trim())
+        self.write(|tx| {
+            tx.must_exist(id)?;
+            tx.comment(id, author.trim(), body.trim())
         })
     }
 
     /// The comments of a card, oldest first.
     pub fn comments(&self, id: &TaskId) -> Result<Vec<Comment>> {
-        self.read(|session| session.comments(id))
+        self.read(|tx| tx.comments(id))
     }
 
-    /// Records a file that lies in the attachments of a card already; gives its number.
+    /// Records a file that is in the attachments directory of a card; returns its id.
     pub fn record_attachment(&mut self, id: &TaskId, new: &NewAttachment) -> Result<i64> {
-        self.write(|session| {
-            session.must_exist(id)?;
-            session.insert_attachment(id, new)
+        self.write(|tx| {
+            tx.must_exist(id)?;
+            tx.insert_attachment(id, new)
         })
     }
 
     /// The attachments of a card, oldest first.
     pub fn attachments(&self, id: &TaskId) -> Result<Vec<Attachment>> {
-        self.read(|session| session.attachments(id))
+        self.read(|tx| tx.attachments(id))
     }
 
     /// One attachment.
     pub fn attachment(&self, number: i64) -> Result<Option<Attachment>> {
-        self.read(|session| session.attachment(number))
+        self.read(|tx| tx.attachment(number))
     }
 
-    /// Takes an attachment off its card; its file is the caller's business.
+    /// Removes an attachment from its card; the caller removes its file.
     pub fn forget_attachment(&mut self, number: i64) -> Result<Attachment> {
-        self.write(|session| {
-            let attachment = session
+        self.write(|tx| {
+            let attachment = tx
                 .attachment(number)?
-                .ok_or(Error::UnknownAttachment { id: number })?;
-            session.execute("DELETE FROM task_attachments WHERE id = ?1", [number])?;
-            session.append(
+                .ok_or_else(|| Error::unknown_attachment(number))?;
+            tx.execute("DELETE FROM task_attachments WHERE id = ?1", [number])?;
+            tx.append(
                 &attachment.task_id,
                 None,
-                &EventBody::AttachmentRemoved {
-                    filename: &attachment.filename,
-                },
+                "attachment_removed",
+                json!({"filename": attachment.filename}),
             )?;
             Ok(attachment)
         })
     }
 }
 
-impl Session<'_> {
+impl Transaction<'_> {
     pub(super) fn comment(&self, id: &TaskId, author: &str, body: &str) -> Result<i64> {
         let number = self.insert_comment(id, author, body)?;
         let characters = body.chars().count();
-        self.append(id, None, &EventBody::Commented { author, characters })?;
+        self.append(
+            id,
+            None,
+            "commented",
+            json!({"author": author, "len": characters}),
+        )?;
         Ok(number)
     }
 
-    /// A comment that some other event speaks of already.
+    /// A comment without an event, where another event mentions it.
     pub(super) fn insert_comment(&self, id: &TaskId, author: &str, body: &str) -> Result<i64> {
         self.insert(
             "INSERT INTO task_comments (task_id, author, body, created_at) VALUES (?1, ?2, ?3, ?4)",
@@ -110,11 +114,8 @@ impl Session<'_> {
         self.append(
             id,
             None,
-            &EventBody::Attached {
-                filename: &new.filename,
-                size: new.size,
-                by: new.uploaded_by.as_deref(),
-            },
+            "attached",
+            json!({"filename": new.filename, "size": new.size, "by": new.uploaded_by.as_deref()}),
         )?;
         Ok(number)
     }

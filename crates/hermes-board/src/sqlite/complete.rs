@@ -5,16 +5,14 @@ use std::sync::LazyLock;
 
 use hermes_store::rusqlite::params;
 use regex::Regex;
-use serde_json::Value;
+use serde_json::json;
 
-use crate::model::event_body::EventBody;
-use crate::model::{Object, Outcome, RunId, Status, TaskId};
+use crate::model::{Outcome, RunId, Status, TaskId};
 use crate::shown::first_line;
-use crate::sqlite::SqliteBoard;
 use crate::sqlite::block::filled;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
-use crate::sqlite::session::{Session, json_list};
+use crate::sqlite::transaction::{Transaction, json_list, with};
 use crate::store::{CompleteOutcome, Completed, Completion};
 use crate::{Error, Result};
 
@@ -23,64 +21,62 @@ const SUMMARY_LINE: usize = 400;
 /// Longest line of a summary in a refusal.
 const PREVIEW_LINE: usize = 200;
 
-impl SqliteBoard {
-    pub(super) fn finish(
-        &mut self,
+impl Transaction<'_> {
+    /// Completes a card without checks. A refusal because of phantom cards is recorded, so the
+    /// transaction commits and the refusal is the inner result.
+    pub(super) fn complete(
+        &self,
         id: &TaskId,
         completion: &Completion,
-    ) -> Result<CompleteOutcome> {
-        self.write(|session| {
-            let run = session.may_complete(id, completion)?;
-            let checks = session.checks(id)?;
-            if !checks.is_empty() {
-                return Ok(Ok(CompleteOutcome::NeedsChecks(checks)));
-            }
-            match session.pass_gate(id, completion)? {
-                Ok(verified) => session
-                    .complete(id, run, completion, &verified)
-                    .map(|done| Ok(CompleteOutcome::Done(Box::new(done)))),
-                // The refusal is recorded, so it is committed like a success.
-                Err(refusal) => Ok(Err(refusal)),
-            }
-        })?
+    ) -> Result<Result<CompleteOutcome>> {
+        let run = self.may_complete(id, completion)?;
+        let checks = self.checks(id)?;
+        if !checks.is_empty() {
+            return Ok(Ok(CompleteOutcome::NeedsChecks(checks)));
+        }
+        match self.verify_created_cards(id, completion)? {
+            Ok(verified) => self
+                .mark_done(id, run, completion, &verified)
+                .map(|done| Ok(CompleteOutcome::Done(Box::new(done)))),
+            Err(refusal) => Ok(Err(refusal)),
+        }
     }
-}
 
-impl Session<'_> {
-    /// Whether the card stands where it can be completed and the speaker may do it; gives the
-    /// attempt in progress.
+    /// Checks that the card can be completed, and by this attempt; returns the attempt in progress.
     pub(super) fn may_complete(
         &self,
         id: &TaskId,
         completion: &Completion,
     ) -> Result<Option<RunId>> {
-        let standing = self.standing(id)?;
+        let state = self.card_state(id)?;
         let allowed = [Status::Running, Status::Ready, Status::Blocked];
-        standing.must_be_one_of(id, "complete", &allowed)?;
-        standing.must_be_run(id, "complete", completion.expected_run)?;
-        Ok(standing.run)
+        state.require_status(id, "complete", &allowed)?;
+        state.require_run(id, "complete", completion.expected_run)?;
+        Ok(state.run)
     }
 
-    /// Lets a completion pass whose created cards are real, and records one whose are not.
-    pub(super) fn pass_gate(
+    /// Verifies that the worker really created the cards it names; a completion that names others is
+    /// recorded and refused.
+    pub(super) fn verify_created_cards(
         &self,
         id: &TaskId,
         completion: &Completion,
-    ) -> Result<std::result::Result<Vec<TaskId>, Error>> {
-        let (verified, phantom) = self.verify_created(id, &completion.created_cards)?;
+    ) -> Result<Result<Vec<TaskId>>> {
+        let (verified, phantom) = self.split_created(id, &completion.created_cards)?;
         if phantom.is_empty() {
             return Ok(Ok(verified));
         }
+        let handoff = completion.handoff();
+        let preview = handoff.and_then(|text| first_line(text, PREVIEW_LINE));
         self.append(
             id,
             None,
-            &EventBody::CompletionBlockedHallucination {
-                phantom: &phantom,
-                verified: &verified,
-                summary_preview: completion
-                    .handoff()
-                    .and_then(|text| first_line(text, PREVIEW_LINE)),
-            },
+            "completion_blocked_hallucination",
+            json!({
+                "phantom_cards": phantom,
+                "verified_cards": verified,
+                "summary_preview": preview,
+            }),
         )?;
         Ok(Err(Error::PhantomCards {
             id: id.clone(),
@@ -88,19 +84,9 @@ impl Session<'_> {
         }))
     }
 
-    /// Of the cards a worker says it made, those it did.
-    pub(super) fn verified_cards(
-        &self,
-        id: &TaskId,
-        completion: &Completion,
-    ) -> Result<Vec<TaskId>> {
-        let (verified, _) = self.verify_created(id, &completion.created_cards)?;
-        Ok(verified)
-    }
-
-    /// Tells cards the worker really made from others: made by its profile, by the card itself, or
-    /// linked as children.
-    fn verify_created(
+    /// Splits the named cards into those the worker created (by its profile, by the card itself, or
+    /// linked as children) and others.
+    pub(super) fn split_created(
         &self,
         id: &TaskId,
         claimed: &[TaskId],
@@ -136,8 +122,8 @@ impl Session<'_> {
         Ok((verified, phantom))
     }
 
-    /// Makes the card done. The gates have been passed.
-    pub(super) fn complete(
+    /// Makes the card done. Checks and created cards have been verified.
+    pub(super) fn mark_done(
         &self,
         id: &TaskId,
         run: Option<RunId>,
@@ -165,15 +151,23 @@ impl Session<'_> {
             .summary(handoff)
             .metadata(metadata);
         let run = self.close_or_record(id, run, &ending)?;
+        let artifacts = completion.artifacts();
         self.append(
             id,
             run,
-            &EventBody::Completed {
-                result_characters: result.map_or(0, |result| result.chars().count()),
-                summary: handoff.and_then(|text| first_line(text, SUMMARY_LINE)),
-                verified_cards: verified,
-                artifacts: &artifacts(metadata),
-            },
+            "completed",
+            with(
+                with(
+                    json!({
+                        "result_len": result.map_or(0, |result| result.chars().count()),
+                        "summary": handoff.and_then(|text| first_line(text, SUMMARY_LINE)),
+                    }),
+                    "verified_cards",
+                    (!verified.is_empty()).then(|| json!(verified)),
+                ),
+                "artifacts",
+                (!artifacts.is_empty()).then(|| json!(artifacts)),
+            ),
         )?;
         let phantom_references = self.phantom_references(completion)?;
         if !phantom_references.is_empty() {
@@ -181,7 +175,8 @@ impl Session<'_> {
             self.append(
                 id,
                 run,
-                &EventBody::SuspectedHallucinatedReferences { phantom },
+                "suspected_hallucinated_references",
+                json!({"phantom_refs": phantom, "source": "completion_summary"}),
             )?;
         }
         let promoted = self.promote_among(&self.children(id)?)?;
@@ -194,7 +189,7 @@ impl Session<'_> {
         })
     }
 
-    /// Names of cards in what was handed over that no card has.
+    /// Card ids in summary and result that no card has.
     fn phantom_references(&self, completion: &Completion) -> Result<Vec<TaskId>> {
         static NAME: LazyLock<Option<Regex>> =
             LazyLock::new(|| Regex::new(r"\bt_[a-f0-9]{8,}\b").ok());
@@ -219,8 +214,8 @@ impl Session<'_> {
         self.missing(&named)
     }
 
-    /// Scratch workspaces that this completion leaves without a reader: the card's own, unless
-    /// children still want to look at it, and those of finished parents whose last child this was.
+    /// Scratch workspaces that nobody reads after this completion: the card's own, unless it has open
+    /// children, and those of finished parents whose last child this was.
     fn finished_workspaces(&self, id: &TaskId) -> Result<Vec<(TaskId, PathBuf)>> {
         self.all(
             "SELECT t.id, t.workspace_path
@@ -237,17 +232,4 @@ impl Session<'_> {
             },
         )
     }
-}
-
-/// The deliverables that the facts for machines name.
-fn artifacts(metadata: Option<&Object>) -> Vec<String> {
-    let Some(Value::Array(items)) = metadata.and_then(|metadata| metadata.get("artifacts")) else {
-        return Vec::new();
-    };
-    items
-        .iter()
-        .filter_map(Value::as_str)
-        .map(|path| path.trim().to_owned())
-        .filter(|path| !path.is_empty())
-        .collect()
 }

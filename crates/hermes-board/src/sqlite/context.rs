@@ -1,4 +1,4 @@
-//! What the context text is made of, from one moment.
+//! The facts of the worker context, from one state of the board.
 
 use hermes_store::rusqlite::params;
 
@@ -9,7 +9,7 @@ use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::run_columns;
 use crate::sqlite::rows;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::Transaction;
 
 impl SqliteBoard {
     pub(crate) fn context_facts(
@@ -18,33 +18,32 @@ impl SqliteBoard {
         most_runs: i64,
         most_comments: i64,
     ) -> Result<ContextFacts> {
-        self.read(|session| {
-            let task = session.known_task(id)?;
+        self.read(|tx| {
+            let task = tx.known_task(id)?;
             let recent_work = match task.assignee.as_deref() {
-                Some(assignee) => session.recent_work(assignee, id)?,
+                Some(assignee) => tx.recent_work(assignee, id)?,
                 None => Vec::new(),
             };
             Ok(ContextFacts {
-                now: session.now,
-                attachments: session.attachments(id)?,
-                checks: session.checks(id)?,
-                closed_runs: session.number(
+                now: tx.now,
+                attachments: tx.attachments(id)?,
+                checks: tx.checks(id)?,
+                closed_runs: tx.number(
                     "SELECT count(*) FROM task_runs WHERE task_id = ?1 AND ended_at IS NOT NULL",
                     id,
                 )?,
-                last_runs: session.last_closed_runs(id, most_runs)?,
-                parents: session.parent_results(id)?,
+                last_runs: tx.last_closed_runs(id, most_runs)?,
+                parents: tx.parent_results(id)?,
                 recent_work,
-                comments: session
-                    .number("SELECT count(*) FROM task_comments WHERE task_id = ?1", id)?,
-                last_comments: session.last_comments(id, most_comments)?,
+                comments: tx.number("SELECT count(*) FROM task_comments WHERE task_id = ?1", id)?,
+                last_comments: tx.last_comments(id, most_comments)?,
                 task,
             })
         })
     }
 }
 
-impl Session<'_> {
+impl Transaction<'_> {
     fn number(&self, sql: &str, id: &TaskId) -> Result<usize> {
         let number = self
             .one(sql, [id.as_str()], |row| Cells::new(row).int())?
@@ -78,7 +77,7 @@ impl Session<'_> {
         Ok(comments)
     }
 
-    /// What finished parents handed over: the newest attempt that completed each.
+    /// Results of finished parents: the newest attempt that completed each.
     fn parent_results(&self, id: &TaskId) -> Result<Vec<ParentResult>> {
         self.all(
             "SELECT p.id, p.result, p.completed_at, r.summary, r.metadata, r.ended_at

@@ -1,15 +1,13 @@
-//! Filing cards.
+//! Creating cards.
 
 use std::path::Path;
 
 use hermes_store::rusqlite::params;
 use serde_json::json;
 
-use crate::model::event_body::EventBody;
-use crate::model::{Assignee, Status, TaskId, WorkspaceKind};
-use crate::sqlite::SqliteBoard;
-use crate::sqlite::session::Session;
-use crate::store::{Filed, NewTask, StartIn};
+use crate::model::{Assignee, SkillList, Status, TaskId, WorkspaceKind};
+use crate::sqlite::transaction::Transaction;
+use crate::store::{Created, NewTask, StartIn};
 use crate::{Error, Result};
 
 /// Longest part of a title in the name of a branch.
@@ -17,29 +15,15 @@ const BRANCH_TITLE: usize = 40;
 /// Names tried before something must be wrong with their source.
 const ID_TRIES: usize = 8;
 
-/// Where a card is worked on, once its name is known.
-struct Place {
+/// The workspace of a new card, once the card has a name.
+struct NewWorkspace {
     kind: WorkspaceKind,
     path: Option<String>,
     branch: Option<String>,
 }
 
-impl SqliteBoard {
-    pub(super) fn file(&mut self, new: &NewTask) -> Result<Filed> {
-        check(new)?;
-        let takes_default = matches!(new.workspace, WorkspaceKind::Dir | WorkspaceKind::Worktree)
-            && new.workspace_path.is_none();
-        // Scratch workspaces are removed when the card is done, so they never start in a directory
-        // that belongs to somebody.
-        let default_workdir = takes_default
-            .then(|| crate::boards::load_info(&self.board).default_workdir)
-            .flatten();
-        self.write(|session| session.file(new, default_workdir.as_deref()))
-    }
-}
-
-impl Session<'_> {
-    pub(super) fn file(&self, new: &NewTask, default_workdir: Option<&str>) -> Result<Filed> {
+impl Transaction<'_> {
+    pub(super) fn create(&self, new: &NewTask, default_workdir: Option<&str>) -> Result<Created> {
         if let Some(key) = new.idempotency_key.as_deref()
             && let Some(known) = self
                 .ids(
@@ -49,7 +33,7 @@ impl Session<'_> {
                 )?
                 .pop()
         {
-            return Ok(Filed {
+            return Ok(Created {
                 task: self.known_task(&known)?,
                 existed: true,
             });
@@ -61,52 +45,48 @@ impl Session<'_> {
         }
         let status = self.first_status(new, &parents)?;
         let id = self.fresh_id()?;
-        let place = place(new, &id, default_workdir);
-        self.insert_card(new, &id, status, &place)?;
+        let workspace = workspace(new, &id, default_workdir);
+        self.insert_card(new, &id, status, &workspace)?;
         for parent in &parents {
             self.insert_link(parent, &id)?;
         }
+        let skills = new.skills.as_ref().map(SkillList::names);
         self.append(
             &id,
             None,
-            &EventBody::Created {
-                assignee: new.assignee.as_ref(),
-                status,
-                parents: &parents,
-                tenant: new.tenant.as_deref(),
-                branch_name: place.branch.as_deref(),
-                skills: new.skills.as_ref().map_or(&[], |skills| skills.names()),
-                goal_mode: new.goal_mode,
-            },
+            "created",
+            json!({
+                "assignee": new.assignee,
+                "status": status,
+                "parents": parents,
+                "tenant": new.tenant,
+                "branch_name": workspace.branch,
+                "skills": skills.filter(|names| !names.is_empty()),
+                "goal_mode": new.goal_mode.then_some(true),
+            }),
         )?;
         match new.start {
-            // Without this event the next look at the board would make the card ready.
+            // Without this event the next tick would promote the card.
             StartIn::Blocked => {
                 self.append(
                     &id,
                     None,
-                    &EventBody::Blocked {
-                        reason: None,
-                        kind: None,
-                        recurrences: 0,
-                        extra: Some(("source", "initial_status")),
-                    },
+                    "blocked",
+                    json!({
+                        "reason": null,
+                        "kind": null,
+                        "recurrences": 0,
+                        "source": "initial_status",
+                    }),
                 )?;
             }
             StartIn::Scheduled(at) => {
-                self.append(
-                    &id,
-                    None,
-                    &EventBody::Scheduled {
-                        reason: None,
-                        at: Some(at),
-                    },
-                )?;
+                self.append(&id, None, "scheduled", json!({"reason": null, "at": at}))?;
             }
             StartIn::Work | StartIn::Triage => {}
         }
         self.set_checks(&id, &new.checks)?;
-        Ok(Filed {
+        Ok(Created {
             task: self.known_task(&id)?,
             existed: false,
         })
@@ -121,7 +101,7 @@ impl Session<'_> {
                 let waits = self.holds(
                     "SELECT EXISTS (SELECT 1 FROM json_each(?1) j JOIN tasks p ON p.id = j.value
                      WHERE p.status NOT IN ('done', 'archived'))",
-                    [super::session::json_list(parents)],
+                    [super::transaction::json_list(parents)],
                 )?;
                 if waits { Status::Todo } else { Status::Ready }
             }
@@ -145,7 +125,13 @@ impl Session<'_> {
         ))
     }
 
-    fn insert_card(&self, new: &NewTask, id: &TaskId, status: Status, place: &Place) -> Result<()> {
+    fn insert_card(
+        &self,
+        new: &NewTask,
+        id: &TaskId,
+        status: Status,
+        workspace: &NewWorkspace,
+    ) -> Result<()> {
         let scheduled_at = match new.start {
             StartIn::Scheduled(at) => Some(at),
             StartIn::Work | StartIn::Triage | StartIn::Blocked => None,
@@ -166,9 +152,9 @@ impl Session<'_> {
                 new.priority,
                 new.created_by,
                 self.now,
-                place.kind.as_str(),
-                place.path,
-                place.branch,
+                workspace.kind.as_str(),
+                workspace.path,
+                workspace.branch,
                 new.project.as_ref().map(|project| project.id.as_str()),
                 new.tenant,
                 new.idempotency_key,
@@ -188,8 +174,8 @@ impl Session<'_> {
     }
 }
 
-/// What can be said without looking at the board.
-fn check(new: &NewTask) -> Result<()> {
+/// Refuses what is wrong with a request whatever is on the board.
+pub(super) fn validate(new: &NewTask) -> Result<()> {
     if new.title.trim().is_empty() {
         return Err(Error::Blank {
             what: "the title of a card",
@@ -214,7 +200,7 @@ fn check(new: &NewTask) -> Result<()> {
     Ok(())
 }
 
-fn place(new: &NewTask, id: &TaskId, default_workdir: Option<&str>) -> Place {
+fn workspace(new: &NewTask, id: &TaskId, default_workdir: Option<&str>) -> NewWorkspace {
     let repository = new
         .project
         .as_ref()
@@ -233,7 +219,7 @@ fn place(new: &NewTask, id: &TaskId, default_workdir: Option<&str>) -> Place {
         ),
         _ => (own, new.branch_name.clone()),
     };
-    Place {
+    NewWorkspace {
         kind,
         path: path.or_else(|| default_workdir.map(str::to_owned)),
         branch,

@@ -1,30 +1,28 @@
-//! The circuit breaker: failures are counted, and a card that fails too often waits for a person.
+//! Failures: they are counted, and a card that fails too often is blocked.
 
 use hermes_store::rusqlite::params;
 use serde_json::json;
 
 use crate::Result;
-use crate::model::event_body::EventBody;
-use crate::model::{Object, Outcome, RunId, TaskId, WorkerExit};
+use crate::model::{Object, Outcome, RunId, TaskId, WorkerExit, object};
 use crate::shown::cut;
-use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::Transaction;
 use crate::store::{ClaimSeen, FailurePolicy, Release, Timeout};
 
 /// Longest error kept with a card.
 const ERROR_LENGTH: usize = 500;
-/// Attempts looked at for the streak of those that ended without a word.
+/// Attempts considered for the streak of protocol violations.
 pub(super) const STREAK_LOOK: i64 = 50;
 
-/// A failure to be counted against a card that is free already.
+/// A failure to be counted against a card that is released already.
 struct Failure<'a> {
     error: &'a str,
     outcome: Outcome,
     /// Added to `gave_up`.
     extra: Object,
-    /// Whether the attempts that ended without a word decide, instead of the counter.
+    /// Protocol violations decide instead of the failure counter.
     violations: Option<Violations>,
 }
 
@@ -34,7 +32,7 @@ struct Violations {
     limit: i64,
 }
 
-/// What the counter says after one more failure.
+/// The failure counter after one more failure.
 struct Count {
     failures: i64,
     limit: i64,
@@ -45,143 +43,119 @@ struct Count {
     stored: i64,
 }
 
-impl SqliteBoard {
-    pub(super) fn fail_spawn(
-        &mut self,
+impl Transaction<'_> {
+    pub(super) fn record_spawn_failure(
+        &self,
         id: &TaskId,
         run: RunId,
         error: &str,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.write(|session| {
-            if !session.is_running_as(id, run)? {
-                return Ok(Release::LostRace);
-            }
-            session.fail_attempt(id, run, Outcome::SpawnFailed, error, Object::new(), policy)
-        })
+        if !self.is_running_as(id, run)? {
+            return Ok(Release::LostRace);
+        }
+        self.fail_attempt(id, run, Outcome::SpawnFailed, error, Object::new(), policy)
     }
 
-    pub(super) fn exhaust_budget(
-        &mut self,
+    pub(super) fn record_budget_exhausted(
+        &self,
         id: &TaskId,
         run: RunId,
         used: i64,
         most: i64,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.write(|session| {
-            if !session.is_running_as(id, run)? {
-                return Ok(Release::LostRace);
-            }
-            let error = format!("the worker used up its turns ({used} of {most}) without an end");
-            let extra = object(json!({"budget_used": used, "budget_max": most}));
-            session.fail_attempt(id, run, Outcome::TimedOut, &error, extra, policy)
-        })
+        if !self.is_running_as(id, run)? {
+            return Ok(Release::LostRace);
+        }
+        let error = format!("the worker used up its turns ({used} of {most})");
+        let extra = object(json!({"budget_used": used, "budget_max": most}));
+        self.fail_attempt(id, run, Outcome::TimedOut, &error, extra, policy)
     }
 
-    pub(super) fn time_out(
-        &mut self,
+    pub(super) fn record_timeout(
+        &self,
         id: &TaskId,
         seen: &ClaimSeen,
         timeout: &Timeout,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.write(|session| {
-            if !session.release_if_unchanged(id, seen)? {
-                return Ok(Release::LostRace);
-            }
-            let error = format!(
-                "elapsed {} s > limit {} s",
-                timeout.elapsed_seconds, timeout.limit_seconds
-            );
-            let payload = object(json!({
-                "pid": timeout.pid,
-                "elapsed_seconds": timeout.elapsed_seconds,
-                "limit_seconds": timeout.limit_seconds,
-                "sigkill": timeout.sigkill,
-            }));
-            let ending = Ending::new(Outcome::TimedOut)
-                .error(&error)
-                .metadata(Some(&payload));
-            let run = session.close_run(id, seen.run, &ending)?;
-            session.append(
-                id,
-                run,
-                &EventBody::Ended {
-                    kind: "timed_out",
-                    payload: &payload,
-                },
-            )?;
-            let failure = Failure {
-                error: &error,
-                outcome: Outcome::TimedOut,
-                extra: object(json!({"pid": timeout.pid, "sigkill": timeout.sigkill})),
-                violations: None,
-            };
-            session.count_failure(id, run, &failure, policy)
-        })
+        if !self.release_if_unchanged(id, seen)? {
+            return Ok(Release::LostRace);
+        }
+        let error = format!(
+            "elapsed {} s > limit {} s",
+            timeout.elapsed_seconds, timeout.limit_seconds
+        );
+        let payload = object(json!({
+            "pid": timeout.pid,
+            "elapsed_seconds": timeout.elapsed_seconds,
+            "limit_seconds": timeout.limit_seconds,
+            "sigkill": timeout.sigkill,
+        }));
+        let ending = Ending::new(Outcome::TimedOut)
+            .error(&error)
+            .metadata(Some(&payload));
+        let run = self.close_run(id, seen.run, &ending)?;
+        self.append(id, run, "timed_out", payload.clone().into())?;
+        let failure = Failure {
+            error: &error,
+            outcome: Outcome::TimedOut,
+            extra: object(json!({"pid": timeout.pid, "sigkill": timeout.sigkill})),
+            violations: None,
+        };
+        self.count_failure(id, run, &failure, policy)
     }
 
-    pub(super) fn exit(
-        &mut self,
+    pub(super) fn record_exit(
+        &self,
         id: &TaskId,
         seen: &ClaimSeen,
         exit: WorkerExit,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.write(|session| {
-            if !session.release_if_unchanged(id, seen)? {
-                return Ok(Release::LostRace);
+        if !self.release_if_unchanged(id, seen)? {
+            return Ok(Release::LostRace);
+        }
+        let (kind, outcome, payload) = exit_particulars(exit, seen);
+        let error = exit.describe(seen.pid);
+        let ending = Ending::new(outcome).error(&error).metadata(Some(&payload));
+        let run = self.close_run(id, seen.run, &ending)?;
+        self.append(id, run, kind, payload.clone().into())?;
+        let mut extra = object(json!({"pid": seen.pid, "claimer": seen.lock}));
+        let violations = match exit {
+            WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
+                self.note_error(id, &error)?;
+                let failures = self.failures(id)?;
+                return Ok(Release::Requeued { failures });
             }
-            let (kind, outcome, payload) = exit_particulars(exit, seen);
-            let error = exit.describe(seen.pid);
-            let ending = Ending::new(outcome).error(&error).metadata(Some(&payload));
-            let run = session.close_run(id, seen.run, &ending)?;
-            session.append(
-                id,
-                run,
-                &EventBody::Ended {
-                    kind,
-                    payload: &payload,
-                },
-            )?;
-            let mut extra = object(json!({"pid": seen.pid, "claimer": seen.lock}));
-            let violations = match exit {
-                WorkerExit::Code(WorkerExit::QUOTA_WALL) => {
-                    session.note_error(id, &error)?;
-                    let failures = session.failures(id)?;
+            WorkerExit::Code(0) => {
+                let streak = self.violation_streak(id)?;
+                let limit = self
+                    .own_limit(id)?
+                    .unwrap_or(FailurePolicy::VIOLATION_LIMIT);
+                if streak < limit {
+                    // Most such cards are completed by the next worker, so these attempts
+                    // have a limit of their own.
+                    self.note_error(id, &error)?;
+                    let failures = self.failures(id)?;
                     return Ok(Release::Requeued { failures });
                 }
-                WorkerExit::Code(0) => {
-                    let streak = session.violation_streak(id)?;
-                    let limit = session
-                        .own_limit(id)?
-                        .unwrap_or(FailurePolicy::VIOLATION_LIMIT);
-                    if streak < limit {
-                        // Most cards of forgetful workers are finished by the next one: these
-                        // attempts have a budget of their own.
-                        session.note_error(id, &error)?;
-                        let failures = session.failures(id)?;
-                        return Ok(Release::Requeued { failures });
-                    }
-                    extra.insert("protocol_violations".to_owned(), json!(streak));
-                    extra.insert("protocol_violation_limit".to_owned(), json!(limit));
-                    Some(Violations { streak, limit })
-                }
-                WorkerExit::Code(_) | WorkerExit::Signal(_) | WorkerExit::Unknown => None,
-            };
-            let failure = Failure {
-                error: &error,
-                outcome,
-                extra,
-                violations,
-            };
-            session.count_failure(id, run, &failure, policy)
-        })
+                extra.insert("protocol_violations".to_owned(), json!(streak));
+                extra.insert("protocol_violation_limit".to_owned(), json!(limit));
+                Some(Violations { streak, limit })
+            }
+            WorkerExit::Code(_) | WorkerExit::Signal(_) | WorkerExit::Unknown => None,
+        };
+        let failure = Failure {
+            error: &error,
+            outcome,
+            extra,
+            violations,
+        };
+        self.count_failure(id, run, &failure, policy)
     }
-}
 
-impl Session<'_> {
     fn is_running_as(&self, id: &TaskId, run: RunId) -> Result<bool> {
         self.holds(
             "SELECT EXISTS (SELECT 1 FROM tasks
@@ -190,7 +164,7 @@ impl Session<'_> {
         )
     }
 
-    /// Ends an attempt that failed by its own word, counts it, and frees or blocks the card.
+    /// Ends a failed attempt, counts it, and releases or blocks the card.
     pub(super) fn fail_attempt(
         &self,
         id: &TaskId,
@@ -214,7 +188,7 @@ impl Session<'_> {
             ],
         )?;
         let payload = count.gave_up_payload(error, outcome, extra);
-        // A check that failed keeps its own word; what led up to it is on the card.
+        // A failed check keeps its outcome also when it blocks the card.
         let ends_as = match outcome {
             Outcome::CheckFailed => Outcome::CheckFailed,
             _ if count.trips => Outcome::GaveUp,
@@ -233,16 +207,13 @@ impl Session<'_> {
         let ending = Ending::new(ends_as).error(error).metadata(Some(&metadata));
         let run = self.close_run(id, Some(run), &ending)?;
         if count.trips {
-            self.append(id, run, &EventBody::GaveUp { payload: &payload })?;
+            self.append(id, run, "gave_up", payload.into())?;
         } else if outcome != Outcome::CheckFailed {
             self.append(
                 id,
                 run,
-                &EventBody::Failed {
-                    outcome,
-                    error,
-                    failures: count.failures,
-                },
+                outcome.as_str(),
+                json!({"error": error, "failures": count.failures}),
             )?;
         }
         Ok(count.release())
@@ -266,7 +237,7 @@ impl Session<'_> {
         )?;
         if count.trips {
             let payload = count.gave_up_payload(error, failure.outcome, failure.extra.clone());
-            self.append(id, run, &EventBody::GaveUp { payload: &payload })?;
+            self.append(id, run, "gave_up", payload.into())?;
         }
         Ok(count.release())
     }
@@ -331,8 +302,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Attempts in a row, the newest first, that ended without a word. Quota walls say nothing
-    /// about a card and are passed over; anything else ends the row.
+    /// Protocol violations in a row, newest first. Used-up quotas say nothing about a card and are
+    /// skipped; anything else ends the row.
     fn violation_streak(&self, id: &TaskId) -> Result<i64> {
         let attempts = self.all(
             "SELECT outcome, error, metadata FROM task_runs
@@ -368,7 +339,7 @@ fn is_violation(error: &str, metadata: Option<&Object>) -> bool {
     let marked = metadata
         .and_then(|metadata| metadata.get("protocol_violation"))
         .and_then(serde_json::Value::as_bool);
-    // Attempts from before the mark say it in words.
+    // Older attempts have it in the text of the error.
     marked.unwrap_or_else(|| error.contains("protocol violation"))
 }
 
@@ -427,12 +398,4 @@ fn exit_particulars(exit: WorkerExit, seen: &ClaimSeen) -> (&'static str, Outcom
         WorkerExit::Unknown => ("crashed", Outcome::Crashed),
     };
     (kind, outcome, payload)
-}
-
-pub(super) fn object(value: serde_json::Value) -> Object {
-    match value {
-        serde_json::Value::Object(map) => map,
-        // Only ever called with the literals of this crate.
-        _ => Object::new(),
-    }
 }

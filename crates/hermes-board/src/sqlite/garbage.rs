@@ -1,4 +1,4 @@
-//! Rows that nobody needs any more.
+//! Rows that are no longer needed.
 
 use std::path::PathBuf;
 
@@ -23,8 +23,8 @@ const ORPHANS: [&str; 5] = [
 impl SqliteBoard {
     /// Scratch workspaces of archived cards.
     pub(crate) fn archived_scratch(&self) -> Result<Vec<(TaskId, PathBuf)>> {
-        self.read(|session| {
-            session.all(
+        self.read(|tx| {
+            tx.all(
                 "SELECT id, workspace_path FROM tasks WHERE status = 'archived'
                  AND workspace_kind = 'scratch' AND COALESCE(workspace_path, '') <> ''",
                 [],
@@ -38,21 +38,21 @@ impl SqliteBoard {
 
     /// Deletes events of finished cards that are older than so many seconds.
     pub(crate) fn forget_old_events(&mut self, seconds: i64) -> Result<usize> {
-        self.write(|session| {
-            session.execute(
+        self.write(|tx| {
+            tx.execute(
                 "DELETE FROM task_events WHERE created_at < ?1 AND task_id IN
                  (SELECT id FROM tasks WHERE status IN ('done', 'archived'))",
-                params![session.now - seconds],
+                params![tx.now - seconds],
             )
         })
     }
 
     /// Deletes rows of cards that are gone.
     pub(crate) fn forget_orphans(&mut self) -> Result<usize> {
-        self.write(|session| {
+        self.write(|tx| {
             let mut rows = 0;
             for statement in ORPHANS {
-                rows += session.execute(statement, [])?;
+                rows += tx.execute(statement, [])?;
             }
             Ok(rows)
         })
@@ -60,8 +60,8 @@ impl SqliteBoard {
 
     /// Every file that an attachment names.
     pub(crate) fn attachment_paths(&self) -> Result<Vec<PathBuf>> {
-        self.read(|session| {
-            session.all("SELECT stored_path FROM task_attachments", [], |row| {
+        self.read(|tx| {
+            tx.all("SELECT stored_path FROM task_attachments", [], |row| {
                 Cells::new(row).text().map(PathBuf::from)
             })
         })

@@ -1,61 +1,60 @@
 //! Links: which card waits for which.
 
 use hermes_store::rusqlite::params;
+use serde_json::json;
 
 use crate::model::TaskId;
-use crate::model::event_body::EventBody;
-use crate::sqlite::SqliteBoard;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::Transaction;
 use crate::{Error, Result};
 
-impl SqliteBoard {
-    pub(super) fn add_link(&mut self, parent: &TaskId, child: &TaskId) -> Result<bool> {
+impl Transaction<'_> {
+    pub(super) fn link(&self, parent: &TaskId, child: &TaskId) -> Result<bool> {
         if parent == child {
             return Err(Error::SelfLink { id: parent.clone() });
         }
-        self.write(|session| {
-            let missing = session.missing(&[parent.clone(), child.clone()])?;
-            if !missing.is_empty() {
-                return Err(Error::UnknownParents { ids: missing });
-            }
-            if session.leads_to(child, parent)? {
-                return Err(Error::Cycle {
-                    parent: parent.clone(),
-                    child: child.clone(),
-                });
-            }
-            session.insert_link(parent, child)?;
-            let demoted = session.execute(
-                "UPDATE tasks SET status = 'todo' WHERE id = ?2 AND status = 'ready'
-                 AND EXISTS (SELECT 1 FROM tasks p
-                     WHERE p.id = ?1 AND p.status NOT IN ('done', 'archived'))",
-                params![parent.as_str(), child.as_str()],
-            )?;
-            session.append(child, None, &EventBody::Linked { parent, child })?;
-            Ok(demoted > 0)
-        })
+        let missing = self.missing(&[parent.clone(), child.clone()])?;
+        if !missing.is_empty() {
+            return Err(Error::UnknownParents { ids: missing });
+        }
+        if self.leads_to(child, parent)? {
+            return Err(Error::Cycle {
+                parent: parent.clone(),
+                child: child.clone(),
+            });
+        }
+        self.insert_link(parent, child)?;
+        let demoted = self.execute(
+            "UPDATE tasks SET status = 'todo' WHERE id = ?2 AND status = 'ready'
+             AND EXISTS (SELECT 1 FROM tasks p
+                 WHERE p.id = ?1 AND p.status NOT IN ('done', 'archived'))",
+            params![parent.as_str(), child.as_str()],
+        )?;
+        self.append(
+            child,
+            None,
+            "linked",
+            json!({"parent": parent, "child": child}),
+        )?;
+        Ok(demoted > 0)
     }
 
-    pub(super) fn remove_link(
-        &mut self,
-        parent: &TaskId,
-        child: &TaskId,
-    ) -> Result<Option<Vec<TaskId>>> {
-        self.write(|session| {
-            let removed = session.execute(
-                "DELETE FROM task_links WHERE parent_id = ?1 AND child_id = ?2",
-                params![parent.as_str(), child.as_str()],
-            )?;
-            if removed == 0 {
-                return Ok(None);
-            }
-            session.append(child, None, &EventBody::Unlinked { parent, child })?;
-            session.promote_among(std::slice::from_ref(child)).map(Some)
-        })
+    pub(super) fn unlink(&self, parent: &TaskId, child: &TaskId) -> Result<Option<Vec<TaskId>>> {
+        let removed = self.execute(
+            "DELETE FROM task_links WHERE parent_id = ?1 AND child_id = ?2",
+            params![parent.as_str(), child.as_str()],
+        )?;
+        if removed == 0 {
+            return Ok(None);
+        }
+        self.append(
+            child,
+            None,
+            "unlinked",
+            json!({"parent": parent, "child": child}),
+        )?;
+        self.promote_among(std::slice::from_ref(child)).map(Some)
     }
-}
 
-impl Session<'_> {
     pub(super) fn insert_link(&self, parent: &TaskId, child: &TaskId) -> Result<()> {
         self.execute(
             "INSERT OR IGNORE INTO task_links (parent_id, child_id) VALUES (?1, ?2)",

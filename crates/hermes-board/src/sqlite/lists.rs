@@ -1,4 +1,4 @@
-//! Looking things up: cards, their neighbours, attempts and events.
+//! Lists: cards, their links, attempts and events.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use hermes_store::rusqlite::types::Value as Bound;
 use hermes_store::rusqlite::{params, params_from_iter};
 use serde::Serialize;
 
-use crate::model::words::words;
+use crate::model::text_enum::text_enum;
 use crate::model::{
     Check, CheckMark, Comment, Event, LinkedTask, Run, RunId, Status, Task, TaskId,
 };
@@ -15,10 +15,10 @@ use crate::sqlite::cells::Cells;
 use crate::sqlite::fragments::{event_columns, run_columns, task_columns};
 use crate::sqlite::open::failed_on;
 use crate::sqlite::rows;
-use crate::sqlite::session::{Session, json_list};
+use crate::sqlite::transaction::{Transaction, json_list};
 use crate::{Error, Result};
 
-words! {
+text_enum! {
     /// Orders of a list.
     SortOrder {
         /// Oldest first.
@@ -29,7 +29,7 @@ words! {
         Priority = "priority",
         /// Least urgent first, then oldest.
         PriorityDesc = "priority-desc",
-        /// By the word of the status.
+        /// By the name of the status.
         Status = "status",
         /// By assignee.
         Assignee = "assignee",
@@ -58,38 +58,38 @@ impl SortOrder {
 /// Which cards a list holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListQuery {
-    /// Given to this one; compared in its canonical form.
+    /// Of this assignee; compared in its canonical form.
     pub assignee: Option<String>,
-    /// Standing there.
+    /// CardState there.
     pub status: Option<Status>,
     /// In this namespace.
     pub tenant: Option<String>,
-    /// Filed by this session.
+    /// Created by this session.
     pub session_id: Option<String>,
     /// Of this template.
     pub workflow_template_id: Option<String>,
     /// At this step.
     pub step_key: Option<String>,
-    /// Also those that were put away.
+    /// Including archived cards.
     pub include_archived: bool,
-    /// In which order; by priority if not given.
+    /// Order; by priority if not given.
     pub sort: Option<SortOrder>,
-    /// At most so many.
+    /// At most this many.
     pub limit: Option<u32>,
-    /// Leaving out so many at the beginning.
+    /// Skipping this many.
     pub offset: u32,
 }
 
-/// Which attempts are wanted.
+/// Filter for attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunFilter {
-    /// With this word as status.
+    /// With this status.
     Status(String),
-    /// With this word as outcome.
+    /// With this outcome.
     Outcome(String),
 }
 
-/// Which events are wanted.
+/// Filter for events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventQuery {
     /// After this number.
@@ -98,11 +98,11 @@ pub struct EventQuery {
     pub task: Option<TaskId>,
     /// Of these kinds; all if empty.
     pub kinds: Vec<String>,
-    /// Of cards given to this one.
+    /// Of cards of this assignee.
     pub assignee: Option<String>,
     /// Of cards in this namespace.
     pub tenant: Option<String>,
-    /// At most so many.
+    /// At most this many.
     pub limit: Option<u32>,
 }
 
@@ -111,21 +111,21 @@ pub struct EventQuery {
 pub struct CardDetail {
     /// The card.
     pub task: LinkedTask,
-    /// What was last handed over.
+    /// The latest summary.
     pub latest_summary: Option<String>,
     /// Cards it waits for.
     pub parents: Vec<TaskId>,
     /// Cards that wait for it.
     pub children: Vec<TaskId>,
-    /// What was said.
+    /// Comments.
     pub comments: Vec<Comment>,
-    /// What happened.
+    /// Events.
     pub events: Vec<Event>,
     /// The attempts.
     pub runs: Vec<Run>,
     /// Its checks.
     pub checks: Vec<Check>,
-    /// What they say.
+    /// What the checks say.
     pub checked: CheckMark,
 }
 
@@ -133,22 +133,22 @@ pub struct CardDetail {
 type Neighbours = (Vec<TaskId>, Vec<TaskId>);
 
 impl SqliteBoard {
-    /// Hands over the cards of a list one by one, with their neighbours.
+    /// Passes on the cards of a list one by one, with their links.
     pub fn each_task(
         &self,
         query: &ListQuery,
         take: &mut dyn FnMut(LinkedTask) -> Result<()>,
     ) -> Result<()> {
-        self.read(|session| {
-            // A short list asks for its own links, a long one for all of them at once.
+        self.read(|tx| {
+            // A short list queries its own links, a long one all of them at once.
             let mut links = if query.limit.is_some() {
-                let ids = session.listed_ids(query)?;
-                session.links(Some(&ids))?
+                let ids = tx.listed_ids(query)?;
+                tx.links(Some(&ids))?
             } else {
-                session.links(None)?
+                tx.links(None)?
             };
-            session.each_listed(query, task_columns!(), |row| {
-                let task = rows::task(row).map_err(failed_on(session.path, "read"))?;
+            tx.each_listed(query, task_columns!(), |row| {
+                let task = rows::task(row).map_err(failed_on(tx.path, "read"))?;
                 let (parents, children) = links.remove(task.id.as_str()).unwrap_or_default();
                 take(LinkedTask {
                     task,
@@ -161,36 +161,36 @@ impl SqliteBoard {
 
     /// The cards of a list.
     pub fn list(&self, query: &ListQuery) -> Result<Vec<Task>> {
-        self.read(|session| {
+        self.read(|tx| {
             let mut tasks = Vec::new();
-            session.each_listed(query, task_columns!(), |row| {
-                tasks.push(rows::task(row).map_err(failed_on(session.path, "read"))?);
+            tx.each_listed(query, task_columns!(), |row| {
+                tasks.push(rows::task(row).map_err(failed_on(tx.path, "read"))?);
                 Ok(())
             })?;
             Ok(tasks)
         })
     }
 
-    /// Everything about one card, from one moment.
+    /// Everything about one card, from one state of the board.
     pub fn show(&self, id: &TaskId, filter: Option<&RunFilter>) -> Result<CardDetail> {
         let checked = self.check_mark(id)?;
-        self.read(|session| {
-            let task = session.known_task(id)?;
-            let parents = session.parents(id)?;
-            let children = session.children(id)?;
+        self.read(|tx| {
+            let task = tx.known_task(id)?;
+            let parents = tx.parents(id)?;
+            let children = tx.children(id)?;
             Ok(CardDetail {
                 task: LinkedTask {
                     task,
                     parents: parents.clone(),
                     children: children.clone(),
                 },
-                latest_summary: session.latest_summary(id)?,
+                latest_summary: tx.latest_summary(id)?,
                 parents,
                 children,
-                comments: session.comments(id)?,
-                events: session.events_of(id)?,
-                runs: session.runs(id, filter)?,
-                checks: session.checks(id)?,
+                comments: tx.comments(id)?,
+                events: tx.events_of(id)?,
+                runs: tx.runs(id, filter)?,
+                checks: tx.checks(id)?,
                 checked,
             })
         })
@@ -198,23 +198,23 @@ impl SqliteBoard {
 
     /// Cards a card waits for.
     pub fn parents(&self, id: &TaskId) -> Result<Vec<TaskId>> {
-        self.read(|session| session.parents(id))
+        self.read(|tx| tx.parents(id))
     }
 
     /// Cards that wait for a card.
     pub fn children(&self, id: &TaskId) -> Result<Vec<TaskId>> {
-        self.read(|session| session.children(id))
+        self.read(|tx| tx.children(id))
     }
 
     /// The attempts at a card, oldest first.
     pub fn runs(&self, id: &TaskId, filter: Option<&RunFilter>) -> Result<Vec<Run>> {
-        self.read(|session| session.runs(id, filter))
+        self.read(|tx| tx.runs(id, filter))
     }
 
     /// One attempt.
     pub fn run(&self, run: RunId) -> Result<Option<Run>> {
-        self.read(|session| {
-            session.one(
+        self.read(|tx| {
+            tx.one(
                 concat!(
                     "SELECT ",
                     run_columns!(),
@@ -228,13 +228,13 @@ impl SqliteBoard {
 
     /// What happened, in order.
     pub fn events(&self, query: &EventQuery) -> Result<Vec<Event>> {
-        self.read(|session| session.events(query))
+        self.read(|tx| tx.events(query))
     }
 
     /// The number of the newest event; 0 on an empty board.
     pub fn latest_event_id(&self) -> Result<i64> {
-        self.read(|session| {
-            Ok(session
+        self.read(|tx| {
+            Ok(tx
                 .one("SELECT max(id) FROM task_events", [], |row| {
                     Cells::new(row).int()
                 })?
@@ -242,10 +242,10 @@ impl SqliteBoard {
         })
     }
 
-    /// What was last handed over, for each of these cards that has something.
+    /// The latest summary of each of these cards that has one.
     pub fn latest_summaries(&self, ids: &[TaskId]) -> Result<HashMap<TaskId, String>> {
-        self.read(|session| {
-            let found = session.all(
+        self.read(|tx| {
+            let found = tx.all(
                 "SELECT task_id, summary FROM (
                      SELECT r.task_id, r.summary, row_number() OVER (
                          PARTITION BY r.task_id
@@ -264,7 +264,7 @@ impl SqliteBoard {
     }
 }
 
-impl Session<'_> {
+impl Transaction<'_> {
     pub(super) fn parents(&self, id: &TaskId) -> Result<Vec<TaskId>> {
         self.ids(
             "SELECT parent_id FROM task_links WHERE child_id = ?1 ORDER BY parent_id",
@@ -455,7 +455,7 @@ impl RunFilter {
             "status" => Ok(Self::Status(word.to_owned())),
             "outcome" => Ok(Self::Outcome(word.to_owned())),
             other => Err(Error::BadRequest(format!(
-                "attempts have a status and an outcome, no '{}'",
+                "attempts can be filtered by status or outcome, not by '{}'",
                 crate::shown(other, 32)
             ))),
         }

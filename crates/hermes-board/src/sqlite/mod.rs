@@ -1,7 +1,7 @@
 //! Boards in SQLite, on the reference's own schema.
 //!
-//! Each transition stands in a file named after it. Queries are over sets: how many of them run
-//! does not depend on how many cards there are.
+//! Each operation has a file of its name. Queries are over sets: how many of them run does not depend
+//! on how many cards there are.
 
 mod archive;
 mod assign;
@@ -26,23 +26,21 @@ mod query_plans_tests;
 mod reclaim;
 mod rows;
 mod runs;
-mod session;
 mod snapshot;
 mod stats;
 mod store;
 mod suspects;
 mod swarm;
+mod transaction;
 mod triage;
-mod triage_queue;
 
-pub use archive::{ResultEdit, TextEdit};
+pub use archive::ResultEdit;
 pub use lists::{CardDetail, EventQuery, ListQuery, RunFilter, SortOrder};
-pub use notify::{ChatAddress, NewSubscription, TakenEvents};
+pub use notify::{ChatAddress, NewSubscription};
 pub use open::{BoardOptions, CheckDepth};
 pub use stats::{BoardStats, Counts};
 pub use swarm::{NewSwarm, Swarm, SwarmRole, SwarmWorker};
 pub use triage::{Decomposition, PlannedChild, Specification};
-pub use triage_queue::TriageCard;
 
 use hermes_store::rusqlite::Connection;
 use hermes_store::{Commit, Database};
@@ -51,7 +49,7 @@ use crate::boards::Board;
 use crate::{Error, Result};
 
 use open::{DamageWatch, failed_on};
-use session::Session;
+use transaction::Transaction;
 
 /// A connection to one board.
 #[derive(Debug)]
@@ -64,14 +62,9 @@ pub struct SqliteBoard {
 }
 
 impl SqliteBoard {
-    /// Opens a board, making or mending its database if need be.
+    /// Opens a board, creating or migrating its database if need be.
     pub fn open(board: &Board, options: &BoardOptions) -> Result<Self> {
         open::open(board, options)
-    }
-
-    /// Another connection to the same board, without the checks of the first.
-    pub fn another(&self) -> Result<Self> {
-        open::connect(&self.board, &self.options)
     }
 
     /// The files of this board.
@@ -95,21 +88,21 @@ impl SqliteBoard {
     }
 
     /// Runs `work` in one write transaction.
-    fn write<T>(&mut self, work: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.write_as(Commit::Forced, work)
     }
 
     fn write_as<T>(
         &mut self,
         commit: Commit,
-        work: impl FnOnce(&Session<'_>) -> Result<T>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let now = self.options.clock.now();
         let ids = self.options.ids.as_ref();
         let path = self.board.database.as_path();
         let failure_limit = self.options.failure_limit;
         let result = self.database.write_as(commit, |connection| {
-            work(&Session {
+            work(&Transaction {
                 connection,
                 path,
                 now,
@@ -120,10 +113,10 @@ impl SqliteBoard {
         self.damage.watch(result)
     }
 
-    /// Runs `look` on one state of the board.
-    fn read<T>(&self, look: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+    /// Runs `query` on one state of the board.
+    fn read<T>(&self, query: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let result = self.database.read(|connection| {
-            look(&Session {
+            query(&Transaction {
                 connection,
                 path: &self.board.database,
                 now: self.options.clock.now(),

@@ -1,17 +1,10 @@
-//! Chats that follow cards: who they are and how far they have heard.
-//!
-//! Taking events and moving the cursor is one step, so that two gateways never send the same event.
-//! Sending is the gateway's business; what could not be sent is given back.
+//! Subscriptions: chats that follow a card.
 
 use hermes_store::rusqlite::params;
 
-use crate::model::{Event, Subscription, TaskId};
+use crate::model::{Subscription, TaskId};
 use crate::sqlite::SqliteBoard;
-use crate::sqlite::cells::Cells;
-use crate::sqlite::fragments::event_columns;
 use crate::sqlite::rows;
-use crate::sqlite::session::Session;
-use crate::store::Applied;
 use crate::{Error, Result};
 
 /// A chat, as far as subscriptions are concerned.
@@ -25,7 +18,7 @@ pub struct ChatAddress {
     pub thread_id: String,
 }
 
-/// A wish to hear of a card.
+/// A subscription to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSubscription {
     /// The chat.
@@ -34,17 +27,6 @@ pub struct NewSubscription {
     pub user_id: Option<String>,
     /// Profile whose gateway delivers; replaces an earlier one.
     pub notifier_profile: Option<String>,
-}
-
-/// Events that were taken for a chat.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TakenEvents {
-    /// Where the cursor was.
-    pub before: i64,
-    /// Where it is now.
-    pub now: i64,
-    /// The events, in order.
-    pub events: Vec<Event>,
 }
 
 impl SqliteBoard {
@@ -59,13 +41,13 @@ impl SqliteBoard {
                 return Err(Error::Blank { what });
             }
         }
-        self.write(|session| {
-            session.must_exist(task)?;
+        self.write(|tx| {
+            tx.must_exist(task)?;
             let owner = new
                 .notifier_profile
                 .as_deref()
                 .filter(|owner| !owner.is_empty());
-            session.execute(
+            tx.execute(
                 "INSERT INTO kanban_notify_subs (task_id, platform, chat_id, thread_id, user_id,
                      notifier_profile, created_at, last_event_id)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
@@ -80,7 +62,7 @@ impl SqliteBoard {
                     chat.thread_id,
                     new.user_id,
                     owner,
-                    session.now
+                    tx.now
                 ],
             )?;
             Ok(())
@@ -89,15 +71,15 @@ impl SqliteBoard {
 
     /// Who follows a card, or any card.
     pub fn subscriptions(&self, task: Option<&TaskId>) -> Result<Vec<Subscription>> {
-        self.read(|session| match task {
-            Some(task) => session.all(
+        self.read(|tx| match task {
+            Some(task) => tx.all(
                 "SELECT task_id, platform, chat_id, thread_id, user_id, notifier_profile,
                      created_at, last_event_id
                  FROM kanban_notify_subs WHERE task_id = ?1 ORDER BY created_at, platform, chat_id",
                 [task.as_str()],
                 rows::subscription,
             ),
-            None => session.all(
+            None => tx.all(
                 "SELECT task_id, platform, chat_id, thread_id, user_id, notifier_profile,
                      created_at, last_event_id
                  FROM kanban_notify_subs ORDER BY created_at, task_id, platform, chat_id",
@@ -109,8 +91,8 @@ impl SqliteBoard {
 
     /// Ends a subscription.
     pub fn unsubscribe(&mut self, task: &TaskId, chat: &ChatAddress) -> Result<()> {
-        self.write(|session| {
-            let gone = session.execute(
+        self.write(|tx| {
+            let gone = tx.execute(
                 "DELETE FROM kanban_notify_subs
                  WHERE task_id = ?1 AND platform = ?2 AND chat_id = ?3 AND thread_id = ?4",
                 params![task.as_str(), chat.platform, chat.chat_id, chat.thread_id],
@@ -120,93 +102,5 @@ impl SqliteBoard {
             }
             Ok(())
         })
-    }
-
-    /// Takes the events a chat has not heard of, of these kinds, and moves its cursor behind them.
-    pub fn take_events(
-        &mut self,
-        task: &TaskId,
-        chat: &ChatAddress,
-        kinds: &[&str],
-    ) -> Result<TakenEvents> {
-        let waiting = self.read(|session| session.unheard(task, chat, kinds))?;
-        if waiting.events.is_empty() {
-            return Ok(waiting);
-        }
-        self.write(|session| {
-            let taken = session.unheard(task, chat, kinds)?;
-            match session.move_cursor(task, chat, taken.before, taken.now)? {
-                Applied::Yes => Ok(taken),
-                // The subscription ended meanwhile.
-                Applied::LostRace => Ok(TakenEvents::default()),
-            }
-        })
-    }
-
-    /// Gives back events that could not be sent, unless somebody has gone on meanwhile.
-    pub fn give_back_events(
-        &mut self,
-        task: &TaskId,
-        chat: &ChatAddress,
-        taken: &TakenEvents,
-    ) -> Result<Applied> {
-        self.write(|session| session.move_cursor(task, chat, taken.now, taken.before))
-    }
-}
-
-impl Session<'_> {
-    fn unheard(&self, task: &TaskId, chat: &ChatAddress, kinds: &[&str]) -> Result<TakenEvents> {
-        let cursor = self.one(
-            "SELECT last_event_id FROM kanban_notify_subs
-             WHERE task_id = ?1 AND platform = ?2 AND chat_id = ?3 AND thread_id = ?4",
-            params![task.as_str(), chat.platform, chat.chat_id, chat.thread_id],
-            |row| Cells::new(row).int(),
-        )?;
-        let Some(before) = cursor else {
-            return Ok(TakenEvents::default());
-        };
-        let events = self.all(
-            concat!(
-                "SELECT ",
-                event_columns!(),
-                " FROM task_events e WHERE e.task_id = ?1 AND e.id > ?2 \
-                 AND e.kind IN (SELECT value FROM json_each(?3)) ORDER BY +e.id"
-            ),
-            params![
-                task.as_str(),
-                before,
-                serde_json::Value::from(kinds.to_vec()).to_string()
-            ],
-            rows::event,
-        )?;
-        let now = events.last().map_or(before, |event| event.id);
-        Ok(TakenEvents {
-            before,
-            now,
-            events,
-        })
-    }
-
-    fn move_cursor(
-        &self,
-        task: &TaskId,
-        chat: &ChatAddress,
-        from: i64,
-        to: i64,
-    ) -> Result<Applied> {
-        let moved = self.execute(
-            "UPDATE kanban_notify_subs SET last_event_id = ?6
-             WHERE task_id = ?1 AND platform = ?2 AND chat_id = ?3 AND thread_id = ?4
-               AND last_event_id = ?5",
-            params![
-                task.as_str(),
-                chat.platform,
-                chat.chat_id,
-                chat.thread_id,
-                from,
-                to
-            ],
-        )?;
-        Ok(super::claim::applied(moved))
     }
 }

@@ -1,8 +1,8 @@
-//! Opening a board's database: fresh, current, old, damaged, or something else entirely.
+//! Opening the database of a board, whether it is new, current, old, damaged or no database at all.
 //!
-//! Ordinary openings cost the same however large the file is: its first bytes, a look at the
-//! schema, and once a day a check. Nothing is ever recreated over a file that cannot be read, and a
-//! file that is refused keeps every byte.
+//! An ordinary opening costs the same however large the file is: it reads the first bytes and the
+//! schema, and checks the file once a day. A file that cannot be read is never replaced, and one that
+//! is refused keeps every byte.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use hermes_config::{Environment, vars};
 use hermes_fs::{FileLock, LockOptions};
 use hermes_store::{Database, Header, Integrity, Journal, OpenOptions};
 
-use crate::boards::{Board, init_lock_of};
+use crate::boards::Board;
 use crate::clock::{Clock, IdSource, RandomIds, SystemClock};
 use crate::sqlite::SqliteBoard;
 use crate::store::FailurePolicy;
 use crate::{Error, Result, schema};
 
-/// Longest wait for another process that makes or mends the file.
-const INIT_PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for another process that creates or migrates the file.
+const INIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A check older than this is repeated.
 const CHECK_AGE: Duration = Duration::from_hours(24);
 /// Files up to this size are checked every time; that takes no longer than opening them.
@@ -35,26 +35,26 @@ const SHOWN_BYTES: usize = 32;
 /// Statements kept ready per connection.
 const STATEMENTS: usize = 128;
 
-/// How thoroughly a file is looked at before it is used.
+/// How thoroughly a file is checked before it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CheckDepth {
-    /// Its first bytes, and a check if the last one is a day old.
+    /// Read the first bytes; check all pages if the last check is a day old.
     #[default]
     WhenDue,
-    /// A check of all pages: when a dispatcher or dashboard starts.
+    /// Check all pages: when a dispatcher or dashboard starts.
     Quick,
-    /// Also every index against its table, and every migration: `init` and `doctor`.
+    /// Also check every index against its table, and repeat migrations: `init` and `doctor`.
     Full,
 }
 
 /// How a board is opened.
 #[derive(Debug, Clone)]
 pub struct BoardOptions {
-    /// How thoroughly the file is looked at.
+    /// How thoroughly the file is checked.
     pub check: CheckDepth,
     /// How long to wait for a lock.
     pub busy_timeout: Duration,
-    /// Failures after which a card without a number of its own is blocked, as configured.
+    /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
     /// Time.
     pub clock: Arc<dyn Clock>,
@@ -75,7 +75,7 @@ impl Default for BoardOptions {
 }
 
 impl BoardOptions {
-    /// With the waiting time of the environment.
+    /// With the busy timeout of the environment.
     pub fn from_environment(env: &Environment) -> Self {
         let busy_timeout = env
             .text(&vars::HERMES_KANBAN_BUSY_TIMEOUT_MS)
@@ -89,7 +89,7 @@ impl BoardOptions {
     }
 }
 
-/// Opens the file, making or mending it if need be.
+/// Opens the file, creating or migrating it if need be.
 pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
     let path = &board.database;
     if let Some(parent) = path.parent() {
@@ -98,15 +98,15 @@ pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<SqliteBoard>
     let header = hermes_store::read_header(path)?;
     match &header {
         Header::Foreign { first } => return Err(refuse_foreign(path, first, &header)),
-        Header::Fresh => return with_init_lock(path, || create(board, options)),
+        Header::Fresh => return with_init_lock(board, || create(board, options)),
         Header::Sqlite | Header::InUse => {}
     }
-    if options.check == CheckDepth::WhenDue && !is_due(path) {
+    if options.check == CheckDepth::WhenDue && !is_due(board) {
         if is_small(path)? {
             refuse_damaged(path, hermes_store::quick_check)?;
         }
     } else {
-        with_init_lock(path, || check(path, options.check))?;
+        with_init_lock(board, || check(board, options.check))?;
     }
     let opened = connect(board, options)?;
     let behind = schema::is_behind(opened.connection()).map_err(opened.failed("read"))?;
@@ -114,7 +114,7 @@ pub(super) fn open(board: &Board, options: &BoardOptions) -> Result<SqliteBoard>
         return Ok(opened);
     }
     drop(opened);
-    with_init_lock(path, || {
+    with_init_lock(board, || {
         let mut opened = connect(board, options)?;
         migrate(&mut opened, options)?;
         Ok(opened)
@@ -151,30 +151,31 @@ pub(super) fn connect(board: &Board, options: &BoardOptions) -> Result<SqliteBoa
 fn create(board: &Board, options: &BoardOptions) -> Result<SqliteBoard> {
     let mut opened = connect(board, options)?;
     migrate(&mut opened, options)?;
-    // What was just made needs no check today.
-    stamp(&board.database);
+    // A new file needs no check today.
+    stamp(board);
     Ok(opened)
 }
 
 fn migrate(opened: &mut SqliteBoard, options: &BoardOptions) -> Result<()> {
-    opened.write(|session| {
-        let connection = session.connection;
-        // Another process may have done it while we waited for the lock.
-        let behind = schema::is_behind(connection).map_err(failed_on(session.path, "read"))?;
+    opened.write(|tx| {
+        let connection = tx.connection;
+        // Another process may have migrated it while we waited for the lock.
+        let behind = schema::is_behind(connection).map_err(failed_on(tx.path, "read"))?;
         let result = if behind {
-            schema::bring_up_to_date(connection, session.now)
+            schema::bring_up_to_date(connection, tx.now)
         } else if options.check == CheckDepth::Full {
             schema::rename_kinds(connection)
         } else {
             Ok(())
         };
-        result.map_err(failed_on(session.path, "migrate"))
+        result.map_err(failed_on(tx.path, "migrate"))
     })
 }
 
-fn check(path: &Path, depth: CheckDepth) -> Result<()> {
-    // Somebody else may have checked it while we waited.
-    if depth == CheckDepth::WhenDue && !is_due(path) {
+fn check(board: &Board, depth: CheckDepth) -> Result<()> {
+    let path = &board.database;
+    // Another process may have checked it while we waited.
+    if depth == CheckDepth::WhenDue && !is_due(board) {
         return Ok(());
     }
     match depth {
@@ -183,7 +184,7 @@ fn check(path: &Path, depth: CheckDepth) -> Result<()> {
             refuse_damaged(path, hermes_store::quick_check)?;
         }
     }
-    stamp(path);
+    stamp(board);
     Ok(())
 }
 
@@ -229,7 +230,7 @@ fn keep_copy(path: &Path, error: Error) -> Error {
     let kept = || match hermes_store::keep_damaged_copy(path) {
         Ok(kept) => kept,
         Err(error) => {
-            // The refusal is the news; a disk too full for a copy does not change it.
+            // A disk too full for a copy does not change the refusal.
             tracing::error!(%error, "could not keep a copy of a damaged board");
             None
         }
@@ -256,19 +257,19 @@ fn keep_copy(path: &Path, error: Error) -> Error {
 }
 
 /// Runs `work` under the lock that the reference takes too. A holder that hangs must not stop the
-/// board: what is done under it can be repeated.
-fn with_init_lock<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// board: everything done under the lock can be repeated.
+fn with_init_lock<T>(board: &Board, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let lock = FileLock::acquire(
-        &init_lock_of(path),
+        &board.init_lock(),
         &LockOptions {
-            timeout: INIT_PATIENCE,
+            timeout: INIT_TIMEOUT,
             ..LockOptions::new("the board database")
         },
     );
     let _held = match lock {
         Ok(lock) => Some(lock),
         Err(error @ hermes_fs::Error::LockTimeout { .. }) => {
-            tracing::warn!(%error, "going on without the lock");
+            tracing::warn!(%error, "continuing without the init lock");
             None
         }
         Err(error) => return Err(error.into()),
@@ -276,13 +277,13 @@ fn with_init_lock<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T>
     work()
 }
 
-fn is_due(path: &Path) -> bool {
-    let checked = hermes_fs::metadata(&init_lock_of(path))
+fn is_due(board: &Board) -> bool {
+    let checked = hermes_fs::metadata(&board.init_lock())
         .ok()
         .and_then(|meta| meta.modified().ok());
     match checked.map(|at| SystemTime::now().duration_since(at)) {
         Some(Ok(age)) => age > CHECK_AGE,
-        // A stamp of the future says nothing.
+        // A time in the future says nothing.
         Some(Err(_)) | None => true,
     }
 }
@@ -291,8 +292,8 @@ fn is_small(path: &Path) -> Result<bool> {
     Ok(hermes_fs::metadata(path)?.len() <= SMALL)
 }
 
-fn stamp(path: &Path) {
-    if let Err(error) = hermes_fs::touch(&init_lock_of(path), 0o600) {
+fn stamp(board: &Board) {
+    if let Err(error) = hermes_fs::touch(&board.init_lock(), 0o600) {
         tracing::debug!(%error, "the next opening will check the board again");
     }
 }
@@ -314,7 +315,7 @@ pub(super) fn failed_on(
     move |source| hermes_store::Error::sqlite(action, path)(source).into()
 }
 
-/// Remembers that damage was met, and keeps a copy once the connection is closed: before that, a
+/// Remembers that damage was found, and keeps a copy once the connection is closed: before that, a
 /// plain read of the file would drop its locks.
 #[derive(Debug)]
 pub(super) struct DamageWatch {
@@ -338,9 +339,9 @@ impl Drop for DamageWatch {
         }
         match hermes_store::keep_damaged_copy(&self.path) {
             Ok(Some(copy)) => {
-                tracing::error!(copy = %copy.display(), "a damaged board was met; a copy is kept");
+                tracing::error!(copy = %copy.display(), "the board database is damaged; a copy was kept");
             }
-            Ok(None) => tracing::error!("a damaged board was met, and is still in use"),
+            Ok(None) => tracing::error!("the board database is damaged and still in use"),
             Err(error) => tracing::error!(%error, "could not keep a copy of a damaged board"),
         }
     }

@@ -1,17 +1,16 @@
-//! Making ready what waits for nothing any more. One query finds the cards, however many there are;
-//! nothing is written unless something must be.
+//! Promoting cards whose parents are finished, waking scheduled ones. One query finds the cards,
+//! however many there are; nothing is written if there are none.
 
 use hermes_store::rusqlite::params;
+use serde_json::json;
 
-use crate::model::event_body::EventBody;
 use crate::model::{Status, TaskId};
-use crate::sqlite::SqliteBoard;
 use crate::sqlite::fragments::{has_open_parent, is_sticky};
-use crate::sqlite::session::{Session, json_list};
+use crate::sqlite::transaction::{Transaction, json_list};
 use crate::store::PromoteRequest;
 use crate::{Error, Result};
 
-impl Session<'_> {
+impl Transaction<'_> {
     pub(super) fn has_open_parent(&self, id: &TaskId) -> Result<bool> {
         self.holds(
             "SELECT EXISTS (SELECT 1 FROM task_links l JOIN tasks p ON p.id = l.parent_id
@@ -20,16 +19,12 @@ impl Session<'_> {
         )
     }
 
-    pub(super) fn open_parents(&self, id: &TaskId) -> Result<Vec<TaskId>> {
-        self.ids(
-            "SELECT p.id FROM task_links l JOIN tasks p ON p.id = l.parent_id
-             WHERE l.child_id = ?1 AND p.status NOT IN ('done', 'archived') ORDER BY p.id",
-            [id.as_str()],
-        )
-    }
-
-    /// Cards that wait for nothing any more, among `within` or on the whole board.
-    fn satisfied(&self, failure_limit: i64, within: Option<&[TaskId]>) -> Result<Vec<TaskId>> {
+    /// Cards that can be promoted, among `within` or on the whole board.
+    pub(super) fn satisfied(
+        &self,
+        failure_limit: i64,
+        within: Option<&[TaskId]>,
+    ) -> Result<Vec<TaskId>> {
         match within {
             None => self.ids(
                 concat!(
@@ -58,7 +53,7 @@ impl Session<'_> {
         }
     }
 
-    /// Makes ready what can be, among `within` or on the whole board.
+    /// Promotes what can be, among `within` or on the whole board.
     pub(super) fn promote_satisfied(
         &self,
         failure_limit: i64,
@@ -76,12 +71,12 @@ impl Session<'_> {
         self.execute(
             "INSERT INTO task_events (task_id, kind, created_at)
              SELECT value, ?3, ?2 FROM json_each(?1)",
-            params![list, self.now, EventBody::Promoted.kind()],
+            params![list, self.now, "promoted"],
         )?;
         Ok(ids)
     }
 
-    /// As [`Self::promote_satisfied`], for cards that something just happened to.
+    /// As [`Self::promote_satisfied`], for cards that were just changed.
     pub(super) fn promote_among(&self, ids: &[TaskId]) -> Result<Vec<TaskId>> {
         self.promote_satisfied(self.failure_limit, Some(ids))
     }
@@ -93,75 +88,68 @@ impl Session<'_> {
             [id.as_str()],
         )
     }
-}
 
-impl SqliteBoard {
-    pub(super) fn promote_all(&mut self, failure_limit: i64) -> Result<Vec<TaskId>> {
-        let waiting = self.read(|session| session.satisfied(failure_limit, None))?;
-        if waiting.is_empty() {
-            return Ok(waiting);
-        }
-        self.write(|session| session.promote_satisfied(failure_limit, None))
+    /// Scheduled cards whose time has come.
+    pub(super) fn due_ids(&self) -> Result<Vec<TaskId>> {
+        self.ids(
+            "SELECT id FROM tasks
+             WHERE status = 'scheduled' AND scheduled_at IS NOT NULL AND scheduled_at <= ?1
+             ORDER BY scheduled_at, id",
+            [self.now],
+        )
     }
 
-    pub(super) fn wake(&mut self) -> Result<Vec<(TaskId, Status)>> {
-        const DUE: &str = "SELECT id FROM tasks
-            WHERE status = 'scheduled' AND scheduled_at IS NOT NULL AND scheduled_at <= ?1
-            ORDER BY scheduled_at, id";
-        let due = self.read(|session| session.ids(DUE, [session.now]))?;
-        if due.is_empty() {
-            return Ok(Vec::new());
+    pub(super) fn wake_due(&self) -> Result<Vec<(TaskId, Status)>> {
+        let mut woken = Vec::new();
+        for id in self.due_ids()? {
+            let status = self.release(&id, Some("scheduled_at"))?;
+            woken.push((id, status));
         }
-        self.write(|session| {
-            let mut woken = Vec::new();
-            for id in session.ids(DUE, [session.now])? {
-                woken.push((id.clone(), session.free(&id, Some("scheduled_at"))?));
-            }
-            Ok(woken)
+        Ok(woken)
+    }
+
+    /// Refuses a card that cannot be promoted by hand.
+    pub(super) fn may_promote(&self, request: &PromoteRequest) -> Result<()> {
+        let id = &request.task;
+        let allowed = [Status::Todo, Status::Blocked];
+        self.card_state(id)?
+            .require_status(id, "promote", &allowed)?;
+        if request.force {
+            return Ok(());
+        }
+        self.require_no_open_parents(id)
+    }
+
+    pub(super) fn require_no_open_parents(&self, id: &TaskId) -> Result<()> {
+        let parents = self.ids(
+            "SELECT p.id FROM task_links l JOIN tasks p ON p.id = l.parent_id
+             WHERE l.child_id = ?1 AND p.status NOT IN ('done', 'archived') ORDER BY p.id",
+            [id.as_str()],
+        )?;
+        if parents.is_empty() {
+            return Ok(());
+        }
+        Err(Error::OpenParents {
+            id: id.clone(),
+            parents,
         })
     }
 
-    pub(super) fn promote_by_hand(&mut self, request: &PromoteRequest) -> Result<()> {
-        let allowed = |session: &Session<'_>| {
-            let id = &request.task;
-            session.standing(id)?.must_be_one_of(
-                id,
-                "promote",
-                &[Status::Todo, Status::Blocked],
-            )?;
-            let parents = if request.force {
-                Vec::new()
-            } else {
-                session.open_parents(id)?
-            };
-            if parents.is_empty() {
-                Ok(())
-            } else {
-                Err(Error::OpenParents {
-                    id: id.clone(),
-                    parents,
-                })
-            }
-        };
-        if request.dry_run {
-            return self.read(allowed);
-        }
-        self.write(|session| {
-            allowed(session)?;
-            session.execute(
-                "UPDATE tasks SET status = 'ready' WHERE id = ?1",
-                [request.task.as_str()],
-            )?;
-            session.append(
-                &request.task,
-                None,
-                &EventBody::PromotedManual {
-                    actor: &request.actor,
-                    reason: request.reason.as_deref(),
-                    forced: request.force,
-                },
-            )?;
-            Ok(())
-        })
+    pub(super) fn promote(&self, request: &PromoteRequest) -> Result<()> {
+        self.may_promote(request)?;
+        self.execute(
+            "UPDATE tasks SET status = 'ready' WHERE id = ?1",
+            [request.task.as_str()],
+        )?;
+        self.append(
+            &request.task,
+            None,
+            "promoted_manual",
+            json!({
+                "actor": request.actor,
+                "reason": request.reason.as_deref(),
+                "forced": request.force,
+            }),
+        )
     }
 }

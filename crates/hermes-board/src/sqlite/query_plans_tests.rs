@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use pretty_assertions::assert_eq;
 
 use crate::boards::{BoardHome, BoardSlug};
-use crate::model::{Status, TaskId, Termination, WorkerExit};
+use crate::model::{TaskId, Termination, WorkerExit};
 use crate::sqlite::{BoardOptions, EventQuery, ListQuery, SqliteBoard};
 use crate::store::{
     BlockRequest, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Completion, FailurePolicy,
@@ -79,6 +79,7 @@ fn claim(board: &mut SqliteBoard, id: &TaskId) -> crate::model::RunId {
         lock: "h:1".to_owned(),
         ttl_seconds: 1,
         from: ClaimFrom::Ready,
+        dispatcher: None,
     };
     match board.claim(&request).unwrap() {
         ClaimOutcome::Claimed(claimed) => claimed.run,
@@ -147,9 +148,9 @@ fn live(board: &mut SqliteBoard) {
     board.complete(&parent, &completion).unwrap();
     board.promote_satisfied(2).unwrap();
     board.snapshot(2).unwrap();
-    board.set_status(&parent, Status::Ready).unwrap();
     board.archive(&parent).unwrap();
-    board.delete(&other).unwrap();
+    board.archive(&other).unwrap();
+    board.purge(&other).unwrap();
     board.purge(&parent).unwrap();
     let parked = NewTask {
         start: StartIn::Scheduled(9),
@@ -159,7 +160,7 @@ fn live(board: &mut SqliteBoard) {
 }
 
 #[test]
-fn no_change_of_a_card_walks_over_a_table() {
+fn no_change_of_a_card_scans_a_table() {
     let (_dir, mut board) = board();
     let statements = noted(|| live(&mut board));
     assert!(statements.len() > 60, "{}", statements.len());
@@ -184,7 +185,7 @@ fn no_change_of_a_card_walks_over_a_table() {
 }
 
 #[test]
-fn looking_at_one_card_or_at_the_first_of_a_list_walks_over_nothing() {
+fn reading_one_card_or_a_limited_list_scans_no_table() {
     let (_dir, mut board) = board();
     let id = board
         .create(&NewTask {

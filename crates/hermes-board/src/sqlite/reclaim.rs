@@ -1,218 +1,196 @@
-//! Taking cards back: claims that ran out, workers that fell silent, and by hand.
+//! Reclaiming cards: expired claims, workers without heartbeats, and by hand.
 
 use std::collections::HashMap;
 
 use hermes_store::rusqlite::params;
 use serde_json::{Value, json};
 
-use crate::model::event_body::EventBody;
-use crate::model::{Outcome, Status, TaskId, Termination};
-use crate::sqlite::SqliteBoard;
+use crate::model::{Outcome, Status, TaskId, Termination, object};
 use crate::sqlite::cells::Cells;
-use crate::sqlite::failure::object;
 use crate::sqlite::runs::Ending;
-use crate::sqlite::session::{Session, json_list};
+use crate::sqlite::transaction::{Transaction, json_list};
 use crate::store::{Applied, ClaimSeen, Guarded, Silence};
 use crate::{Error, Result};
 
-/// A reason for holding a card back is noted again after this time.
+/// A reason of the respawn guard is noted again after this time.
 const GUARD_NOTE_SECONDS: i64 = 3600;
 
-impl SqliteBoard {
-    pub(super) fn prolong(&mut self, id: &TaskId, seen: &ClaimSeen, until: i64) -> Result<Applied> {
-        self.write(|session| {
-            if session.move_expiry(id, seen, until)? == Applied::LostRace {
-                return Ok(Applied::LostRace);
-            }
-            let last_heartbeat_at = session.last_heartbeat(id)?;
-            session.append(
-                id,
-                seen.run,
-                &EventBody::ClaimExtended {
-                    worker_pid: seen.pid.and_then(|pid| pid.try_into().ok()).unwrap_or(0),
-                    lock: seen.lock.as_deref(),
-                    expires_was: seen.expires.unwrap_or(0),
-                    expires_now: until,
-                    last_heartbeat_at,
-                },
+impl Transaction<'_> {
+    pub(super) fn note_guarded(&self, guarded: &[Guarded]) -> Result<usize> {
+        let fresh = self.unnoted(guarded)?;
+        for held in &fresh {
+            let reason = held.reason;
+            self.append(
+                &held.task,
+                None,
+                "respawn_guarded",
+                json!({"reason": reason}),
             )?;
-            Ok(Applied::Yes)
-        })
+        }
+        Ok(fresh.len())
     }
 
-    pub(super) fn defer(
-        &mut self,
+    pub(super) fn extend_claim(
+        &self,
+        id: &TaskId,
+        seen: &ClaimSeen,
+        until: i64,
+    ) -> Result<Applied> {
+        if self.move_expiry(id, seen, until)? == Applied::LostRace {
+            return Ok(Applied::LostRace);
+        }
+        let last_heartbeat_at = self.last_heartbeat(id)?;
+        self.append(
+            id,
+            seen.run,
+            "claim_extended",
+            json!({
+                "reason": "pid_alive",
+                "worker_pid": seen.pid.unwrap_or(0),
+                "claim_lock": seen.lock.as_deref(),
+                "claim_expires_was": seen.expires.unwrap_or(0),
+                "claim_expires_now": until,
+                "last_heartbeat_at": last_heartbeat_at,
+            }),
+        )?;
+        Ok(Applied::Yes)
+    }
+
+    pub(super) fn defer_reclaim(
+        &self,
         id: &TaskId,
         seen: &ClaimSeen,
         until: i64,
         reason: &'static str,
         termination: Termination,
     ) -> Result<Applied> {
-        self.write(|session| {
-            if session.move_expiry(id, seen, until)? == Applied::LostRace {
-                return Ok(Applied::LostRace);
-            }
-            session.append(
-                id,
-                seen.run,
-                &EventBody::ReclaimDeferred {
-                    reason,
-                    lock: seen.lock.as_deref(),
-                    expires_now: until,
-                    termination,
-                },
-            )?;
-            Ok(Applied::Yes)
-        })
+        if self.move_expiry(id, seen, until)? == Applied::LostRace {
+            return Ok(Applied::LostRace);
+        }
+        self.append(
+            id,
+            seen.run,
+            "reclaim_deferred",
+            with_termination(
+                json!({"reason": reason, "claim_lock": seen.lock, "claim_expires_now": until}),
+                termination,
+            ),
+        )?;
+        Ok(Applied::Yes)
     }
 
-    pub(super) fn expire(
-        &mut self,
+    pub(super) fn reclaim_expired(
+        &self,
         id: &TaskId,
         seen: &ClaimSeen,
         heartbeat_stale: bool,
         termination: Termination,
     ) -> Result<Applied> {
-        self.write(|session| {
-            let last_heartbeat_at = session.last_heartbeat(id)?;
-            if !session.release_if_unchanged(id, seen)? {
-                return Ok(Applied::LostRace);
-            }
-            let error = format!("stale_lock={}", seen.lock.as_deref().unwrap_or("none"));
-            let report = termination.to_object();
-            let ending = Ending::new(Outcome::Reclaimed)
-                .error(&error)
-                .metadata(Some(&report));
-            let run = session.close_run(id, seen.run, &ending)?;
-            session.append(
-                id,
-                run,
-                &EventBody::ReclaimedExpired {
-                    lock: seen.lock.as_deref(),
-                    worker_pid: seen.pid,
-                    claim_expires: seen.expires.unwrap_or(0),
-                    last_heartbeat_at,
-                    now: session.now,
-                    host_local: termination.host_local,
-                    heartbeat_stale,
-                    termination,
-                },
-            )?;
-            Ok(Applied::Yes)
-        })
+        let last_heartbeat_at = self.last_heartbeat(id)?;
+        if !self.release_if_unchanged(id, seen)? {
+            return Ok(Applied::LostRace);
+        }
+        let error = format!("stale_lock={}", seen.lock.as_deref().unwrap_or("none"));
+        let report = termination.to_object();
+        let ending = Ending::new(Outcome::Reclaimed)
+            .error(&error)
+            .metadata(Some(&report));
+        let run = self.close_run(id, seen.run, &ending)?;
+        self.append(
+            id,
+            run,
+            "reclaimed",
+            with_termination(
+                json!({
+                    "stale_lock": seen.lock,
+                    "worker_pid": seen.pid,
+                    "claim_expires": seen.expires.unwrap_or(0),
+                    "last_heartbeat_at": last_heartbeat_at,
+                    "now": self.now,
+                    "host_local": termination.host_local,
+                    "heartbeat_stale": heartbeat_stale,
+                }),
+                termination,
+            ),
+        )?;
+        Ok(Applied::Yes)
     }
 
-    pub(super) fn silence(
-        &mut self,
+    pub(super) fn reclaim_silent(
+        &self,
         id: &TaskId,
         seen: &ClaimSeen,
         silence: &Silence,
         termination: Termination,
     ) -> Result<Applied> {
-        self.write(|session| {
-            if !session.release_if_unchanged(id, seen)? {
-                return Ok(Applied::LostRace);
-            }
-            let mut payload = object(json!({
-                "elapsed_seconds": silence.elapsed_seconds,
-                "last_heartbeat_at": silence.last_heartbeat_at,
-                "heartbeat_age_seconds": silence.heartbeat_age_seconds,
-                "timeout_seconds": silence.timeout_seconds,
-                "pid": seen.pid,
-            }));
-            payload.extend(termination.to_object());
-            let since = match silence.heartbeat_age_seconds {
-                Some(age) => format!("no heartbeat for {age} s"),
-                None => "no heartbeat ever".to_owned(),
-            };
-            let error = format!("{since} after {} s running", silence.elapsed_seconds);
-            let ending = Ending::new(Outcome::Stale)
-                .error(&error)
-                .metadata(Some(&payload));
-            let run = session.close_run(id, seen.run, &ending)?;
-            session.append(
-                id,
-                run,
-                &EventBody::Ended {
-                    kind: "stale",
-                    payload: &payload,
-                },
-            )?;
-            Ok(Applied::Yes)
-        })
+        if !self.release_if_unchanged(id, seen)? {
+            return Ok(Applied::LostRace);
+        }
+        let mut payload = object(json!({
+            "elapsed_seconds": silence.elapsed_seconds,
+            "last_heartbeat_at": silence.last_heartbeat_at,
+            "heartbeat_age_seconds": silence.heartbeat_age_seconds,
+            "timeout_seconds": silence.timeout_seconds,
+            "pid": seen.pid,
+        }));
+        payload.extend(termination.to_object());
+        let since = match silence.heartbeat_age_seconds {
+            Some(age) => format!("no heartbeat for {age} s"),
+            None => "no heartbeat ever".to_owned(),
+        };
+        let error = format!("{since} after {} s running", silence.elapsed_seconds);
+        let ending = Ending::new(Outcome::Stale)
+            .error(&error)
+            .metadata(Some(&payload));
+        let run = self.close_run(id, seen.run, &ending)?;
+        self.append(id, run, "stale", payload.clone().into())?;
+        Ok(Applied::Yes)
     }
 
-    pub(super) fn take_back(
-        &mut self,
+    pub(super) fn reclaim(
+        &self,
         id: &TaskId,
         prev_lock: Option<&str>,
         reason: Option<&str>,
         termination: Termination,
     ) -> Result<Applied> {
-        self.write(|session| {
-            let standing = session.standing(id)?;
-            let claimable = [Status::Running, Status::Ready, Status::Blocked];
-            let held = standing.status == Status::Running || standing.lock.is_some();
-            if !held || !claimable.contains(&standing.status) {
-                return Err(Error::not_allowed(id, "reclaim", &standing.word));
-            }
-            if standing.lock.as_deref() != prev_lock {
-                return Ok(Applied::LostRace);
-            }
-            session.free_claim(id)?;
-            session.execute(
-                "UPDATE tasks SET status = 'ready', consecutive_failures = 0,
-                     last_failure_error = NULL WHERE id = ?1",
-                [id.as_str()],
-            )?;
-            let error = match reason {
-                Some(reason) => format!("manual_reclaim: {reason}"),
-                None => format!("manual_reclaim lock={}", prev_lock.unwrap_or("none")),
-            };
-            let report = termination.to_object();
-            let ending = Ending::new(Outcome::Reclaimed)
-                .error(&error)
-                .metadata(Some(&report));
-            let run = session.close_run(id, standing.run, &ending)?;
-            session.append(
-                id,
-                run,
-                &EventBody::ReclaimedManually {
-                    reason,
-                    prev_lock,
-                    termination,
-                },
-            )?;
-            Ok(Applied::Yes)
-        })
+        let state = self.card_state(id)?;
+        let claimable = [Status::Running, Status::Ready, Status::Blocked];
+        let held = state.status == Status::Running || state.lock.is_some();
+        if !held || !claimable.contains(&state.status) {
+            return Err(Error::not_allowed(id, "reclaim", &state.word));
+        }
+        if state.lock.as_deref() != prev_lock {
+            return Ok(Applied::LostRace);
+        }
+        self.free_claim(id)?;
+        self.execute(
+            "UPDATE tasks SET status = 'ready', consecutive_failures = 0,
+                 last_failure_error = NULL WHERE id = ?1",
+            [id.as_str()],
+        )?;
+        let error = match reason {
+            Some(reason) => format!("manual_reclaim: {reason}"),
+            None => format!("manual_reclaim lock={}", prev_lock.unwrap_or("none")),
+        };
+        let report = termination.to_object();
+        let ending = Ending::new(Outcome::Reclaimed)
+            .error(&error)
+            .metadata(Some(&report));
+        let run = self.close_run(id, state.run, &ending)?;
+        self.append(
+            id,
+            run,
+            "reclaimed",
+            with_termination(
+                json!({"manual": true, "reason": reason, "prev_lock": prev_lock}),
+                termination,
+            ),
+        )?;
+        Ok(Applied::Yes)
     }
 
-    pub(super) fn note_held_back(&mut self, guarded: &[Guarded]) -> Result<usize> {
-        if guarded.is_empty() {
-            return Ok(0);
-        }
-        let fresh = self.read(|session| session.unnoted(guarded))?;
-        if fresh.is_empty() {
-            return Ok(0);
-        }
-        self.write(|session| {
-            let fresh = session.unnoted(guarded)?;
-            for held in &fresh {
-                session.append(
-                    &held.task,
-                    None,
-                    &EventBody::RespawnGuarded {
-                        reason: held.reason,
-                    },
-                )?;
-            }
-            Ok(fresh.len())
-        })
-    }
-}
-
-impl Session<'_> {
-    /// Takes the claim off a running card, if it is still the one that was seen, and makes the card
+    /// Removes the claim of a running card, if it is still the one that was seen, and makes the card
     /// ready. The attempt remains to be closed.
     pub(super) fn release_if_unchanged(&self, id: &TaskId, seen: &ClaimSeen) -> Result<bool> {
         let released = self.execute(
@@ -231,7 +209,7 @@ impl Session<'_> {
         Ok(released == 1)
     }
 
-    /// Takes claim and worker off a card.
+    /// Removes claim and worker of a card.
     pub(super) fn free_claim(&self, id: &TaskId) -> Result<()> {
         self.execute(
             "UPDATE tasks SET claim_lock = NULL, claim_expires = NULL, worker_pid = NULL
@@ -241,7 +219,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Moves the end of a claim that is still the one that was seen.
+    /// Moves the expiry of a claim that is still the one that was seen.
     fn move_expiry(&self, id: &TaskId, seen: &ClaimSeen, until: i64) -> Result<Applied> {
         let moved = self.execute(
             "UPDATE tasks SET claim_expires = ?3
@@ -272,8 +250,8 @@ impl Session<'_> {
             .flatten())
     }
 
-    /// Cards whose reason for being held back is news.
-    fn unnoted(&self, guarded: &[Guarded]) -> Result<Vec<Guarded>> {
+    /// Guarded cards whose reason has not been noted lately.
+    pub(super) fn unnoted(&self, guarded: &[Guarded]) -> Result<Vec<Guarded>> {
         let ids: Vec<TaskId> = guarded.iter().map(|held| held.task.clone()).collect();
         let noted: HashMap<String, (Option<Value>, i64)> = self
             .all(
@@ -302,4 +280,10 @@ impl Session<'_> {
             .cloned()
             .collect())
     }
+}
+
+fn with_termination(payload: Value, termination: Termination) -> Value {
+    let mut payload = object(payload);
+    payload.extend(termination.to_object());
+    payload.into()
 }

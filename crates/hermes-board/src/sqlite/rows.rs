@@ -1,4 +1,4 @@
-//! Columns and how they become values. Columns are named, never counted on to stand in any order.
+//! Values from rows. Columns are named in each query, never assumed to be in any order.
 
 use hermes_store::rusqlite::{Result, Row};
 use serde_json::Value;
@@ -7,9 +7,6 @@ use crate::model::{
     Attachment, Comment, Event, Run, RunId, Status, Subscription, Task, TaskId, TaskState,
 };
 use crate::sqlite::cells::Cells;
-
-/// How many cells [`task`] reads.
-pub(super) const TASK_CELLS: usize = 36;
 
 pub(super) fn task(row: &Row<'_>) -> Result<Task> {
     let mut cells = Cells::new(row);

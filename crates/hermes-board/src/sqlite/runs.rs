@@ -1,11 +1,11 @@
-//! Attempts: opening, closing, and the ones that only exist to keep what was handed over.
+//! Attempts: opened, closed, and recorded at once for cards that nobody claimed.
 
 use hermes_store::rusqlite::params;
 use serde_json::Value;
 
 use crate::Result;
 use crate::model::{Object, Outcome, RunId, TaskId};
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::Transaction;
 
 /// How an attempt ends.
 pub(super) struct Ending<'a> {
@@ -46,8 +46,8 @@ impl<'a> Ending<'a> {
     }
 }
 
-impl Session<'_> {
-    /// Opens an attempt at a card that was just claimed, and points the card at it.
+impl Transaction<'_> {
+    /// Opens an attempt at a card that was just claimed.
     pub(super) fn open_run(
         &self,
         task: &TaskId,
@@ -77,8 +77,7 @@ impl Session<'_> {
         Ok(RunId(run))
     }
 
-    /// Closes the open attempt of a card, if there is one, and takes the pointer away. Checks that
-    /// were under way are void.
+    /// Closes the open attempt of a card, if there is one, and abandons its checks.
     pub(super) fn close_run(
         &self,
         task: &TaskId,
@@ -115,8 +114,8 @@ impl Session<'_> {
         Ok(Some(run))
     }
 
-    /// Records an attempt that began and ended now: what was handed over on a card that nobody had
-    /// claimed must not be lost.
+    /// Records an attempt that began and ended now, to keep the summary of a card that nobody had
+    /// claimed.
     pub(super) fn record_instant_run(&self, task: &TaskId, ending: &Ending<'_>) -> Result<RunId> {
         self.insert(
             "INSERT INTO task_runs (task_id, profile, step_key, status, outcome, summary, error,

@@ -1,6 +1,6 @@
-//! The board at one moment, in a fixed number of queries.
+//! The snapshot for the planner, in a fixed number of queries.
 //!
-//! Order is made here, not by SQLite, so that every query can go through the index on the status.
+//! Cards are sorted here, not by SQLite, so that every query can use the index on the status.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -10,15 +10,12 @@ use hermes_store::rusqlite::{Row, params};
 use regex::Regex;
 
 use crate::Result;
-use crate::model::{Object, Outcome, RunId, Status, TaskId, WorkerIdentity};
-use crate::sqlite::SqliteBoard;
+use crate::model::{Object, Outcome, RunId, TaskId, WorkerIdentity};
 use crate::sqlite::cells::Cells;
 use crate::sqlite::failure::{STREAK_LOOK, streak_of};
 use crate::sqlite::fragments::{has_open_parent, is_sticky};
-use crate::sqlite::session::{Session, json_list};
-use crate::store::{
-    Candidate, ClaimSeen, DueTask, EndedRun, GuardFacts, Promotable, RunningTask, Snapshot,
-};
+use crate::sqlite::transaction::{Transaction, json_list};
+use crate::store::{Candidate, ClaimSeen, EndedRun, GuardFacts, RunningTask, Snapshot};
 
 /// A completion counts as recent for this long.
 const RECENT_SECONDS: i64 = 3600;
@@ -40,14 +37,8 @@ macro_rules! candidate_columns {
 /// A card and whether it can have a history.
 type Found = (Candidate, bool);
 
-impl SqliteBoard {
-    pub(super) fn look(&self, failure_limit: i64) -> Result<Snapshot> {
-        self.read(|session| session.look(failure_limit))
-    }
-}
-
-impl Session<'_> {
-    fn look(&self, failure_limit: i64) -> Result<Snapshot> {
+impl Transaction<'_> {
+    pub(super) fn snapshot(&self, failure_limit: i64) -> Result<Snapshot> {
         let mut ready = self.waiting_for_worker("ready")?;
         let mut review = self.waiting_for_worker("review")?;
         let mut running = self.running()?;
@@ -57,52 +48,35 @@ impl Session<'_> {
             .iter()
             .chain(&review)
             .chain(running.iter().map(|(found, _)| found))
-            .chain(promotable.iter().map(|(found, _)| found))
+            .chain(&promotable)
             .chain(&due)
             .filter(|(_, has_history)| *has_history)
             .map(|(card, _)| card.id.clone())
             .collect();
         let facts = self.guard_facts(&with_history)?;
-        let everywhere = ready
+        let all = ready
             .iter_mut()
             .chain(&mut review)
             .chain(running.iter_mut().map(|(found, _)| found))
-            .chain(promotable.iter_mut().map(|(found, _)| found))
+            .chain(&mut promotable)
             .chain(&mut due);
-        for (card, _) in everywhere {
+        for (card, _) in all {
             facts.add_to(card);
         }
-        let mut snapshot = Snapshot {
-            taken_at: self.now,
-            ready: in_order(ready.into_iter().map(|(card, _)| card)),
-            review: in_order(review.into_iter().map(|(card, _)| card)),
-            due: in_order(due.into_iter().map(|(card, _)| card))
-                .into_iter()
-                .map(|card| DueTask { card })
-                .collect(),
-            ..Snapshot::default()
-        };
-        for ((card, _), work) in running {
-            if let Some(assignee) = &card.assignee {
-                *snapshot
-                    .running_by_assignee
-                    .entry(assignee.clone())
-                    .or_default() += 1;
-            }
-            snapshot.running.push(RunningTask { card, ..work });
-        }
-        snapshot
-            .running
-            .sort_by(|a, b| order(&a.card).cmp(&order(&b.card)));
-        snapshot.promotable = promotable
+        let mut running: Vec<RunningTask> = running
             .into_iter()
-            .map(|((card, _), from)| Promotable { card, from })
+            .map(|((card, _), work)| RunningTask { card, ..work })
             .collect();
-        snapshot
-            .promotable
-            .sort_by(|a, b| order(&a.card).cmp(&order(&b.card)));
-        self.add_streaks(&mut snapshot.running)?;
-        Ok(snapshot)
+        running.sort_by(|a, b| order(&a.card).cmp(&order(&b.card)));
+        self.add_streaks(&mut running)?;
+        Ok(Snapshot {
+            taken_at: self.now,
+            ready: in_order(ready),
+            review: in_order(review),
+            running,
+            promotable: in_order(promotable),
+            due: in_order(due),
+        })
     }
 
     fn waiting_for_worker(&self, status: &str) -> Result<Vec<Found>> {
@@ -134,27 +108,23 @@ impl Session<'_> {
         )
     }
 
-    fn promotable(&self, failure_limit: i64) -> Result<Vec<(Found, Status)>> {
+    fn promotable(&self, failure_limit: i64) -> Result<Vec<Found>> {
         self.all(
             concat!(
                 "SELECT ",
                 candidate_columns!(),
-                ", t.status FROM tasks t WHERE t.status = 'todo' AND NOT ",
+                " FROM tasks t WHERE t.status = 'todo' AND NOT ",
                 has_open_parent!(),
                 " UNION ALL SELECT ",
                 candidate_columns!(),
-                ", t.status FROM tasks t WHERE t.status = 'blocked' \
+                " FROM tasks t WHERE t.status = 'blocked' \
                  AND t.consecutive_failures < COALESCE(t.max_retries, ?1) AND NOT ",
                 has_open_parent!(),
                 " AND NOT ",
                 is_sticky!()
             ),
             [failure_limit],
-            |row| {
-                let mut cells = Cells::new(row);
-                let found = candidate(&mut cells)?;
-                Ok((found, Status::from_database(&cells.text()?)))
-            },
+            |row| candidate(&mut Cells::new(row)),
         )
     }
 
@@ -207,7 +177,7 @@ impl Session<'_> {
         Ok(facts)
     }
 
-    /// When cards that were completed recently were last asked for again.
+    /// When recently completed cards were last requeued.
     fn requeued(&self, completed: &HashMap<String, i64>) -> Result<HashMap<String, i64>> {
         if completed.is_empty() {
             return Ok(HashMap::new());
@@ -293,7 +263,7 @@ impl Session<'_> {
     }
 }
 
-/// What is known of earlier attempts, by card.
+/// Facts about earlier attempts, by card.
 #[derive(Default)]
 struct Facts {
     last_runs: HashMap<String, (i64, i64, Option<Outcome>)>,
@@ -370,8 +340,8 @@ fn order(card: &Candidate) -> (Reverse<i64>, i64, &TaskId) {
     (Reverse(card.priority), card.created_at, &card.id)
 }
 
-fn in_order(cards: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
-    let mut cards: Vec<Candidate> = cards.collect();
+fn in_order(found: Vec<Found>) -> Vec<Candidate> {
+    let mut cards: Vec<Candidate> = found.into_iter().map(|(card, _)| card).collect();
     cards.sort_by(|a, b| order(a).cmp(&order(b)));
     cards
 }

@@ -4,36 +4,37 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use serde_json::json;
+
 use crate::Result;
 use crate::model::TaskId;
-use crate::model::event_body::EventBody;
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::cells::Cells;
 
-/// How many cards stand where.
+/// Number of cards by status.
 pub type Counts = BTreeMap<String, u64>;
 
-/// A board in numbers; cards that were put away do not count.
+/// A board in numbers; archived cards do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BoardStats {
     /// Cards by status.
     pub by_status: Counts,
     /// Cards by assignee and status.
     pub by_assignee: BTreeMap<String, Counts>,
-    /// How long the oldest ready card has existed.
+    /// Age of the oldest ready card.
     pub oldest_ready_age_seconds: Option<i64>,
-    /// When this was counted.
+    /// Time of the count.
     pub now: i64,
 }
 
 impl SqliteBoard {
     /// The board in numbers.
     pub fn stats(&self) -> Result<BoardStats> {
-        self.read(|session| {
+        self.read(|tx| {
             let mut by_assignee: BTreeMap<String, Counts> = BTreeMap::new();
             let mut by_status = Counts::new();
             // One walk over the index on assignee and status, which touches no card.
-            let counted = session.all(
+            let counted = tx.all(
                 "SELECT assignee, status, count(*) FROM tasks GROUP BY assignee, status",
                 [],
                 |row| {
@@ -54,7 +55,7 @@ impl SqliteBoard {
                         .insert(status, count);
                 }
             }
-            let oldest = session
+            let oldest = tx
                 .one(
                     "SELECT min(created_at) FROM tasks WHERE status = 'ready'",
                     [],
@@ -64,16 +65,16 @@ impl SqliteBoard {
             Ok(BoardStats {
                 by_status,
                 by_assignee,
-                oldest_ready_age_seconds: oldest.map(|at| session.now - at),
-                now: session.now,
+                oldest_ready_age_seconds: oldest.map(|at| tx.now - at),
+                now: tx.now,
             })
         })
     }
 
-    /// Cards by status, those that were put away included.
+    /// Cards by status, archived ones included.
     pub fn counts(&self) -> Result<Counts> {
-        self.read(|session| {
-            let counted = session.all(
+        self.read(|tx| {
+            let counted = tx.all(
                 "SELECT status, count(*) FROM tasks GROUP BY status",
                 [],
                 |row| {
@@ -86,12 +87,16 @@ impl SqliteBoard {
         })
     }
 
-    /// Notes on a card that its workspace will not last.
+    /// Notes on a card that its workspace will be removed.
     pub fn note_scratch_tip(&mut self, id: &TaskId, message: &str) -> Result<()> {
-        self.write(|session| {
-            session.must_exist(id)?;
-            session.append(id, None, &EventBody::TipScratchWorkspace { message })?;
-            Ok(())
+        self.write(|tx| {
+            tx.must_exist(id)?;
+            tx.append(
+                id,
+                None,
+                "tip_scratch_workspace",
+                json!({"message": message}),
+            )
         })
     }
 }

@@ -1,14 +1,19 @@
-//! The trait, as far as SQLite is concerned: each call stands in the file of its transition.
+//! Which transaction each operation of the board takes. The SQL of an operation is in the file of
+//! that name, as a function of [`Transaction`](super::transaction::Transaction).
+//!
+//! Operations that usually have nothing to do read first, so that an idle board is never written to.
+
+use hermes_store::Commit;
 
 use crate::Result;
 use crate::model::{
     Assignee, Check, CheckEvidence, RunId, Status, Task, TaskId, Termination, WorkerExit,
-    WorkerIdentity,
+    WorkerIdentity, WorkspaceKind,
 };
-use crate::sqlite::SqliteBoard;
+use crate::sqlite::{SqliteBoard, create};
 use crate::store::{
     Applied, BlockOutcome, BlockRequest, BoardStore, CheckOutcome, CheckStart, ChecksBegun,
-    ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, FailurePolicy, Filed,
+    ClaimOutcome, ClaimRequest, ClaimSeen, CompleteOutcome, Completion, Created, FailurePolicy,
     Guarded, NewTask, PromoteRequest, Release, ResolvedWorkspace, ScheduleRequest, Silence,
     Snapshot, Timeout,
 };
@@ -19,55 +24,64 @@ impl BoardStore for SqliteBoard {
     }
 
     fn snapshot(&self, failure_limit: i64) -> Result<Snapshot> {
-        self.look(failure_limit)
+        self.read(|tx| tx.snapshot(failure_limit))
     }
 
     fn task(&self, id: &TaskId) -> Result<Option<Task>> {
-        self.read(|session| session.task(id))
+        self.read(|tx| tx.task(id))
     }
 
     fn checks(&self, id: &TaskId) -> Result<Vec<Check>> {
-        self.read(|session| session.checks(id))
+        self.read(|tx| tx.checks(id))
     }
 
-    fn create(&mut self, new: &NewTask) -> Result<Filed> {
-        self.file(new)
+    fn create(&mut self, new: &NewTask) -> Result<Created> {
+        create::validate(new)?;
+        let takes_default = matches!(new.workspace, WorkspaceKind::Dir | WorkspaceKind::Worktree)
+            && new.workspace_path.is_none();
+        // A scratch workspace is removed when the card is done, so it never starts in a directory
+        // that belongs to somebody.
+        let default_workdir = takes_default
+            .then(|| crate::boards::load_info(&self.board).default_workdir)
+            .flatten();
+        self.write(|tx| tx.create(new, default_workdir.as_deref()))
     }
 
     fn link(&mut self, parent: &TaskId, child: &TaskId) -> Result<bool> {
-        self.add_link(parent, child)
+        self.write(|tx| tx.link(parent, child))
     }
 
     fn unlink(&mut self, parent: &TaskId, child: &TaskId) -> Result<Option<Vec<TaskId>>> {
-        self.remove_link(parent, child)
+        self.write(|tx| tx.unlink(parent, child))
     }
 
     fn assign(&mut self, id: &TaskId, assignee: Option<&Assignee>) -> Result<()> {
-        self.give(id, assignee)
+        self.write(|tx| tx.assign(id, assignee))
     }
 
     fn assign_default(&mut self, id: &TaskId, assignee: &Assignee) -> Result<Applied> {
-        self.give_default(id, assignee)
+        self.write(|tx| tx.assign_default(id, assignee))
     }
 
     fn promote_satisfied(&mut self, failure_limit: i64) -> Result<Vec<TaskId>> {
-        self.promote_all(failure_limit)
+        let satisfied = self.read(|tx| tx.satisfied(failure_limit, None))?;
+        if satisfied.is_empty() {
+            return Ok(satisfied);
+        }
+        self.write(|tx| tx.promote_satisfied(failure_limit, None))
     }
 
     fn wake_due(&mut self) -> Result<Vec<(TaskId, Status)>> {
-        self.wake()
+        if self.read(|tx| tx.due_ids())?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.write(|tx| tx.wake_due())
     }
 
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome> {
-        self.take(request, None)
-    }
-
-    fn claim_for_worker(
-        &mut self,
-        request: &ClaimRequest,
-        dispatcher: Option<&WorkerIdentity>,
-    ) -> Result<ClaimOutcome> {
-        self.take(request, dispatcher)
+        // Nobody works before the next write has been forced: that of the workspace, of the worker,
+        // or of the end. A claim that a loss of power undoes leaves the card as it was.
+        self.write_as(Commit::Logged, |tx| tx.claim(request))
     }
 
     fn record_workspace(
@@ -76,7 +90,7 @@ impl BoardStore for SqliteBoard {
         run: RunId,
         workspace: &ResolvedWorkspace,
     ) -> Result<Applied> {
-        self.set_workspace(id, run, workspace)
+        self.write(|tx| tx.record_workspace(id, run, workspace))
     }
 
     fn record_spawned(
@@ -86,7 +100,7 @@ impl BoardStore for SqliteBoard {
         pid: u32,
         identity: Option<&WorkerIdentity>,
     ) -> Result<Applied> {
-        self.set_worker(id, run, pid, identity)
+        self.write(|tx| tx.record_spawned(id, run, pid, identity))
     }
 
     fn record_spawn_failure(
@@ -96,11 +110,11 @@ impl BoardStore for SqliteBoard {
         error: &str,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.fail_spawn(id, run, error, policy)
+        self.write(|tx| tx.record_spawn_failure(id, run, error, policy))
     }
 
     fn extend_own_claim(&mut self, id: &TaskId, lock: &str, ttl_seconds: i64) -> Result<Applied> {
-        self.keep_own(id, lock, ttl_seconds)
+        self.write(|tx| tx.extend_own_claim(id, lock, ttl_seconds))
     }
 
     fn heartbeat(
@@ -109,11 +123,11 @@ impl BoardStore for SqliteBoard {
         note: Option<&str>,
         expected_run: Option<RunId>,
     ) -> Result<()> {
-        self.beat(id, note, expected_run)
+        self.write(|tx| tx.heartbeat(id, note, expected_run))
     }
 
     fn extend_claim(&mut self, id: &TaskId, seen: &ClaimSeen, until: i64) -> Result<Applied> {
-        self.prolong(id, seen, until)
+        self.write(|tx| tx.extend_claim(id, seen, until))
     }
 
     fn defer_reclaim(
@@ -124,7 +138,7 @@ impl BoardStore for SqliteBoard {
         reason: &'static str,
         termination: Termination,
     ) -> Result<Applied> {
-        self.defer(id, seen, until, reason, termination)
+        self.write(|tx| tx.defer_reclaim(id, seen, until, reason, termination))
     }
 
     fn reclaim_expired(
@@ -134,7 +148,7 @@ impl BoardStore for SqliteBoard {
         heartbeat_stale: bool,
         termination: Termination,
     ) -> Result<Applied> {
-        self.expire(id, seen, heartbeat_stale, termination)
+        self.write(|tx| tx.reclaim_expired(id, seen, heartbeat_stale, termination))
     }
 
     fn reclaim_silent(
@@ -144,7 +158,7 @@ impl BoardStore for SqliteBoard {
         silence: &Silence,
         termination: Termination,
     ) -> Result<Applied> {
-        self.silence(id, seen, silence, termination)
+        self.write(|tx| tx.reclaim_silent(id, seen, silence, termination))
     }
 
     fn record_exit(
@@ -154,7 +168,7 @@ impl BoardStore for SqliteBoard {
         exit: WorkerExit,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.exit(id, seen, exit, policy)
+        self.write(|tx| tx.record_exit(id, seen, exit, policy))
     }
 
     fn record_timeout(
@@ -164,7 +178,7 @@ impl BoardStore for SqliteBoard {
         timeout: &Timeout,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.time_out(id, seen, timeout, policy)
+        self.write(|tx| tx.record_timeout(id, seen, timeout, policy))
     }
 
     fn record_budget_exhausted(
@@ -175,7 +189,7 @@ impl BoardStore for SqliteBoard {
         most: i64,
         policy: &FailurePolicy,
     ) -> Result<Release> {
-        self.exhaust_budget(id, run, used, most, policy)
+        self.write(|tx| tx.record_budget_exhausted(id, run, used, most, policy))
     }
 
     fn reclaim(
@@ -185,15 +199,18 @@ impl BoardStore for SqliteBoard {
         reason: Option<&str>,
         termination: Termination,
     ) -> Result<Applied> {
-        self.take_back(id, prev_lock, reason, termination)
+        self.write(|tx| tx.reclaim(id, prev_lock, reason, termination))
     }
 
     fn note_guarded(&mut self, guarded: &[Guarded]) -> Result<usize> {
-        self.note_held_back(guarded)
+        if guarded.is_empty() || self.read(|tx| tx.unnoted(guarded))?.is_empty() {
+            return Ok(0);
+        }
+        self.write(|tx| tx.note_guarded(guarded))
     }
 
     fn complete(&mut self, id: &TaskId, completion: &Completion) -> Result<CompleteOutcome> {
-        self.finish(id, completion)
+        self.write(|tx| tx.complete(id, completion))?
     }
 
     fn begin_checks(
@@ -202,11 +219,11 @@ impl BoardStore for SqliteBoard {
         completion: &Completion,
         start: &CheckStart<'_>,
     ) -> Result<ChecksBegun> {
-        self.start_checks(id, completion, start)
+        self.write(|tx| tx.begin_checks(id, completion, start))?
     }
 
     fn record_check(&mut self, session: i64, evidence: &CheckEvidence) -> Result<()> {
-        self.note_check(session, evidence)
+        self.write(|tx| tx.record_check(session, evidence))
     }
 
     fn finish_checks(
@@ -215,30 +232,33 @@ impl BoardStore for SqliteBoard {
         completion: &Completion,
         policy: &FailurePolicy,
     ) -> Result<CheckOutcome> {
-        self.end_checks(session, completion, policy)
+        self.write(|tx| tx.finish_checks(session, completion, policy))
     }
 
     fn abandon_checks(&mut self, session: i64) -> Result<()> {
-        self.give_up_checks(session)
+        self.write(|tx| tx.abandon_checks(session))
     }
 
     fn block(&mut self, request: &BlockRequest) -> Result<BlockOutcome> {
-        self.hold(request)
+        self.write(|tx| tx.block(request))
     }
 
     fn unblock(&mut self, id: &TaskId) -> Result<Status> {
-        self.release_hold(id)
+        self.write(|tx| tx.unblock(id))
     }
 
     fn schedule(&mut self, request: &ScheduleRequest) -> Result<()> {
-        self.park(request)
+        self.write(|tx| tx.schedule(request))
     }
 
     fn promote(&mut self, request: &PromoteRequest) -> Result<()> {
-        self.promote_by_hand(request)
+        if request.dry_run {
+            return self.read(|tx| tx.may_promote(request));
+        }
+        self.write(|tx| tx.promote(request))
     }
 
     fn archive(&mut self, id: &TaskId) -> Result<Vec<TaskId>> {
-        self.put_away(id)
+        self.write(|tx| tx.archive(id))
     }
 }

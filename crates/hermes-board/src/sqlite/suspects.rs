@@ -1,5 +1,5 @@
-//! Cards that may be in distress, with their histories: found by what a row says, so that the
-//! history of the rest is never read.
+//! Cards that may have a problem, with their histories: found by their rows, so that the history of
+//! the rest is never read.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::model::{Event, Run, Task, TaskId};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::fragments::{event_columns, run_columns, task_columns};
 use crate::sqlite::rows;
-use crate::sqlite::session::{Session, json_list};
+use crate::sqlite::transaction::{Transaction, json_list};
 use crate::{Error, Result};
 
 /// A card with its events and attempts.
@@ -22,17 +22,17 @@ impl SqliteBoard {
         only: Option<&TaskId>,
         thresholds: &Thresholds,
     ) -> Result<(i64, Vec<History>)> {
-        self.read(|session| {
+        self.read(|tx| {
             let tasks = match only {
-                Some(id) => vec![session.task(id)?.ok_or_else(|| Error::unknown(id))?],
-                None => session.suspicious(thresholds)?,
+                Some(id) => vec![tx.task(id)?.ok_or_else(|| Error::unknown(id))?],
+                None => tx.suspicious(thresholds)?,
             };
-            Ok((session.now, session.histories(tasks)?))
+            Ok((tx.now, tx.histories(tasks)?))
         })
     }
 }
 
-impl Session<'_> {
+impl Transaction<'_> {
     fn suspicious(&self, thresholds: &Thresholds) -> Result<Vec<Task>> {
         self.all(
             concat!(

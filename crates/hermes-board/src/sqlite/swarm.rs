@@ -1,12 +1,12 @@
-//! A swarm: workers in parallel, one who verifies, one who puts it together, made in one go.
+//! A swarm: parallel workers, a verifier and a synthesizer, created in one transaction.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::model::{Assignee, Object, SkillList, TaskId};
+use crate::model::{Assignee, SkillList, TaskId, object};
 use crate::shown::cut;
 use crate::sqlite::SqliteBoard;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{Completion, NewTask};
 use crate::{Error, Result};
 
@@ -15,24 +15,24 @@ const BLACKBOARD: &str = "[swarm:blackboard] ";
 /// Longest part of a goal in a title.
 const GOAL_IN_TITLE: usize = 80;
 
-/// A swarm to be made.
+/// A swarm to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSwarm {
-    /// What is to be reached.
+    /// The goal.
     pub goal: String,
-    /// Who works in parallel.
+    /// The parallel workers.
     pub workers: Vec<SwarmWorker>,
-    /// Who verifies.
+    /// The verifier.
     pub verifier: SwarmRole,
-    /// Who puts it together.
+    /// The synthesizer.
     pub synthesizer: SwarmRole,
     /// Namespace inside the board.
     pub tenant: Option<String>,
     /// Higher goes first.
     pub priority: i64,
-    /// Who makes it; the card of the whole is given to them.
+    /// Who creates the swarm; the root card is assigned to them.
     pub created_by: Assignee,
-    /// The same key again gives the swarm that has it.
+    /// A second request with the same key returns the first swarm.
     pub idempotency_key: Option<String>,
 }
 
@@ -47,8 +47,8 @@ pub struct SwarmWorker {
     pub skills: SkillList,
 }
 
-/// A role behind the workers. A skill belongs here only if the profile has it: a missing one would
-/// stop the worker at its start.
+/// A role after the workers. A skill must exist in the profile: a missing one would stop the worker
+/// at its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwarmRole {
     /// Profile.
@@ -58,15 +58,15 @@ pub struct SwarmRole {
 }
 
 /// The cards of a swarm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swarm {
-    /// The whole, and the blackboard.
+    /// The root card, with the blackboard.
     pub root_id: TaskId,
     /// The parallel workers.
     pub worker_ids: Vec<TaskId>,
-    /// Who verifies.
+    /// The verifier.
     pub verifier_id: TaskId,
-    /// Who puts it together.
+    /// The synthesizer.
     pub synthesizer_id: TaskId,
 }
 
@@ -83,7 +83,7 @@ impl NewSwarm {
 }
 
 impl SqliteBoard {
-    /// Makes a swarm, or gives the one with the same key.
+    /// Creates a swarm, or returns the one with the same key.
     pub fn create_swarm(&mut self, new: &NewSwarm) -> Result<Swarm> {
         let goal = new.goal.trim();
         if goal.is_empty() {
@@ -105,42 +105,18 @@ impl SqliteBoard {
                 what: "the title of a worker's card",
             });
         }
-        self.write(|session| session.create_swarm(new, goal))
-    }
-
-    /// What the comments of a swarm's card have put on its blackboard; later ones win.
-    pub fn blackboard(&self, root: &TaskId) -> Result<Object> {
-        self.read(|session| session.blackboard(root))
-    }
-
-    /// Puts a fact on the blackboard of a swarm.
-    pub fn post_blackboard(
-        &mut self,
-        root: &TaskId,
-        author: &str,
-        key: &str,
-        value: &Value,
-    ) -> Result<i64> {
-        for (what, text) in [("the author", author), ("the key", key)] {
-            if text.trim().is_empty() {
-                return Err(Error::Blank { what });
-            }
-        }
-        self.write(|session| {
-            session.must_exist(root)?;
-            session.post(root, author.trim(), key.trim(), value)
-        })
+        self.write(|tx| tx.create_swarm(new, goal))
     }
 }
 
-impl Session<'_> {
+impl Transaction<'_> {
     fn create_swarm(&self, new: &NewSwarm, goal: &str) -> Result<Swarm> {
         let first_line = goal.lines().next().unwrap_or(goal);
-        let root = self.file(
+        let root = self.create(
             &NewTask {
                 body: Some(format!(
-                    "The card of a whole swarm. It is done from the start, so that its workers can \
-                     begin, and stays as their blackboard.\n\nGoal:\n{goal}"
+                    "The root card of a swarm. It is done from the start, so that its workers can \
+                     begin, and remains as their blackboard.\n\nGoal:\n{goal}"
                 )),
                 idempotency_key: new.idempotency_key.clone(),
                 ..new.part(
@@ -156,15 +132,15 @@ impl Session<'_> {
         }
         let planned = Completion {
             summary: Some("The swarm is planned; this card remains as its blackboard.".to_owned()),
-            metadata: Some(super::failure::object(json!({
+            metadata: Some(object(json!({
                 "kind": "kanban_swarm_v1",
                 "goal": goal,
                 "worker_count": new.workers.len(),
             }))),
             ..Completion::default()
         };
-        self.complete(&root_id, None, &planned, &[])?;
-        let swarm = self.file_roles(new, goal, root_id)?;
+        self.mark_done(&root_id, None, &planned, &[])?;
+        let swarm = self.create_roles(new, goal, root_id)?;
         let mut topology = json!(swarm);
         topology["goal"] = json!(goal);
         self.post(
@@ -176,7 +152,7 @@ impl Session<'_> {
         Ok(swarm)
     }
 
-    fn file_roles(&self, new: &NewSwarm, goal: &str, root_id: TaskId) -> Result<Swarm> {
+    fn create_roles(&self, new: &NewSwarm, goal: &str, root_id: TaskId) -> Result<Swarm> {
         let protocol = protocol(&root_id, goal);
         let mut worker_ids = Vec::with_capacity(new.workers.len());
         for worker in &new.workers {
@@ -186,7 +162,7 @@ impl Session<'_> {
                 skills: Some(worker.skills.clone()).filter(|skills| !skills.names().is_empty()),
                 ..new.part(&worker.profile, &worker.title)
             };
-            worker_ids.push(self.file(&card, None)?.task.id);
+            worker_ids.push(self.create(&card, None)?.task.id);
         }
         let role = |role: &SwarmRole, title: &str, body: &str, parents: Vec<TaskId>| {
             let card = NewTask {
@@ -195,20 +171,20 @@ impl Session<'_> {
                 skills: Some(role.skills.clone()).filter(|skills| !skills.names().is_empty()),
                 ..new.part(&role.profile, title)
             };
-            self.file(&card, None).map(|filed| filed.task.id)
+            self.create(&card, None).map(|created| created.task.id)
         };
         let verifier_id = role(
             &new.verifier,
             "Verify swarm outputs",
-            "Look at what every worker handed over and at the blackboard. Complete this card with \
-             the metadata {\"gate\": \"pass\"} only if the evidence is enough; otherwise block it \
-             and name exactly what is missing.",
+            "Review the results of every worker and the blackboard. Complete this card with \
+             the metadata {\"gate\": \"pass\"} only if the evidence suffices; otherwise block it and \
+             name exactly what is missing.",
             worker_ids.clone(),
         )?;
         let synthesizer_id = role(
             &new.synthesizer,
             "Synthesize swarm outputs",
-            "Put the verified results together into the final deliverable. Do not begin before the \
+            "Combine the verified results into the final deliverable. Do not begin before the \
              verification has passed.",
             vec![verifier_id.clone()],
         )?;
@@ -220,57 +196,26 @@ impl Session<'_> {
         })
     }
 
-    /// The swarm of a card that was filed before under the same key.
+    /// The swarm that was created before under the same key, as its blackboard has it.
     fn known_swarm(&self, root: &TaskId) -> Result<Swarm> {
-        let board = self.blackboard(root)?;
-        let topology = board.get("topology");
-        let id = |key: &str| {
-            topology
-                .and_then(|topology| topology[key].as_str())
-                .map(TaskId::from)
-        };
-        let workers: Vec<TaskId> = topology
-            .and_then(|topology| topology["worker_ids"].as_array())
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(TaskId::from)
-            .collect();
-        match (id("verifier_id"), id("synthesizer_id")) {
-            (Some(verifier_id), Some(synthesizer_id)) if !workers.is_empty() => Ok(Swarm {
-                root_id: root.clone(),
-                worker_ids: workers,
-                verifier_id,
-                synthesizer_id,
-            }),
+        let mut topology = Value::Null;
+        for comment in self.comments(root)? {
+            let fact = comment.body.strip_prefix(BLACKBOARD);
+            let fact: Option<Value> = fact.and_then(|text| serde_json::from_str(text).ok());
+            if let Some(mut fact) = fact.filter(|fact| fact["key"] == "topology") {
+                topology = fact["value"].take();
+            }
+        }
+        let topology = with(topology, "root_id", Some(root.as_str()));
+        match serde_json::from_value::<Swarm>(topology) {
+            Ok(swarm) if !swarm.worker_ids.is_empty() => Ok(swarm),
             _ => Err(Error::BadRequest(format!(
                 "the key belongs to {root}, which is not the card of a swarm"
             ))),
         }
     }
 
-    fn blackboard(&self, root: &TaskId) -> Result<Object> {
-        let mut merged = Object::new();
-        let mut authors = Object::new();
-        for comment in self.comments(root)? {
-            let Some(text) = comment.body.strip_prefix(BLACKBOARD) else {
-                continue;
-            };
-            let Ok(Value::Object(mut fact)) = serde_json::from_str(text) else {
-                continue;
-            };
-            let Some(Value::String(key)) = fact.remove("key").filter(|key| *key != "") else {
-                continue;
-            };
-            authors.insert(key.clone(), Value::from(comment.author));
-            merged.insert(key, fact.remove("value").unwrap_or_default());
-        }
-        if !authors.is_empty() {
-            merged.insert("_authors".to_owned(), Value::Object(authors));
-        }
-        Ok(merged)
-    }
-
+    /// Puts a fact on the blackboard.
     fn post(&self, root: &TaskId, author: &str, key: &str, value: &Value) -> Result<i64> {
         let fact = json!({"key": key, "value": value});
         self.comment(root, author, &format!("{BLACKBOARD}{fact}"))
@@ -280,10 +225,10 @@ impl Session<'_> {
 fn protocol(root: &TaskId, goal: &str) -> String {
     format!(
         "\n\n## Swarm protocol\n\
-         - The card of the swarm and its blackboard: `{root}`.\n\
-         - Read what cards before this one handed over before you begin.\n\
-         - Put facts for machines into the metadata of your completion.\n\
-         - Put notes for the others on the swarm's card, as comments of the form \
+         - The root card of the swarm, with its blackboard: `{root}`.\n\
+         - Before you begin, read the results of the cards before this one.\n\
+         - Put facts for programs into the metadata of your completion.\n\
+         - Put notes for the other workers on the root card, as comments of the form \
          `{BLACKBOARD}{{\"key\": …, \"value\": …}}`.\n\
          - Goal: {goal}\n"
     )

@@ -1,15 +1,14 @@
-//! Out of triage: a card that was specified, or that became several.
+//! Out of triage: specifying a card, or decomposing it into several.
 //!
-//! What a model proposed has been read and checked for its form before it comes here; this only
-//! writes it down, whole or not at all.
+//! The proposal of a model has been parsed before it comes here; it is written whole or not at all.
 
 use hermes_store::rusqlite::params;
+use serde_json::{Value, json};
 
-use crate::model::event_body::EventBody;
 use crate::model::{Assignee, Status, Task, TaskId, WorkspaceKind};
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::block::filled;
-use crate::sqlite::session::Session;
+use crate::sqlite::transaction::Transaction;
 use crate::store::Decomposed;
 use crate::{Error, Result};
 
@@ -23,9 +22,9 @@ const TITLE_LENGTH: usize = 200;
 pub struct Specification {
     /// New title.
     pub title: Option<String>,
-    /// New opening post.
+    /// New description.
     pub body: Option<String>,
-    /// Whom it is given to.
+    /// Assignee.
     pub assignee: Option<Assignee>,
     /// Who specified it; named in a comment if something changed.
     pub author: Option<String>,
@@ -34,7 +33,7 @@ pub struct Specification {
 /// A plan that turns one card into several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decomposition {
-    /// Who judges the whole once the parts are done.
+    /// Assignee of the whole once the parts are done.
     pub root_assignee: Option<Assignee>,
     /// The parts.
     pub children: Vec<PlannedChild>,
@@ -49,18 +48,18 @@ pub struct Decomposition {
 pub struct PlannedChild {
     /// One line.
     pub title: String,
-    /// The opening post.
+    /// Description.
     pub body: Option<String>,
-    /// Whom it is given to.
+    /// Assignee.
     pub assignee: Option<Assignee>,
-    /// Parts it waits for, by their place in the plan.
+    /// Parts it waits for, by their position in the plan.
     pub parents: Vec<usize>,
-    /// Where it is worked on; like the whole if not given.
+    /// Workspace; that of the whole if not given.
     pub workspace: Option<(WorkspaceKind, Option<String>)>,
 }
 
 impl SqliteBoard {
-    /// Takes a card out of triage; gives it as it is now.
+    /// Takes a card out of triage; returns it as it is now.
     pub fn specify(&mut self, id: &TaskId, specification: &Specification) -> Result<Task> {
         if specification
             .title
@@ -71,39 +70,44 @@ impl SqliteBoard {
                 what: "the title of a card",
             });
         }
-        self.write(|session| {
-            let before = session.known_task(id)?;
+        self.write(|tx| {
+            let before = tx.known_task(id)?;
             if before.status() != Status::Triage {
                 return Err(Error::not_allowed(id, "specify", before.status_word()));
             }
-            let changed = session.apply_specification(&before, specification)?;
+            let changed = tx.apply_specification(&before, specification)?;
             let author = filled(specification.author.as_deref());
             if let Some(author) = author
                 && !changed.is_empty()
             {
-                session.insert_comment(
+                tx.insert_comment(
                     id,
                     author.trim(),
                     &format!("Specified: {} changed, out of triage.", changed.join(", ")),
                 )?;
             }
-            session.append(id, None, &EventBody::Specified { changed: &changed })?;
-            session.promote_among(std::slice::from_ref(id))?;
-            session.known_task(id)
+            let payload = if changed.is_empty() {
+                Value::Null
+            } else {
+                json!({"changed_fields": changed})
+            };
+            tx.append(id, None, "specified", payload)?;
+            tx.promote_among(std::slice::from_ref(id))?;
+            tx.known_task(id)
         })
     }
 
     /// Turns a card in triage into several, for all of which it then waits.
     pub fn decompose(&mut self, id: &TaskId, plan: &Decomposition) -> Result<Decomposed> {
         check(plan)?;
-        self.write(|session| {
-            let root = session.known_task(id)?;
+        self.write(|tx| {
+            let root = tx.known_task(id)?;
             if root.status() != Status::Triage {
                 return Err(Error::not_allowed(id, "decompose", root.status_word()));
             }
             let author = filled(plan.author.as_deref()).map(str::trim);
-            let children = session.file_parts(&root, plan, author.unwrap_or(DECOMPOSER))?;
-            session.execute(
+            let children = tx.create_children(&root, plan, author.unwrap_or(DECOMPOSER))?;
+            tx.execute(
                 "UPDATE tasks SET status = 'todo', assignee = COALESCE(?2, assignee) WHERE id = ?1",
                 params![
                     id.as_str(),
@@ -112,7 +116,7 @@ impl SqliteBoard {
             )?;
             if let Some(author) = author {
                 let names: Vec<&str> = children.iter().map(TaskId::as_str).collect();
-                session.insert_comment(
+                tx.insert_comment(
                     id,
                     author,
                     &format!(
@@ -121,16 +125,14 @@ impl SqliteBoard {
                     ),
                 )?;
             }
-            session.append(
+            tx.append(
                 id,
                 None,
-                &EventBody::Decomposed {
-                    children: &children,
-                    root_assignee: plan.root_assignee.as_ref(),
-                },
+                "decomposed",
+                json!({"child_ids": children, "root_assignee": plan.root_assignee.as_ref()}),
             )?;
             let promoted = if plan.promote {
-                session.promote_among(&children)?
+                tx.promote_among(&children)?
             } else {
                 Vec::new()
             };
@@ -139,7 +141,7 @@ impl SqliteBoard {
     }
 }
 
-impl Session<'_> {
+impl Transaction<'_> {
     fn apply_specification(
         &self,
         before: &Task,
@@ -176,7 +178,7 @@ impl Session<'_> {
             .collect())
     }
 
-    fn file_parts(&self, root: &Task, plan: &Decomposition, by: &str) -> Result<Vec<TaskId>> {
+    fn create_children(&self, root: &Task, plan: &Decomposition, by: &str) -> Result<Vec<TaskId>> {
         let mut children = Vec::with_capacity(plan.children.len());
         for child in &plan.children {
             let id = self.fresh_id()?;
@@ -205,7 +207,12 @@ impl Session<'_> {
                 ],
             )?;
             let root = &root.id;
-            self.append(&id, None, &EventBody::CreatedByDecompose { by, root })?;
+            self.append(
+                &id,
+                None,
+                "created",
+                json!({"by": by, "from_decompose_of": root}),
+            )?;
             children.push(id);
         }
         for (child, planned) in children.iter().zip(&plan.children) {
@@ -215,7 +222,12 @@ impl Session<'_> {
                 .filter_map(|place| children.get(*place))
             {
                 self.insert_link(parent, child)?;
-                self.append(child, None, &EventBody::Linked { parent, child })?;
+                self.append(
+                    child,
+                    None,
+                    "linked",
+                    json!({"parent": parent, "child": child}),
+                )?;
             }
             self.insert_link(child, &root.id)?;
         }
@@ -241,18 +253,20 @@ fn check(plan: &Decomposition) -> Result<()> {
             .any(|parent| *parent >= plan.children.len() || *parent == place);
         if outside {
             return Err(Error::BadRequest(format!(
-                "card {place} of the plan waits for a card that is not in it"
+                "card {place} of the plan waits for a card outside the plan"
             )));
         }
     }
     if is_acyclic(plan) {
         Ok(())
     } else {
-        Err(Error::PlanCycle)
+        Err(Error::BadRequest(
+            "the cards of the plan depend on each other in a cycle".to_owned(),
+        ))
     }
 }
 
-/// Takes away parts that wait for nothing until none is left, or only ones that wait in a circle.
+/// Removes parts that wait for nothing until none is left, or only a cycle.
 fn is_acyclic(plan: &Decomposition) -> bool {
     let mut placed = vec![false; plan.children.len()];
     loop {

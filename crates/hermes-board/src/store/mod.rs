@@ -1,8 +1,7 @@
-//! The board as its users see it: requests, outcomes, and the trait that a database implements.
+//! The board as its users see it: requests, outcomes, and [`BoardStore`], the trait of a database.
 //!
-//! [`BoardStore`] holds what decides who works on what. It is implemented for SQLite; a simulation
-//! and another database implement it too. What does not decide that (comments, lists, statistics)
-//! stands on the implementation.
+//! The trait has the operations that decide who works on what; SQLite and the simulation implement
+//! it. Comments, lists and statistics are methods of [`crate::SqliteBoard`] alone.
 
 mod outcome;
 mod request;
@@ -10,14 +9,14 @@ mod snapshot;
 
 pub use outcome::{
     Applied, BlockOutcome, CheckOutcome, ChecksBegun, ClaimOutcome, Claimed, CompleteOutcome,
-    Completed, Decomposed, Filed, Release,
+    Completed, Created, Decomposed, Release,
 };
 pub use request::{
     BlockRequest, CheckStart, ClaimFrom, ClaimRequest, ClaimSeen, Completion, FailurePolicy,
     Guarded, NewAttachment, NewTask, ProjectLink, PromoteRequest, ResolvedWorkspace,
     ScheduleRequest, Silence, StartIn, Timeout,
 };
-pub use snapshot::{Candidate, DueTask, EndedRun, GuardFacts, Promotable, RunningTask, Snapshot};
+pub use snapshot::{Candidate, EndedRun, GuardFacts, RunningTask, Snapshot};
 
 use crate::Result;
 use crate::model::{
@@ -25,13 +24,13 @@ use crate::model::{
     WorkerIdentity,
 };
 
-/// Cards and who works on them. Every call is one transaction; a call that gives an error has
-/// changed nothing, unless it says so.
+/// Cards and who works on them. Every call is one transaction; a call that fails has changed nothing,
+/// unless its documentation says otherwise.
 pub trait BoardStore {
-    /// The time by which this board counts.
+    /// The time of this board.
     fn now(&self) -> i64;
 
-    /// Everything a planner needs, from one moment. A blocked card with fewer failures than
+    /// Everything the planner needs, from one moment. A blocked card with fewer failures than
     /// `failure_limit` (or than its own number) counts as promotable.
     fn snapshot(&self, failure_limit: i64) -> Result<Snapshot>;
 
@@ -41,39 +40,32 @@ pub trait BoardStore {
     /// The checks of a card, in order.
     fn checks(&self, id: &TaskId) -> Result<Vec<Check>>;
 
-    /// Files a card, or gives the one with the same key.
-    fn create(&mut self, new: &NewTask) -> Result<Filed>;
+    /// Creates a card, or returns the one with the same idempotency key.
+    fn create(&mut self, new: &NewTask) -> Result<Created>;
 
-    /// Makes `child` wait for `parent`; says whether `child` was ready and now waits.
+    /// Makes `child` wait for `parent`; returns whether `child` was ready and now waits.
     fn link(&mut self, parent: &TaskId, child: &TaskId) -> Result<bool>;
 
-    /// Takes a link away; `None` if there was none, else the cards that became ready.
+    /// Removes a link; returns the cards that became ready, `None` if there was no link.
     fn unlink(&mut self, parent: &TaskId, child: &TaskId) -> Result<Option<Vec<TaskId>>>;
 
-    /// Gives a card to somebody, or to nobody.
+    /// Assigns a card, or removes its assignee.
     fn assign(&mut self, id: &TaskId, assignee: Option<&Assignee>) -> Result<()>;
 
-    /// Gives a ready card without assignee to the configured one.
+    /// Assigns a ready card without assignee to the configured profile.
     fn assign_default(&mut self, id: &TaskId, assignee: &Assignee) -> Result<Applied>;
 
-    /// Makes ready what waits for nothing any more; gives what became ready.
+    /// Promotes every card whose parents are finished; returns the cards that became ready.
     fn promote_satisfied(&mut self, failure_limit: i64) -> Result<Vec<TaskId>>;
 
-    /// Wakes parked cards whose moment has come; gives them with where they are now.
+    /// Wakes scheduled cards whose time has come; returns them with their new status.
     fn wake_due(&mut self) -> Result<Vec<(TaskId, Status)>>;
 
-    /// Claims a card and opens an attempt.
+    /// Claims a card and opens an attempt. Until its worker is recorded, the dispatcher named in the
+    /// request tells others whether a worker can still be expected.
     fn claim(&mut self, request: &ClaimRequest) -> Result<ClaimOutcome>;
 
-    /// The same for a process that starts a worker next. Until the worker is recorded, whoever finds
-    /// that process gone knows that nobody works on the card.
-    fn claim_for_worker(
-        &mut self,
-        request: &ClaimRequest,
-        dispatcher: Option<&WorkerIdentity>,
-    ) -> Result<ClaimOutcome>;
-
-    /// Records where the worker of an attempt will work.
+    /// Records the workspace of an attempt.
     fn record_workspace(
         &mut self,
         id: &TaskId,
@@ -99,10 +91,10 @@ pub trait BoardStore {
         policy: &FailurePolicy,
     ) -> Result<Release>;
 
-    /// Prolongs the claim that `lock` holds.
+    /// Extends the claim that `lock` holds.
     fn extend_own_claim(&mut self, id: &TaskId, lock: &str, ttl_seconds: i64) -> Result<Applied>;
 
-    /// Records a sign of life.
+    /// Records a heartbeat.
     fn heartbeat(
         &mut self,
         id: &TaskId,
@@ -110,10 +102,10 @@ pub trait BoardStore {
         expected_run: Option<RunId>,
     ) -> Result<()>;
 
-    /// Prolongs a claim that ran out while its worker lives.
+    /// Extends an expired claim whose worker is alive.
     fn extend_claim(&mut self, id: &TaskId, seen: &ClaimSeen, until: i64) -> Result<Applied>;
 
-    /// Keeps a claim because its worker could not be ended.
+    /// Keeps a claim whose worker could not be terminated.
     fn defer_reclaim(
         &mut self,
         id: &TaskId,
@@ -123,7 +115,7 @@ pub trait BoardStore {
         termination: Termination,
     ) -> Result<Applied>;
 
-    /// Takes back a card whose claim ran out. Counts no failure.
+    /// Reclaims a card whose claim expired. Counts no failure.
     fn reclaim_expired(
         &mut self,
         id: &TaskId,
@@ -132,7 +124,7 @@ pub trait BoardStore {
         termination: Termination,
     ) -> Result<Applied>;
 
-    /// Takes back a card whose worker gave no sign of life. Counts no failure.
+    /// Reclaims a card whose worker sent no heartbeat. Counts no failure.
     fn reclaim_silent(
         &mut self,
         id: &TaskId,
@@ -141,7 +133,7 @@ pub trait BoardStore {
         termination: Termination,
     ) -> Result<Applied>;
 
-    /// Records that a worker ended without finishing its card.
+    /// Records that a worker exited without completing its card.
     fn record_exit(
         &mut self,
         id: &TaskId,
@@ -150,7 +142,7 @@ pub trait BoardStore {
         policy: &FailurePolicy,
     ) -> Result<Release>;
 
-    /// Records that a worker took too long.
+    /// Records that a worker exceeded its time limit.
     fn record_timeout(
         &mut self,
         id: &TaskId,
@@ -169,8 +161,8 @@ pub trait BoardStore {
         policy: &FailurePolicy,
     ) -> Result<Release>;
 
-    /// Takes a card back by hand; its worker has been ended as `termination` says. `prev_lock` is
-    /// the claim that was seen.
+    /// Reclaims a card by hand; `termination` reports what became of its worker. `prev_lock` is the
+    /// claim that was seen.
     fn reclaim(
         &mut self,
         id: &TaskId,
@@ -179,15 +171,16 @@ pub trait BoardStore {
         termination: Termination,
     ) -> Result<Applied>;
 
-    /// Notes cards that were held back, once per reason and hour; gives how many were noted.
+    /// Notes cards that the respawn guard holds back, once per reason and hour; returns how many were
+    /// noted.
     fn note_guarded(&mut self, guarded: &[Guarded]) -> Result<usize>;
 
-    /// Completes a card. Cards named as created that were not are recorded even though that is an
-    /// error.
+    /// Completes a card without checks. A completion that names cards its worker did not create is
+    /// refused with an error, and the refusal is recorded.
     fn complete(&mut self, id: &TaskId, completion: &Completion) -> Result<CompleteOutcome>;
 
-    /// Begins the round of checks that a completion needs. A card that nobody works on is claimed
-    /// by the process that runs them.
+    /// Begins a session of checks for a completion. A card that nobody works on is claimed by the
+    /// process that runs the checks.
     fn begin_checks(
         &mut self,
         id: &TaskId,
@@ -195,11 +188,11 @@ pub trait BoardStore {
         start: &CheckStart<'_>,
     ) -> Result<ChecksBegun>;
 
-    /// Records what came of one check.
+    /// Records the result of one check.
     fn record_check(&mut self, session: i64, evidence: &CheckEvidence) -> Result<()>;
 
-    /// Ends a round: the card is done if every check passed, else it goes back. `completion` is
-    /// what [`BoardStore::begin_checks`] was given, now with the files that were kept.
+    /// Ends a session of checks: the card is done if every check passed, else the attempt failed.
+    /// `completion` is that of [`BoardStore::begin_checks`], now with the kept files.
     fn finish_checks(
         &mut self,
         session: i64,
@@ -207,21 +200,21 @@ pub trait BoardStore {
         policy: &FailurePolicy,
     ) -> Result<CheckOutcome>;
 
-    /// Gives a round up without a verdict; a card that was claimed for it is free again.
+    /// Abandons a session of checks without a verdict and releases a claim made for it.
     fn abandon_checks(&mut self, session: i64) -> Result<()>;
 
     /// Blocks a card.
     fn block(&mut self, request: &BlockRequest) -> Result<BlockOutcome>;
 
-    /// Frees a blocked or parked card; gives where it is now.
+    /// Unblocks a blocked or scheduled card; returns its new status.
     fn unblock(&mut self, id: &TaskId) -> Result<Status>;
 
-    /// Parks a card.
+    /// Schedules a card for later.
     fn schedule(&mut self, request: &ScheduleRequest) -> Result<()>;
 
-    /// Makes a waiting or blocked card ready by hand.
+    /// Promotes a waiting or blocked card by hand.
     fn promote(&mut self, request: &PromoteRequest) -> Result<()>;
 
-    /// Puts a card away; gives the cards that became ready.
+    /// Archives a card; returns the cards that became ready.
     fn archive(&mut self, id: &TaskId) -> Result<Vec<TaskId>>;
 }

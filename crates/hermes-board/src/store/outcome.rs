@@ -1,45 +1,45 @@
-//! What came of a request. Losing a race is an outcome, not an error.
+//! Outcomes of requests. Losing a race is an outcome, not an error.
 
 use std::path::PathBuf;
 
 use crate::model::{BlockKind, Check, CheckEvidence, CheckSession, RunId, Status, Task, TaskId};
 
-/// What filing a card did.
+/// Outcome of [`super::BoardStore::create`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filed {
+pub struct Created {
     /// The card.
     pub task: Task,
-    /// Whether it was there before, under the same key.
+    /// Whether the card existed before, under the same idempotency key.
     pub existed: bool,
 }
 
-/// What a conditional write did.
+/// Outcome of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Applied {
-    /// It happened.
+    /// The write happened.
     Yes,
     /// Somebody else changed the card first; nothing was done.
     LostRace,
 }
 
-/// What came of a claim.
+/// Outcome of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimOutcome {
-    /// The card is ours.
+    /// The card is claimed.
     Claimed(Box<Claimed>),
-    /// It stands elsewhere, or somebody has it.
+    /// The card has another status, or is claimed already.
     NotClaimable {
-        /// Where it stands.
+        /// The status of the card.
         status: String,
-        /// Who has it.
+        /// The claim on the card.
         lock: Option<String>,
     },
-    /// Parents are open; the card waits for them now.
+    /// Parents are open; the card waits for them again.
     ParentsOpen,
-    /// Its moment has not come.
+    /// The card is scheduled for later.
     TooEarly {
-        /// When it comes.
+        /// When.
         at: i64,
     },
     /// There is no such card.
@@ -53,34 +53,36 @@ pub struct Claimed {
     pub task: Task,
     /// The attempt that was opened.
     pub run: RunId,
+    /// Whether the card was never claimed before, so that nothing of an earlier attempt can run.
+    pub is_first_attempt: bool,
 }
 
-/// What became of a card whose worker is gone.
+/// The state of a card after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Release {
     /// Somebody else changed the card first; nothing was done.
     LostRace,
-    /// It may be tried again.
+    /// The card is ready for another attempt.
     Requeued {
         /// Failures in a row.
         failures: i64,
     },
-    /// It failed too often and waits for a person.
+    /// The card failed too often and waits for a person.
     Blocked {
         /// Failures in a row.
         failures: i64,
-        /// How many were too many.
+        /// The limit that was reached.
         limit: i64,
     },
 }
 
-/// What came of a completion.
+/// Outcome of a completion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompleteOutcome {
     /// The card is done.
     Done(Box<Completed>),
-    /// The card has checks, which have to pass first; nothing was changed.
+    /// The card has checks that must pass first; nothing was changed.
     NeedsChecks(Vec<Check>),
 }
 
@@ -89,61 +91,61 @@ pub enum CompleteOutcome {
 pub struct Completed {
     /// The card as it is now.
     pub task: Task,
-    /// The attempt that ended; `None` if there was none and nothing was handed over.
+    /// The attempt that ended; `None` if there was none and no summary to keep.
     pub run: Option<RunId>,
     /// Cards that became ready.
     pub promoted: Vec<TaskId>,
-    /// Names of cards in the summary that do not exist.
+    /// Cards named in the summary that do not exist.
     pub phantom_references: Vec<TaskId>,
-    /// Scratch workspaces that nobody needs any more, with their cards.
+    /// Scratch workspaces that are no longer needed, with their cards.
     pub finished_workspaces: Vec<(TaskId, PathBuf)>,
 }
 
-/// What came of a block.
+/// Outcome of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockOutcome {
-    /// Where the card is now: blocked, waiting for its parents, or back in triage.
-    pub landed: Status,
-    /// The kind that was recorded; differs from the one asked for if that could not be had.
+    /// The new status: blocked, waiting for its parents, or back in triage.
+    pub status: Status,
+    /// The recorded kind: `needs_input` where the request named a dependency and none is open.
     pub kind: Option<BlockKind>,
-    /// How often it was blocked for this reason.
+    /// How often the card was blocked for this reason.
     pub recurrences: i64,
     /// The attempt that ended.
     pub run: Option<RunId>,
 }
 
-/// What came of a round of checks.
+/// Outcome of a session of checks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckOutcome {
-    /// All passed; the card is done.
+    /// All checks passed; the card is done.
     Done(Box<Completed>),
-    /// One did not pass.
+    /// A check failed.
     Failed {
-        /// The one.
+        /// Its result.
         evidence: CheckEvidence,
-        /// What became of the card.
+        /// The state of the card.
         release: Release,
     },
     /// The card changed while the checks ran; nothing was done.
     LostRace,
 }
 
-/// A round of checks that was begun.
+/// A session of checks that was begun.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChecksBegun {
-    /// The round.
+    /// The session.
     pub session: CheckSession,
-    /// What has to be run, in order.
+    /// The checks to run, in order.
     pub checks: Vec<Check>,
     /// The card as it is now.
     pub task: Task,
 }
 
-/// What a decomposition made.
+/// Outcome of a decomposition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decomposed {
     /// The new cards, in the order of the plan.
     pub children: Vec<TaskId>,
-    /// Those of them that are ready.
+    /// The new cards that are ready.
     pub promoted: Vec<TaskId>,
 }

@@ -1,58 +1,59 @@
-//! What can be asked of a board. Everything is checked before the board is touched, except what
-//! only the board knows.
+//! Requests to a board.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::model::{
-    Assignee, BlockKind, Checker, Object, RunId, SkillList, Status, TaskId, WorkspaceKind,
+    Assignee, BlockKind, Checker, Object, RunId, SkillList, Status, TaskId, WorkerIdentity,
+    WorkspaceKind,
 };
 
-/// A card to be filed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A card to be created.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewTask {
     /// One line.
     pub title: String,
     /// The opening post.
     pub body: Option<String>,
-    /// Whom it is given to.
+    /// Assignee.
     pub assignee: Option<Assignee>,
-    /// Who files it.
+    /// Who creates the card.
     pub created_by: Option<String>,
-    /// Where it is worked on.
+    /// Kind of workspace.
     pub workspace: WorkspaceKind,
-    /// Directory, for the kinds that take one.
+    /// Directory, for the kinds of workspace that take one.
     pub workspace_path: Option<String>,
     /// Branch of a worktree.
     pub branch_name: Option<String>,
-    /// Project it belongs to.
+    /// Project of the card.
     pub project: Option<ProjectLink>,
     /// Namespace inside the board.
     pub tenant: Option<String>,
     /// Higher goes first.
     pub priority: i64,
-    /// Cards it waits for.
+    /// Cards that must be finished first.
     pub parents: Vec<TaskId>,
-    /// Where it starts.
+    /// Initial status.
     pub start: StartIn,
-    /// The same key again gives the card that has it.
+    /// A second request with the same key returns the first card.
     pub idempotency_key: Option<String>,
-    /// Longest time of an attempt.
+    /// Time limit of an attempt.
     pub max_runtime_seconds: Option<i64>,
-    /// Skills its worker loads.
+    /// Skills of the worker.
     pub skills: Option<SkillList>,
-    /// Failures after which it is blocked.
+    /// Failures after which the card is blocked.
     pub max_retries: Option<i64>,
-    /// Model for its worker.
+    /// Model of the worker.
     pub model_override: Option<String>,
-    /// Whether its worker goes on until a judge is satisfied.
+    /// Whether the worker goes on until a judge finds the goal reached.
     pub goal_mode: bool,
-    /// Most turns of such a worker.
+    /// Turn limit of such a worker.
     pub goal_max_turns: Option<i64>,
-    /// Session of the agent that files it.
+    /// Session of the agent that creates the card.
     pub session_id: Option<String>,
-    /// Commands that must pass before it counts as done, in order.
+    /// Acceptance checks, in order.
     pub checks: Vec<String>,
 }
 
@@ -61,52 +62,33 @@ impl NewTask {
     pub fn titled(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
-            body: None,
-            assignee: None,
-            created_by: None,
-            workspace: WorkspaceKind::Scratch,
-            workspace_path: None,
-            branch_name: None,
-            project: None,
-            tenant: None,
-            priority: 0,
-            parents: Vec::new(),
-            start: StartIn::Work,
-            idempotency_key: None,
-            max_runtime_seconds: None,
-            skills: None,
-            max_retries: None,
-            model_override: None,
-            goal_mode: false,
-            goal_max_turns: None,
-            session_id: None,
-            checks: Vec::new(),
+            ..Self::default()
         }
     }
 }
 
-/// Where a new card starts.
+/// Initial status of a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StartIn {
     /// Ready, or waiting for its parents.
     #[default]
     Work,
-    /// Needs to be specified first.
+    /// In triage.
     Triage,
-    /// Held until somebody unblocks it.
+    /// Blocked until somebody unblocks it.
     Blocked,
-    /// Parked until this moment.
+    /// Scheduled for this time.
     Scheduled(i64),
 }
 
 /// A project, as far as cards are concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectLink {
-    /// Its name in the database of projects.
+    /// Id in the database of projects.
     pub id: String,
-    /// Its short name, the first part of branches.
+    /// Short name, the first part of branch names.
     pub slug: String,
-    /// Its repository.
+    /// Repository.
     pub repository: Option<PathBuf>,
 }
 
@@ -117,13 +99,15 @@ pub struct ClaimRequest {
     pub task: TaskId,
     /// Who claims, `<host>:<pid>`.
     pub lock: String,
-    /// How long the claim lasts without a sign of life; at least a second.
+    /// How long the claim lasts without a heartbeat; at least a second.
     pub ttl_seconds: i64,
-    /// Which queue the card is taken from.
+    /// The queue of the card.
     pub from: ClaimFrom,
+    /// The process that starts a worker next; `None` for a claim by hand.
+    pub dispatcher: Option<WorkerIdentity>,
 }
 
-/// The queues workers are taken from.
+/// Queues of cards that can be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimFrom {
     /// Cards to be worked on.
@@ -142,12 +126,12 @@ impl ClaimFrom {
     }
 }
 
-/// A claim as a dispatcher saw it. What it then does holds only if nothing of this has changed.
+/// A claim as a dispatcher saw it: the condition of its next write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimSeen {
-    /// Who held it.
+    /// Who held the claim.
     pub lock: Option<String>,
-    /// When it ended.
+    /// When the claim expires.
     pub expires: Option<i64>,
     /// The worker.
     pub pid: Option<i64>,
@@ -158,42 +142,47 @@ pub struct ClaimSeen {
 /// A completion.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Completion {
-    /// The attempt that speaks; it must be the one in progress.
+    /// The attempt that completes the card; it must be the one in progress.
     pub expected_run: Option<RunId>,
     /// Short result.
     pub result: Option<String>,
-    /// What is handed over.
+    /// Summary for whoever goes on.
     pub summary: Option<String>,
     /// Facts for machines.
     pub metadata: Option<Object>,
-    /// Cards the worker says it created.
+    /// Cards the worker claims to have created.
     pub created_cards: Vec<TaskId>,
-    /// Files already kept for this card, to be recorded with the completion.
+    /// Files copied for this card, to be recorded with the completion.
     #[serde(skip)]
     pub attachments: Vec<NewAttachment>,
 }
 
 impl Completion {
-    /// What is handed over, blanks counting as nothing.
+    /// The deliverables that the metadata lists.
+    pub(crate) fn artifacts(&self) -> Vec<String> {
+        let metadata = self.metadata.as_ref();
+        let listed = metadata.and_then(|metadata| metadata.get("artifacts")?.as_array());
+        let paths = listed.into_iter().flatten().filter_map(Value::as_str);
+        paths
+            .map(|path| path.trim().to_owned())
+            .filter(|path| !path.is_empty())
+            .collect()
+    }
+
+    /// The summary, else the result; blank texts count as none.
     pub fn handoff(&self) -> Option<&str> {
-        let filled =
-            |text: &'_ Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
-        if filled(&self.summary) {
-            self.summary.as_deref()
-        } else if filled(&self.result) {
-            self.result.as_deref()
-        } else {
-            None
-        }
+        let texts = [self.summary.as_deref(), self.result.as_deref()];
+        let mut texts = texts.into_iter().flatten();
+        texts.find(|text| !text.trim().is_empty())
     }
 }
 
-/// A file that lies in the attachments of a card already.
+/// A file in the attachments directory of a card that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAttachment {
-    /// Name for people.
+    /// Display name.
     pub filename: String,
-    /// Where the bytes are.
+    /// Path of the file.
     pub stored_path: PathBuf,
     /// Kind of content.
     pub content_type: Option<String>,
@@ -203,53 +192,53 @@ pub struct NewAttachment {
     pub uploaded_by: Option<String>,
 }
 
-/// A block.
+/// Blocking a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockRequest {
     /// The card.
     pub task: TaskId,
-    /// Why, in words.
+    /// Reason.
     pub reason: Option<String>,
-    /// Why, as a kind.
+    /// Kind of reason.
     pub kind: Option<BlockKind>,
-    /// The attempt that speaks.
+    /// The attempt that asks; it must be the one in progress.
     pub expected_run: Option<RunId>,
 }
 
-/// Parking a card.
+/// Scheduling a card for later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleRequest {
     /// The card.
     pub task: TaskId,
-    /// Why.
+    /// Reason.
     pub reason: Option<String>,
-    /// Until when; without it somebody has to unblock the card.
+    /// When the card wakes; without a time, somebody has to unblock it.
     pub at: Option<i64>,
-    /// The attempt that speaks.
+    /// The attempt that asks; it must be the one in progress.
     pub expected_run: Option<RunId>,
 }
 
-/// Moving a card to ready by hand.
+/// Promoting a card by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromoteRequest {
     /// The card.
     pub task: TaskId,
     /// Who.
     pub actor: String,
-    /// Why.
+    /// Reason.
     pub reason: Option<String>,
-    /// Whether open parents are no obstacle.
+    /// Whether to promote despite open parents.
     pub force: bool,
-    /// Only say whether it would work.
+    /// Only check whether the card can be promoted.
     pub dry_run: bool,
 }
 
-/// How failures are judged.
+/// When failures block a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailurePolicy {
-    /// Failures after which a card without a number of its own is blocked.
+    /// Failures after which a card without a limit of its own is blocked.
     pub limit: i64,
-    /// Many cards fail alike: the first failure is enough.
+    /// Many cards fail alike: the first failure blocks.
     pub systemic: bool,
 }
 
@@ -263,12 +252,13 @@ impl Default for FailurePolicy {
 }
 
 impl FailurePolicy {
-    /// The limit where nothing else is configured.
+    /// The default limit.
     pub const DEFAULT_LIMIT: i64 = 2;
-    /// Attempts that end without a word before a card without a number of its own is blocked.
+    /// Protocol violations in a row (exit code 0, card neither completed nor blocked) after which a
+    /// card without a limit of its own is blocked.
     pub const VIOLATION_LIMIT: i64 = 3;
 
-    /// The usual policy with this limit.
+    /// A policy with this limit.
     pub fn with_limit(limit: i64) -> Self {
         Self {
             limit,
@@ -277,42 +267,42 @@ impl FailurePolicy {
     }
 }
 
-/// A worker that took too long.
+/// A worker that exceeded its time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout {
     /// The worker.
     pub pid: i64,
     /// How long it ran.
     pub elapsed_seconds: i64,
-    /// How long it might.
+    /// The limit.
     pub limit_seconds: i64,
-    /// Whether ending it took SIGKILL.
+    /// Whether SIGKILL was needed.
     pub sigkill: bool,
 }
 
-/// A worker without a sign of life.
+/// A worker without heartbeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silence {
     /// How long it ran.
     pub elapsed_seconds: i64,
-    /// Its last sign of life.
+    /// The last heartbeat.
     pub last_heartbeat_at: Option<i64>,
-    /// How long ago that was.
+    /// The age of the last heartbeat.
     pub heartbeat_age_seconds: Option<i64>,
-    /// The configured patience.
+    /// The configured limit.
     pub timeout_seconds: i64,
 }
 
-/// A card that the guard against hasty repetition holds back.
+/// A card that the respawn guard holds back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
     /// The card.
     pub task: TaskId,
-    /// Why.
+    /// Reason.
     pub reason: &'static str,
 }
 
-/// Where a worker is about to start.
+/// The workspace of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedWorkspace {
     /// The directory.
@@ -321,12 +311,12 @@ pub struct ResolvedWorkspace {
     pub branch: Option<String>,
 }
 
-/// Who runs the checks of a card, and how to tell that an earlier one is gone.
+/// Who runs the checks of a card.
 pub struct CheckStart<'a> {
     /// This process.
     pub checker: Checker,
-    /// How long its claim lasts if the card had none.
+    /// How long a claim made for the checks lasts.
     pub ttl_seconds: i64,
-    /// Whether a process that began earlier is gone.
+    /// Whether the process of an earlier session is gone.
     pub is_gone: &'a dyn Fn(&Checker) -> bool,
 }

@@ -1,27 +1,24 @@
-//! What a planner needs to know of a board, taken at one moment with a handful of queries.
+//! The board as the planner sees it, taken at one moment with a handful of queries.
 
-use std::collections::BTreeMap;
-
-use crate::model::{Outcome, RunId, Status, TaskId, WorkerIdentity};
+use crate::model::{Outcome, RunId, TaskId, WorkerIdentity};
 use crate::store::ClaimSeen;
 
 /// A board at one moment. Lists of cards are in the order of dispatch: priority, age, name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
-    /// When it was taken.
+    /// When the snapshot was taken.
     pub taken_at: i64,
-    /// Cards that may be worked on and that nobody has claimed.
+    /// Ready cards without a claim.
     pub ready: Vec<Candidate>,
-    /// Cards that wait for a reviewer and that nobody has claimed.
+    /// Cards in review without a claim.
     pub review: Vec<Candidate>,
-    /// Cards that are being worked on.
+    /// Running cards.
     pub running: Vec<RunningTask>,
-    /// Cards whose parents are all finished and that wait for nothing else than to be noticed.
-    pub promotable: Vec<Promotable>,
-    /// Parked cards whose moment has come.
-    pub due: Vec<DueTask>,
-    /// How many cards each assignee works on.
-    pub running_by_assignee: BTreeMap<String, usize>,
+    /// Waiting cards whose parents are all finished, and cards blocked by failures that are fewer now
+    /// than the limit.
+    pub promotable: Vec<Candidate>,
+    /// Scheduled cards whose time has come; those with an open parent go back to waiting.
+    pub due: Vec<Candidate>,
 }
 
 /// A card that a worker could be started for.
@@ -29,7 +26,7 @@ pub struct Snapshot {
 pub struct Candidate {
     /// The card.
     pub id: TaskId,
-    /// Whom it is given to.
+    /// The assignee.
     pub assignee: Option<String>,
     /// Higher goes first.
     pub priority: i64,
@@ -37,26 +34,26 @@ pub struct Candidate {
     pub created_at: i64,
     /// Failures in a row.
     pub consecutive_failures: i64,
-    /// How many are too many, if the card says so itself.
+    /// The failure limit of the card, if it has one of its own.
     pub max_retries: Option<i64>,
-    /// Whether a parent is open after all: a claim would send it back.
+    /// Whether a parent is open: a claim would demote the card.
     pub has_open_parent: bool,
-    /// Moment before which it is not worked on.
+    /// Time before which the card is not worked on.
     pub not_before: Option<i64>,
-    /// What speaks against trying again at once.
+    /// Facts for the respawn guard.
     pub guard: GuardFacts,
 }
 
-/// What is known of earlier attempts at a card.
+/// Facts about earlier attempts at a card.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GuardFacts {
-    /// What the last failure was.
+    /// The last failure.
     pub last_failure_error: Option<String>,
     /// The attempt that ended last.
     pub last_run: Option<EndedRun>,
     /// When an attempt last completed the card, if that is at most an hour ago.
     pub completed_at: Option<i64>,
-    /// When somebody last asked for it again; known only if it was completed recently.
+    /// When the card was last requeued; known only if it was completed recently.
     pub requeued_at: Option<i64>,
     /// When a comment of the last day named a pull request.
     pub pull_request_at: Option<i64>,
@@ -65,47 +62,31 @@ pub struct GuardFacts {
 /// The end of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedRun {
-    /// How; `None` for a word of a newer program.
+    /// The outcome; `None` for one of a newer program.
     pub outcome: Option<Outcome>,
     /// When.
     pub ended_at: i64,
 }
 
-/// A card that is being worked on.
+/// A running card.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningTask {
-    /// The card, with everything that matters once it is free again.
+    /// The card, with everything that matters once it is released.
     pub card: Candidate,
     /// Its claim.
     pub claim: ClaimSeen,
     /// When the attempt began.
     pub started_at: Option<i64>,
-    /// Last sign of life.
+    /// The last heartbeat.
     pub last_heartbeat_at: Option<i64>,
-    /// Longest time of the attempt.
+    /// Time limit of the attempt.
     pub max_runtime_seconds: Option<i64>,
-    /// What tells the worker from a later process.
+    /// Identity of the worker.
     pub identity: Option<WorkerIdentity>,
-    /// Who claimed the card in order to start a worker, until that worker is recorded.
+    /// The dispatcher that claimed the card, until the worker is recorded.
     pub dispatcher: Option<WorkerIdentity>,
-    /// Attempts in a row, before this one, that ended without a word.
+    /// Protocol violations in a row before this attempt.
     pub violation_streak: i64,
-}
-
-/// A card that waits to be noticed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Promotable {
-    /// The card.
-    pub card: Candidate,
-    /// Where it stands: waiting, or blocked by failures that are fewer now than the limit.
-    pub from: Status,
-}
-
-/// A parked card whose moment has come.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DueTask {
-    /// The card; with an open parent it goes back to waiting.
-    pub card: Candidate,
 }
 
 impl Snapshot {

@@ -206,7 +206,7 @@ fn a_malformed_file_is_shown_as_defaults_and_never_replaced() {
 }
 
 #[test]
-fn lists_begin_with_the_default_board_and_leave_out_what_is_none() {
+fn lists_begin_with_the_default_board_and_skip_other_directories() {
     let fixture = Fixture::new();
     made(&fixture, "zeta");
     made(&fixture, "alpha");
@@ -269,7 +269,7 @@ fn one_dispatcher_at_a_time() {
     let board = fixture.board();
     let held = TickLock::take(&board);
     assert!(matches!(held, TickLock::Held(_)), "{held:?}");
-    assert!(matches!(TickLock::take(&board), TickLock::HeldElsewhere));
+    assert!(matches!(TickLock::take(&board), TickLock::HeldByOther));
     drop(held);
     assert!(matches!(TickLock::take(&board), TickLock::Held(_)));
     assert_eq!(mode(&board.dispatch_lock()), 0o600);

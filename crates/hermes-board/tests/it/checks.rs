@@ -13,7 +13,7 @@ use hermes_board::store::{
 use hermes_board::{Error, SqliteBoard};
 use pretty_assertions::assert_eq;
 
-use crate::{Fixture, START, card, claim, events, file, kinds, status, task};
+use crate::{Fixture, START, card, claim, events, file, kinds, move_to, status, task};
 
 fn checked_card(commands: &[&str]) -> NewTask {
     NewTask {
@@ -172,7 +172,7 @@ fn a_check_that_does_not_pass_is_a_failed_attempt_with_evidence() {
     assert_eq!(comment.author, "acceptance-checks");
     assert_eq!(
         comment.body,
-        "Check 2 of 2 did not pass: it ended with exit code 101 after 12 ms.\n\n    cargo test \
+        "Check 2 of 2 failed: it ended with exit code 101 after 12 ms.\n\n    cargo test \
          auth\n\nThe end of its output:\n\n    output of 2"
     );
     assert_eq!(
@@ -234,7 +234,7 @@ fn a_card_that_nobody_works_on_is_claimed_by_the_checker() {
 }
 
 #[test]
-fn one_round_at_a_time_and_a_dead_one_makes_way() {
+fn one_check_session_at_a_time_and_a_dead_one_is_abandoned() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &checked_card(&["true"]));
@@ -252,7 +252,7 @@ fn one_round_at_a_time_and_a_dead_one_makes_way() {
 }
 
 #[test]
-fn a_card_that_changed_meanwhile_is_left_alone() {
+fn finishing_checks_of_a_changed_card_loses_the_race() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &checked_card(&["true"]));
@@ -287,7 +287,7 @@ fn a_card_completed_by_another_program_is_unchecked() {
     raw.connection().execute(done, [START + 7]).unwrap();
     assert_eq!(board.check_mark(&id).unwrap(), CheckMark::Unchecked);
     // A pass of earlier does not count for a later completion.
-    board.set_status(&id, Status::Ready).unwrap();
+    move_to(&board, &id, Status::Ready);
     let session = begin_as(&mut board, &id, 10, false).unwrap().session.id;
     board.record_check(session, &evidence(1, 0)).unwrap();
     assert!(matches!(finish(&mut board, session), CheckOutcome::Done(_)));
@@ -320,7 +320,7 @@ fn checks_are_changed_only_while_nobody_works() {
 }
 
 #[test]
-fn a_phantom_stops_the_completion_before_any_check() {
+fn phantom_cards_refuse_the_completion_before_any_check() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &checked_card(&["true"]));

@@ -62,6 +62,7 @@ fn child() {
                     lock: format!("host:{number}"),
                     ttl_seconds: 900,
                     from: ClaimFrom::Ready,
+                    dispatcher: None,
                 };
                 if let ClaimOutcome::Claimed(_) = board.claim(&request).unwrap() {
                     println!("id {}", task.id);
@@ -119,7 +120,7 @@ fn assert_sound(fixture: &Fixture) {
 }
 
 #[test]
-fn sixteen_processes_with_one_key_file_one_card() {
+fn sixteen_processes_with_one_key_create_one_card() {
     let fixture = Fixture::new();
     let printed = run_all("same-key", fixture.dir.path(), 16);
     let ids: HashSet<&String> = printed.iter().flatten().collect();
@@ -148,7 +149,7 @@ fn eight_processes_claim_each_of_a_hundred_cards_once() {
 }
 
 #[test]
-fn eight_processes_file_a_hundred_and_fifty_cards_each() {
+fn eight_processes_create_a_hundred_and_fifty_cards_each() {
     let fixture = Fixture::new();
     run_all("create", fixture.dir.path(), 8);
     let tasks = fixture.open().list(&ListQuery::default()).unwrap();
@@ -226,7 +227,7 @@ fn consistent(board: &SqliteBoard) {
 }
 
 #[test]
-fn threads_that_do_everything_at_once_leave_a_consistent_board() {
+fn concurrent_operations_leave_a_consistent_board() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let ids: Vec<TaskId> = (0..12)
@@ -237,7 +238,7 @@ fn threads_that_do_everything_at_once_leave_a_consistent_board() {
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let (ids, barrier) = (&ids, &barrier);
-            let mut board = board.another().unwrap();
+            let mut board = fixture.open();
             scope.spawn(move || {
                 barrier.wait();
                 for round in 0..60_usize {
@@ -274,6 +275,7 @@ fn act(board: &mut SqliteBoard, what: usize, id: &TaskId, other: &TaskId) {
                     lock: "host:9".to_owned(),
                     ttl_seconds: 60,
                     from: ClaimFrom::Ready,
+                    dispatcher: None,
                 })
                 .map(drop),
         ),
@@ -309,7 +311,7 @@ fn act(board: &mut SqliteBoard, what: usize, id: &TaskId, other: &TaskId) {
         }
         _ => {
             refused(board.promote_satisfied(3).map(drop));
-            refused(board.set_status(id, Status::Todo));
+            refused(board.unblock(id).map(drop));
         }
     }
 }

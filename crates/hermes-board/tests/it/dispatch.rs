@@ -11,7 +11,8 @@ use hermes_board::store::{
 use pretty_assertions::assert_eq;
 
 use crate::{
-    Fixture, START, assignee, below, card, claim, complete, events, file, kinds, status, task,
+    Fixture, START, assignee, below, card, claim, complete, events, file, kinds, move_to, status,
+    task,
 };
 
 const LIMIT: i64 = 2;
@@ -42,7 +43,7 @@ fn exit(board: &mut SqliteBoard, id: &TaskId, exit: WorkerExit, limit: i64) -> R
 }
 
 #[test]
-fn a_worker_is_recorded_with_what_tells_it_apart() {
+fn a_worker_is_recorded_with_its_identity() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -85,7 +86,7 @@ fn a_worker_is_recorded_with_what_tells_it_apart() {
 }
 
 #[test]
-fn a_worker_keeps_its_attempt_alive_without_a_word() {
+fn keep_alive_extends_the_claim_without_an_event() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -118,7 +119,7 @@ fn a_worker_keeps_its_attempt_alive_without_a_word() {
 }
 
 #[test]
-fn signs_of_life_prolong_a_claim_only_for_its_holder() {
+fn only_the_holder_extends_a_claim() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -148,7 +149,7 @@ fn signs_of_life_prolong_a_claim_only_for_its_holder() {
 }
 
 #[test]
-fn a_claim_that_ran_out_is_prolonged_deferred_or_taken_back() {
+fn an_expired_claim_is_extended_deferred_or_reclaimed() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -208,7 +209,7 @@ fn a_claim_that_ran_out_is_prolonged_deferred_or_taken_back() {
 }
 
 #[test]
-fn a_silent_worker_loses_its_card_without_a_failure() {
+fn reclaiming_from_a_silent_worker_counts_no_failure() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -312,7 +313,7 @@ fn a_card_has_a_limit_of_its_own() {
 }
 
 #[test]
-fn many_cards_that_fail_alike_are_blocked_at_once_and_stay_so() {
+fn a_systemic_failure_blocks_at_once() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -340,7 +341,7 @@ fn many_cards_that_fail_alike_are_blocked_at_once_and_stay_so() {
 }
 
 #[test]
-fn workers_that_end_without_a_word_have_a_budget_of_their_own() {
+fn protocol_violations_have_a_limit_of_their_own() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -388,7 +389,7 @@ fn workers_that_end_without_a_word_have_a_budget_of_their_own() {
 }
 
 #[test]
-fn a_quota_wall_is_no_failure() {
+fn worker_exit_75_is_not_a_failure() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -414,7 +415,7 @@ fn a_quota_wall_is_no_failure() {
 }
 
 #[test]
-fn timeouts_and_used_up_turns_count_like_crashes() {
+fn timeouts_and_exhausted_budgets_count_as_failures() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(
@@ -470,7 +471,7 @@ fn timeouts_and_used_up_turns_count_like_crashes() {
 }
 
 #[test]
-fn a_worker_that_cannot_start_leaves_no_claim() {
+fn a_spawn_failure_releases_the_claim() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -512,7 +513,7 @@ fn a_worker_that_cannot_start_leaves_no_claim() {
 }
 
 #[test]
-fn reclaiming_by_hand_gives_a_fresh_start_and_needs_a_claim() {
+fn reclaiming_by_hand_resets_failures_and_needs_a_claim() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -546,7 +547,7 @@ fn reclaiming_by_hand_gives_a_fresh_start_and_needs_a_claim() {
 }
 
 #[test]
-fn being_held_back_is_noted_once_per_reason_and_hour() {
+fn a_guard_reason_is_noted_once_per_hour() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -593,7 +594,7 @@ fn only_a_free_card_without_assignee_gets_the_default_one() {
 }
 
 #[test]
-fn a_snapshot_has_everything_a_planner_asks_for() {
+fn a_snapshot_has_everything_the_planner_needs() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let urgent = |title: &str, priority| NewTask {
@@ -641,33 +642,27 @@ fn a_snapshot_has_everything_a_planner_asks_for() {
     assert_eq!(snapshot.taken_at, START + 10);
     assert_eq!(names(&snapshot.ready), vec![first, late, nobody]);
     assert_eq!(snapshot.review, []);
-    let promotable: Vec<_> = snapshot
-        .promotable
-        .iter()
-        .map(|card| (card.card.id.clone(), card.from))
-        .collect();
-    assert_eq!(promotable, vec![(orphan, Status::Todo)]);
-    let due_now: Vec<_> = snapshot.due.iter().map(|due| due.card.id.clone()).collect();
-    assert_eq!(due_now, vec![due]);
+    assert_eq!(names(&snapshot.promotable), vec![orphan]);
+    assert_eq!(names(&snapshot.due), vec![due]);
     assert_eq!(snapshot.running.len(), 1);
     let work = snapshot.running.first().unwrap();
     assert_eq!(work.card.id, parent);
     assert_eq!(work.started_at, Some(START));
     assert_eq!(work.claim.lock.as_deref(), Some("host:1"));
-    assert_eq!(snapshot.running_by_assignee.get("coder").copied(), Some(1));
+    assert_eq!(work.card.assignee.as_deref(), Some("coder"));
     assert_eq!(status(&board, &child), Status::Todo);
     assert_eq!(status(&board, &parked), Status::Scheduled);
 }
 
 #[test]
-fn facts_for_the_guard_are_those_of_its_windows() {
+fn guard_facts_are_limited_to_their_windows() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let again = file(&mut board, &card("again"));
     claim(&mut board, &again);
     complete(&mut board, &again);
     fixture.pass(60);
-    board.set_status(&again, Status::Ready).unwrap();
+    move_to(&board, &again, Status::Ready);
     let discussed = file(&mut board, &card("discussed"));
     board
         .add_comment(
@@ -697,7 +692,7 @@ fn facts_for_the_guard_are_those_of_its_windows() {
 }
 
 #[test]
-fn a_left_over_claim_on_a_waiting_card_holds_nobody_off_for_ever() {
+fn an_expired_claim_on_a_ready_card_can_be_replaced() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &NewTask::titled("x"));

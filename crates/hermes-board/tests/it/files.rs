@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use hermes_board::completion::complete_card;
 use hermes_board::files::{
     ATTACHMENT_LIMIT, NewFile, Retention, attach_bytes, attach_file, attachment_file,
-    collect_garbage, complete_card, detach, discard_card_files, read_log,
+    collect_garbage, detach, discard_card_files, read_log,
 };
 use hermes_board::model::{Object, Status, TaskId};
 use hermes_board::store::{BoardStore, CompleteOutcome, Completed, Completion, ResolvedWorkspace};
@@ -13,7 +14,7 @@ use hermes_board::{Error, SqliteBoard};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::{Fixture, below, card, claim, events, file, mode, status, task};
+use crate::{Fixture, below, card, claim, events, file, mode, move_to, status, task};
 
 /// A running card with a scratch workspace that exists.
 fn working(fixture: &Fixture, board: &mut SqliteBoard) -> (TaskId, PathBuf) {
@@ -57,7 +58,7 @@ fn finish(
 }
 
 #[test]
-fn deliverables_are_kept_before_the_workspace_goes() {
+fn deliverables_are_copied_before_the_workspace_is_removed() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let (id, workspace) = working(&fixture, &mut board);
@@ -111,7 +112,7 @@ fn deliverables_are_kept_before_the_workspace_goes() {
 }
 
 #[test]
-fn a_missing_or_oversized_deliverable_stops_the_completion() {
+fn a_missing_or_oversized_deliverable_refuses_the_completion() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let (id, workspace) = working(&fixture, &mut board);
@@ -181,7 +182,7 @@ fn a_directory_of_the_user_is_never_removed() {
 }
 
 #[test]
-fn a_workspace_waits_until_its_readers_are_done() {
+fn a_workspace_is_kept_until_all_children_are_done() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let (parent, workspace) = working(&fixture, &mut board);
@@ -198,12 +199,12 @@ fn a_workspace_waits_until_its_readers_are_done() {
 }
 
 #[test]
-fn the_workspace_of_a_parent_that_still_runs_stays() {
+fn the_workspace_of_a_running_parent_is_kept() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let (parent, workspace) = working(&fixture, &mut board);
     let child = file(&mut board, &below(&[&parent]));
-    board.set_status(&child, Status::Todo).unwrap();
+    move_to(&board, &child, Status::Todo);
     board
         .promote(&hermes_board::store::PromoteRequest {
             task: child.clone(),
@@ -363,7 +364,8 @@ fn a_deleted_card_leaves_nothing_behind() {
         std::fs::write(path, "x").unwrap();
     }
     assert!(matches!(board.purge(&id), Err(Error::NotAllowed { .. })));
-    assert_eq!(board.delete(&id).unwrap(), vec![neighbour.clone()]);
+    assert_eq!(board.archive(&id).unwrap(), vec![neighbour.clone()]);
+    board.purge(&id).unwrap();
     discard_card_files(&fixture.board(), &id).unwrap();
     assert!(own.iter().all(|path| !path.exists()) && !workspace.exists());
     assert!(other_log.exists());

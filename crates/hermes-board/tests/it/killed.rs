@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use hermes_board::boards::{BoardHome, BoardSlug, Listed, MetadataChange};
-use hermes_board::files::{NewFile, Retention, attach_bytes, collect_garbage, complete_card};
+use hermes_board::completion::complete_card;
+use hermes_board::files::{NewFile, Retention, attach_bytes, collect_garbage};
 use hermes_board::model::{Object, Status, TaskId};
 use hermes_board::store::{BoardStore, Completion, ResolvedWorkspace};
 use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
@@ -103,7 +104,7 @@ fn at_every_write(action: &str, prepare: impl Fn(&Fixture), check: impl Fn(&Fixt
 }
 
 #[test]
-fn a_board_that_was_half_made_is_made_by_the_next() {
+fn a_half_created_board_is_created_by_the_next_opening() {
     at_every_write(
         "open",
         |_| {},
@@ -119,7 +120,7 @@ fn a_board_that_was_half_made_is_made_by_the_next() {
 }
 
 #[test]
-fn a_deliverable_is_in_the_workspace_or_with_the_card() {
+fn a_killed_completion_leaves_the_deliverable_in_one_place() {
     at_every_write(
         "complete",
         |fixture| {
@@ -152,7 +153,7 @@ fn a_deliverable_is_in_the_workspace_or_with_the_card() {
 }
 
 #[test]
-fn an_attachment_is_there_or_not() {
+fn a_killed_attach_leaves_no_half_attachment() {
     at_every_write(
         "attach",
         |fixture| {
@@ -188,7 +189,7 @@ fn no_unnamed_files_after_a_day(fixture: &Fixture, board: &mut SqliteBoard, id: 
 }
 
 #[test]
-fn a_board_is_there_or_not_and_never_half() {
+fn a_killed_delete_leaves_no_half_board() {
     at_every_write(
         "board",
         |fixture| drop(fixture.open()),

@@ -20,11 +20,11 @@ fn block(board: &mut SqliteBoard, id: &TaskId, kind: Option<BlockKind>) -> Statu
         kind,
         expected_run: None,
     };
-    board.block(&request).unwrap().landed
+    board.block(&request).unwrap().status
 }
 
 #[test]
-fn a_card_is_filed_claimed_and_completed() {
+fn a_card_is_created_claimed_and_completed() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card(" do it "));
@@ -70,7 +70,7 @@ fn a_card_is_filed_claimed_and_completed() {
 }
 
 #[test]
-fn children_wait_for_their_parents_and_circles_are_refused() {
+fn children_wait_for_parents_and_cycles_are_refused() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let parent = file(&mut board, &card("parent"));
@@ -115,7 +115,7 @@ fn children_wait_for_their_parents_and_circles_are_refused() {
 }
 
 #[test]
-fn archived_parents_hold_nobody_back_anywhere() {
+fn archived_parents_do_not_block_children() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let parent = file(&mut board, &card("parent"));
@@ -235,7 +235,7 @@ fn blocked_again_for_the_same_reason_goes_to_triage() {
 }
 
 #[test]
-fn waiting_for_another_card_ends_with_it_and_needs_one() {
+fn a_dependency_block_needs_an_open_parent_and_ends_with_it() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let parent = file(&mut board, &card("parent"));
@@ -260,13 +260,13 @@ fn waiting_for_another_card_ends_with_it_and_needs_one() {
             expected_run: None,
         })
         .unwrap();
-    assert_eq!(outcome.landed, Status::Blocked);
+    assert_eq!(outcome.status, Status::Blocked);
     assert_eq!(outcome.kind, Some(BlockKind::NeedsInput));
     assert_eq!(board.promote_satisfied(2).unwrap(), []);
 }
 
 #[test]
-fn blanks_hand_over_nothing() {
+fn blank_summaries_count_as_none() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("blank"));
@@ -287,7 +287,7 @@ fn blanks_hand_over_nothing() {
 }
 
 #[test]
-fn what_is_handed_over_on_an_unclaimed_card_is_kept_in_an_attempt() {
+fn completing_an_unclaimed_card_records_an_attempt() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("quick"));
@@ -305,7 +305,7 @@ fn what_is_handed_over_on_an_unclaimed_card_is_kept_in_an_attempt() {
 }
 
 #[test]
-fn cards_that_were_never_made_stop_a_completion() {
+fn phantom_cards_refuse_a_completion() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("work"));
@@ -351,7 +351,7 @@ fn cards_that_were_never_made_stop_a_completion() {
 }
 
 #[test]
-fn names_of_cards_that_do_not_exist_are_noted() {
+fn unknown_cards_in_a_summary_are_noted() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("work"));
@@ -375,7 +375,7 @@ fn names_of_cards_that_do_not_exist_are_noted() {
 }
 
 #[test]
-fn a_worker_whose_card_was_taken_back_has_no_say() {
+fn a_stale_attempt_is_refused() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("work"));
@@ -425,7 +425,7 @@ fn a_worker_whose_card_was_taken_back_has_no_say() {
 }
 
 #[test]
-fn a_parked_card_wakes_up_when_its_moment_comes() {
+fn a_scheduled_card_wakes_at_its_time() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let at = START + 100;
@@ -480,7 +480,7 @@ fn a_parked_card_wakes_up_when_its_moment_comes() {
 }
 
 #[test]
-fn a_card_woken_early_by_another_program_is_still_too_early() {
+fn a_card_woken_early_cannot_be_claimed_before_its_time() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(
@@ -510,7 +510,7 @@ fn a_card_woken_early_by_another_program_is_still_too_early() {
 }
 
 #[test]
-fn the_same_key_gives_the_same_card_until_it_is_archived() {
+fn an_idempotency_key_returns_its_card_until_archived() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let keyed = NewTask {
@@ -532,7 +532,7 @@ fn the_same_key_gives_the_same_card_until_it_is_archived() {
 }
 
 #[test]
-fn bad_requests_file_nothing() {
+fn invalid_requests_create_nothing() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let bad = [
@@ -561,7 +561,7 @@ fn bad_requests_file_nothing() {
 }
 
 #[test]
-fn odd_titles_are_kept_as_they_are() {
+fn unusual_titles_are_stored_unchanged() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     for title in [
@@ -574,7 +574,7 @@ fn odd_titles_are_kept_as_they_are() {
 }
 
 #[test]
-fn giving_a_card_to_another_forgets_the_failures_of_the_last() {
+fn reassigning_a_card_resets_its_failures() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -601,7 +601,7 @@ fn giving_a_card_to_another_forgets_the_failures_of_the_last() {
 }
 
 #[test]
-fn a_review_is_claimed_without_looking_at_parents() {
+fn a_review_is_claimed_despite_open_parents() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));
@@ -621,6 +621,7 @@ fn a_review_is_claimed_without_looking_at_parents() {
         lock: "h:2".to_owned(),
         ttl_seconds: 0,
         from: ClaimFrom::Review,
+        dispatcher: None,
     };
     let outcome = board.claim(&request).unwrap();
     assert!(matches!(outcome, ClaimOutcome::Claimed(_)), "{outcome:?}");

@@ -98,7 +98,7 @@ fn lists_are_filtered_and_cut() {
 }
 
 #[test]
-fn cards_come_with_their_neighbours_and_in_numbers() {
+fn lists_have_links_and_statistics() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let [b, a, _] = some(&fixture, &mut board);
@@ -190,7 +190,7 @@ fn the_object_of_a_card_has_the_keys_of_the_reference_and_ours() {
 }
 
 #[test]
-fn events_and_attempts_can_be_asked_for_in_part() {
+fn events_and_attempts_can_be_filtered() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let one = file(&mut board, &card("one"));
@@ -254,7 +254,7 @@ fn events_and_attempts_can_be_asked_for_in_part() {
         Err(Error::UnknownTask { .. })
     ));
     let before = board.data_version().unwrap();
-    let mut other = board.another().unwrap();
+    let mut other = fixture.open();
     file(&mut other, &below(&[&one]));
     assert_ne!(board.data_version().unwrap(), before);
 }

@@ -136,6 +136,7 @@ fn try_claim(board: &mut SqliteBoard, id: &TaskId) -> ClaimOutcome {
             lock: "host:1".to_owned(),
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
+            dispatcher: None,
         })
         .unwrap()
 }
@@ -184,4 +185,23 @@ fn kinds(board: &SqliteBoard, id: &TaskId) -> Vec<String> {
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Moves a card as the dashboard of the reference does.
+fn move_to(board: &SqliteBoard, id: &TaskId, status: Status) {
+    let raw = hermes_store::Database::open(
+        &board.board().database,
+        &hermes_store::OpenOptions::default(),
+    )
+    .unwrap();
+    let update =
+        "UPDATE tasks SET status = ?2, claim_lock = NULL, claim_expires = NULL WHERE id = ?1";
+    let event = "INSERT INTO task_events (task_id, kind, created_at) VALUES (?1, 'status', ?2)";
+    let connection = raw.connection();
+    connection
+        .execute(update, [id.as_str(), status.as_str()])
+        .unwrap();
+    connection
+        .execute(event, (id.as_str(), board.now()))
+        .unwrap();
 }

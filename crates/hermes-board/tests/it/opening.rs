@@ -173,7 +173,7 @@ fn boards_of_the_reference_are_read_and_worked_on() {
 }
 
 #[test]
-fn a_board_of_the_first_release_gets_what_came_later() {
+fn a_board_of_the_first_release_gets_later_columns() {
     let fixture = Fixture::new();
     restore(&fixture.board().database, FIRST_RELEASE);
     let mut board = fixture.open();
@@ -278,7 +278,7 @@ fn copies(fixture: &Fixture) -> Vec<String> {
 }
 
 #[test]
-fn something_else_is_refused_and_kept() {
+fn a_file_that_is_no_database_is_refused_and_copied() {
     let fixture = Fixture::new();
     let path = fixture.board().database;
     std::fs::write(&path, b"\x17\x03\x03\x00\x20 not a database at all").unwrap();
@@ -337,7 +337,7 @@ fn a_damaged_page_or_a_truncated_file_is_refused_and_left_alone() {
 }
 
 #[test]
-fn damage_met_while_working_is_refused_and_kept_too() {
+fn damage_found_while_working_is_refused_and_copied() {
     let fixture = Fixture::new();
     let sound = filled(&fixture);
     let path = fixture.board().database;

@@ -90,7 +90,7 @@ fn the_context_of_a_card_with_everything() {
              \n\
              ## Acceptance checks\n\
              When the card is completed, these commands are run in the workspace, in this order. \
-             Only if all of them pass is it done:\n\
+             The card is done only if all of them pass:\n\
              1. `cargo test`\n\
              \n\
              ## Prior attempts on this task\n\
@@ -99,8 +99,8 @@ fn the_context_of_a_card_with_everything() {
              _metadata_: `{{\"failures\":1}}`\n\
              \n\
              ## Parent task results\n\
-             _What the cards before this one handed over, as it was when each was completed. \
-             Nothing here is kept up to date: verify what matters before relying on it._\n\
+             _Results of the parent cards as of their completion. They are not kept up to date: \
+             verify what matters before relying on it._\n\
              ### {parent} (completed 2h ago)\n\
              first line\nsecond line\n\
              _metadata_: `{{\"a\":{{\"c\":2,\"d\":1}},\"z\":1}}`\n\
@@ -119,7 +119,7 @@ fn the_context_of_a_card_with_everything() {
 }
 
 #[test]
-fn a_context_is_bounded_whatever_has_gathered() {
+fn the_context_is_bounded() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(
@@ -246,7 +246,7 @@ fn failures_and_crashes_show_and_go_away() {
 }
 
 #[test]
-fn cards_that_wait_for_nobody_show() {
+fn stranded_and_stuck_cards_are_diagnosed() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let usual = Thresholds::default();
@@ -315,7 +315,7 @@ fn cards_that_wait_for_nobody_show() {
 }
 
 #[test]
-fn what_workers_made_up_shows_until_the_next_completion() {
+fn phantom_cards_are_diagnosed_until_the_next_completion() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let usual = Thresholds::default();
@@ -348,7 +348,7 @@ fn what_workers_made_up_shows_until_the_next_completion() {
 }
 
 #[test]
-fn going_back_and_forth_shows() {
+fn block_unblock_cycles_are_diagnosed() {
     let fixture = Fixture::new();
     let mut board = fixture.open();
     let id = file(&mut board, &card("x"));

@@ -1,6 +1,7 @@
 //! Names that may stand in `.env`: those we know, and those nobody may write there.
 
-/// Variables that both programs know, sorted by name. Columns: name, category, secret or plain.
+/// Variables that both programs know, sorted by name. Columns: name, category,
+/// secret or plain, and `python` for what only that runtime uses.
 const TABLE: &str = include_str!("known_names.tsv");
 
 /// Names whose value would change how every child program starts, or which home is used.
@@ -42,6 +43,8 @@ pub struct KnownName {
     pub category: &'static str,
     /// Whether the value must never be shown.
     pub secret: bool,
+    /// Whether only the Python runtime uses it.
+    pub python: bool,
 }
 
 /// All known names, sorted.
@@ -52,6 +55,7 @@ pub fn known_names() -> impl Iterator<Item = KnownName> {
             name: columns.next()?,
             category: columns.next()?,
             secret: columns.next()? == "secret",
+            python: columns.next() == Some("python"),
         })
     })
 }

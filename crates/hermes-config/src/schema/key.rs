@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::vars::Var;
-
 /// The type of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -80,7 +78,7 @@ pub struct Key {
     /// Its default.
     pub default: Fallback,
     /// The variable that overrides it.
-    pub var: Option<&'static Var>,
+    pub var: Option<&'static str>,
     /// Never shown.
     pub secret: bool,
     /// What it does, one line.
@@ -101,7 +99,7 @@ impl Key {
 
     /// The variable that overrides this setting.
     #[must_use]
-    pub const fn var(mut self, var: &'static Var) -> Self {
+    pub const fn var(mut self, var: &'static str) -> Self {
         self.var = Some(var);
         self
     }
@@ -199,6 +197,16 @@ pub struct Section {
     pub keys: &'static [Key],
     /// Keys beyond these are nobody's mistake: another part of the program, or an add-on, owns them.
     pub open: bool,
+}
+
+impl Section {
+    /// The full dotted path of one of its settings.
+    pub fn path_of(&self, key: &Key) -> String {
+        match key.path {
+            "" => self.name.to_owned(),
+            path => format!("{}.{path}", self.name),
+        }
+    }
 }
 
 impl Kind {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::areas::SECTIONS;
-use super::key::{Key, Kind, Section};
+use super::areas::sections;
+use super::key::{Key, Kind};
 
 /// What the schema says of a path.
 #[derive(Debug, Clone, Copy)]
@@ -20,20 +20,12 @@ pub enum Known {
 
 /// All settings with their full dotted path.
 pub fn keys() -> impl Iterator<Item = (String, &'static Key)> {
-    SECTIONS.iter().flat_map(|section| {
+    sections().flat_map(|section| {
         section
             .keys
             .iter()
-            .map(move |key| (full_path(section, key), key))
+            .map(move |key| (section.path_of(key), key))
     })
-}
-
-fn full_path(section: &Section, key: &Key) -> String {
-    if key.path.is_empty() {
-        section.name.to_owned()
-    } else {
-        format!("{}.{}", section.name, key.path)
-    }
 }
 
 /// The setting of that path.
@@ -57,7 +49,7 @@ pub fn classify<S: AsRef<str>>(path: &[S]) -> Known {
     if first.starts_with('_') || variable {
         return Known::Free;
     }
-    let Some(section) = SECTIONS.iter().find(|section| section.name == first) else {
+    let Some(section) = sections().find(|section| section.name == first) else {
         return Known::Unknown;
     };
     let mut best = if section.open {

@@ -6,10 +6,10 @@ mod key;
 mod lookup;
 mod suggest;
 
-pub use areas::SECTIONS;
+pub use areas::sections;
 pub use key::{Fallback, Key, Kind, Section};
 pub use lookup::{Known, classify, defaults, find, keys};
-pub use suggest::{closest, similarity};
+pub use suggest::closest;
 
 /// The schema version we write as `_config_version`.
 pub const CONFIG_VERSION: i64 = 33;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hermes_secret::SecretString;
 use serde_json::Value;
 
-use super::file::{FileState, SettingsFile, keep_corrupt_copy};
+use super::file::{FileState, SettingsFile};
 use super::normalise::source_paths;
 use super::origin::{Candidate, Layer};
 use super::overlay::{FileOverlay, put, value_at};
@@ -75,17 +75,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads all layers. A broken file is copied aside once, if the disk allows.
-    pub fn load(sources: &Sources) -> Self {
-        let config = Self::load_read_only(sources);
-        if matches!(config.user.state, FileState::Broken(_)) {
-            // The copy is a service to whoever mends the file; a read-only home goes without.
-            drop(keep_corrupt_copy(&config.user.path));
-        }
-        config
-    }
-
-    /// As [`Config::load`], changing nothing on disk whatever is found.
+    /// Reads all layers and changes nothing on disk, whatever is found.
     pub fn load_read_only(sources: &Sources) -> Self {
         let mut problems = Vec::new();
         let user = if sources.env.flag(&vars::HERMES_IGNORE_USER_CONFIG) {
@@ -272,7 +262,7 @@ impl Config {
         if let Some(file) = &self.managed {
             found.extend(file_candidate(Layer::Managed, file, &path));
         }
-        let variable = spec.and_then(|key| Some((key.var?.name, key.kind)));
+        let variable = spec.and_then(|key| Some((key.var?, key.kind)));
         if let Some((name, kind)) = variable {
             let text = self
                 .sources
@@ -319,13 +309,13 @@ fn overlay_variables<'v>(
     lookup: &dyn Fn(&str) -> Option<&'v str>,
 ) {
     for (path, key) in schema::keys() {
-        let Some((var, text)) = key.var.and_then(|var| Some((var, lookup(var.name)?))) else {
+        let Some((var, text)) = key.var.and_then(|var| Some((var, lookup(var)?))) else {
             continue;
         };
         match key.kind.from_text(text) {
             Some(value) => put(merged, &path.split('.').collect::<Vec<_>>(), value),
             None => problems.push(Problem::BadVariable {
-                variable: var.name,
+                variable: var,
                 key: path,
                 expected: key.kind.expected(),
                 found: showable(key, text),

@@ -124,7 +124,7 @@ pub(super) fn parse(text: &str) -> Result<Document, BrokenFile> {
     })
 }
 
-/// Keeps one copy of a broken file as `config.yaml.corrupt.<time>.bak`, for whoever mends it.
+/// Keeps one copy of a broken file as `config.yaml.corrupt.<time>.bak`, so that it can be repaired.
 ///
 /// None is made of a link, of an empty file, or if a copy of the same size exists.
 pub(super) fn keep_corrupt_copy(path: &Path) -> hermes_fs::Result<Option<PathBuf>> {

@@ -63,8 +63,8 @@ fn fill(map: &mut Map<String, Value>, key: &str, value: Value) {
 /// Where in the file a normalised path may have come from, the likeliest first.
 pub(super) fn source_paths(path: &[String]) -> Vec<Vec<String>> {
     let mut paths = vec![path.to_vec()];
-    let words: Vec<&str> = path.iter().map(String::as_str).collect();
-    match words.as_slice() {
+    let segments: Vec<&str> = path.iter().map(String::as_str).collect();
+    match segments.as_slice() {
         ["terminal", "backend"] => {
             paths.push(vec!["terminal".to_owned(), "env_type".to_owned()]);
         }

@@ -132,7 +132,7 @@ impl FileOverlay<'_, '_> {
 /// The known setting or section most like an unknown one.
 pub(super) fn suggestion(key: &str) -> Option<String> {
     let paths: Vec<String> = schema::keys().map(|(path, _)| path).collect();
-    let sections = schema::SECTIONS.iter().map(|section| section.name);
+    let sections = schema::sections().map(|section| section.name);
     closest(key, paths.iter().map(String::as_str).chain(sections)).map(str::to_owned)
 }
 

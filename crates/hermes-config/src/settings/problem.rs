@@ -15,7 +15,7 @@ pub enum Problem {
         /// Why.
         reason: BrokenFile,
     },
-    /// A setting nobody reads.
+    /// A setting that the schema does not know.
     UnknownKey {
         /// The file.
         file: PathBuf,
@@ -36,7 +36,7 @@ pub enum Problem {
         key: String,
         /// What would fit.
         expected: String,
-        /// What stands there.
+        /// The value in the file.
         found: String,
     },
     /// A variable whose text is no value of its setting; it is ignored.
@@ -90,7 +90,7 @@ impl Problem {
 
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let place = |file: &PathBuf, line: &Option<usize>| match line {
+        let position = |file: &PathBuf, line: &Option<usize>| match line {
             Some(line) => format!("{}:{line}", file.display()),
             None => file.display().to_string(),
         };
@@ -109,7 +109,7 @@ impl std::fmt::Display for Problem {
             Self::UnknownKey {
                 file, line, key, ..
             } => {
-                write!(f, "{}: unknown setting {key}", place(file, line))
+                write!(f, "{}: unknown setting {key}", position(file, line))
             }
             Self::WrongType {
                 file,
@@ -120,7 +120,7 @@ impl std::fmt::Display for Problem {
             } => write!(
                 f,
                 "{}: {key}: expected {expected}, got {found}; the default is in effect",
-                place(file, line)
+                position(file, line)
             ),
             Self::BadVariable {
                 variable,

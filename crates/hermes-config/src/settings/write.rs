@@ -219,8 +219,8 @@ pub fn unset(sources: &Sources, key: &str) -> Result<(Target, PathBuf), ConfigEr
     })?;
     if let Some(var) = schema::find(&path).and_then(|key| key.var) {
         let dotenv = sources.dotenv_path();
-        if DotEnv::load(&dotenv).is_ok_and(|env| env.get(var.name).is_some()) {
-            edit_dotenv(sources, |env| Ok(dotenv::unset_variable(env, var.name)))?;
+        if DotEnv::load(&dotenv).is_ok_and(|env| env.get(var).is_some()) {
+            edit_dotenv(sources, |env| Ok(dotenv::unset_variable(env, var)))?;
         }
     }
     Ok((Target::Settings, file))
@@ -449,7 +449,7 @@ fn update_mirror(
         return Ok(None);
     };
     let file = sources.dotenv_path();
-    if !DotEnv::load(&file).is_ok_and(|env| env.get(var.name).is_some()) {
+    if !DotEnv::load(&file).is_ok_and(|env| env.get(var).is_some()) {
         return Ok(None);
     }
     let text = match value {
@@ -458,10 +458,8 @@ fn update_mirror(
         Value::Bool(false) => "False".to_owned(),
         other => plain_text(other),
     };
-    edit_dotenv(sources, |env| {
-        Ok(dotenv::set_variable(env, var.name, &text)?)
-    })?;
-    Ok(Some(var.name.to_owned()))
+    edit_dotenv(sources, |env| Ok(dotenv::set_variable(env, var, &text)?))?;
+    Ok(Some(var.to_owned()))
 }
 
 #[cfg(test)]

@@ -210,7 +210,7 @@ fn two_writers_at_once_lose_no_element() {
             });
         }
     });
-    let config = crate::Config::load(&sources);
+    let config = crate::Config::load_read_only(&sources);
     assert_eq!(config.texts("command_allowlist").len(), 41);
     let text = config_text(&sources);
     assert!(text.starts_with("# mine\ncommand_allowlist:  # approved\n  - a b\n"));
@@ -218,10 +218,18 @@ fn two_writers_at_once_lose_no_element() {
 }
 
 #[test]
-fn a_broken_file_gets_no_element() {
-    let (_dir, sources) = home("a: [1\n", "");
-    assert!(append_to_list(&sources, "command_allowlist", "x").is_err());
+fn a_broken_file_is_not_edited_and_copied_once() {
+    let (dir, sources) = home("a: [1\n", "");
+    for _ in 0..2 {
+        assert!(append_to_list(&sources, "command_allowlist", "x").is_err());
+    }
     assert_eq!(config_text(&sources), "a: [1\n");
+    let entries = hermes_fs::read_dir(dir.path()).unwrap();
+    let is_copy = |name: &std::ffi::OsStr| name.to_string_lossy().contains(".corrupt.");
+    assert_eq!(
+        entries.iter().filter(|entry| is_copy(&entry.name)).count(),
+        1
+    );
 }
 
 #[test]

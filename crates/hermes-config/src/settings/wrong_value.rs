@@ -1,8 +1,8 @@
-//! A value that was meant and cannot be: for parts of the program that must not run on a default
-//! that the user did not choose.
+//! Unusable values, for parts of the program that must not run on a default that the user did not
+//! choose.
 //!
-//! Loading goes on with the next layer and lists a problem. Whoever depends on a setting asks here
-//! whether the layer that should have decided holds something unusable. Never shows a text that may
+//! Loading goes on with the next layer and lists a problem. A part that depends on a setting
+//! asks here whether the layer that should have decided holds something unusable. Never shows a text that may
 //! be a secret.
 
 use serde_json::Value;
@@ -14,10 +14,10 @@ use crate::schema::{self, Kind};
 
 /// An unusable value in the highest layer that has one for its key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: expected {expected}, got {found}")]
+#[error("{source_name}: expected {expected}, got {found}")]
 pub struct WrongValue {
     /// The variable, or the file, line and key.
-    pub place: String,
+    pub source_name: String,
     /// What would fit.
     pub expected: String,
     /// What is there: its type, and itself where that cannot be a secret.
@@ -48,38 +48,37 @@ impl Config {
         {
             return of_file(file);
         }
-        let judge = |text: Option<&str>| -> Option<Option<WrongValue>> {
+        let check = |text: Option<&str>| -> Option<Option<WrongValue>> {
             let (var, text) = (spec.var?, text.filter(|text| !text.trim().is_empty())?);
             let wrong = spec.kind.from_text(text).is_none();
             Some(wrong.then(|| WrongValue {
-                place: var.name.to_owned(),
+                source_name: var.to_owned(),
                 expected: expected(spec.kind),
                 found: found(spec, text),
             }))
         };
-        let name = spec.var.map(|var| var.name);
-        let of_environment = name.and_then(|name| self.sources().env.lookup(name));
-        if let Some(verdict) = judge(of_environment) {
+        let of_environment = spec.var.and_then(|name| self.sources().env.lookup(name));
+        if let Some(verdict) = check(of_environment) {
             return verdict;
         }
         if has_layer(self.user_file()) {
             return of_file(self.user_file());
         }
-        judge(name.and_then(|name| self.dotenv().get(name))).flatten()
+        check(spec.var.and_then(|name| self.dotenv().get(name))).flatten()
     }
 
     fn wrong_in_file(&self, file: &SettingsFile, wanted: &str) -> Option<WrongValue> {
         self.problems().iter().find_map(|problem| match problem {
             Problem::WrongType {
-                file: place,
+                file: path,
                 line,
                 key,
                 expected,
                 found,
-            } if key == wanted && *place == file.path => {
+            } if key == wanted && *path == file.path => {
                 let line = line.map(|line| format!(":{line}")).unwrap_or_default();
                 Some(WrongValue {
-                    place: format!("{}{line}: {key}", place.display()),
+                    source_name: format!("{}{line}: {key}", path.display()),
                     expected: expected.clone(),
                     found: found.clone(),
                 })
@@ -131,16 +130,16 @@ mod tests {
             tighten_dotenv: false,
         };
         let found = Config::load_read_only(&sources).wrong_value(key)?;
-        let place = format!("{}/", dir.path().display());
-        Some(found.to_string().replace(&place, ""))
+        let home = format!("{}/", dir.path().display());
+        Some(found.to_string().replace(&home, ""))
     }
 
     #[test]
     fn a_variable_is_named_with_what_it_should_be_and_what_it_is() {
         let of = |name: &str, text: &str, key: &str| wrong("", "", &[(name, text)], key);
-        let told = of("TERMINAL_CONTAINER_CPU", "lots", "terminal.container_cpu");
+        let message = of("TERMINAL_CONTAINER_CPU", "lots", "terminal.container_cpu");
         assert_eq!(
-            told.unwrap(),
+            message.unwrap(),
             "TERMINAL_CONTAINER_CPU: expected a number, got 'lots'"
         );
         let volumes = |text| {
@@ -163,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_layer_that_decides_is_judged() {
+    fn only_the_layer_that_decides_is_checked() {
         let key = "terminal.container_memory";
         let name = "TERMINAL_CONTAINER_MEMORY";
         let bad_file = "terminal:\n  container_memory: [1]\n";
-        let told = wrong(bad_file, "", &[], key).unwrap();
+        let message = wrong(bad_file, "", &[], key).unwrap();
         assert_eq!(
-            told,
+            message,
             "config.yaml:2: terminal.container_memory: expected a whole number, got a list"
         );
         assert_eq!(wrong(bad_file, "", &[(name, "7")], key), None);

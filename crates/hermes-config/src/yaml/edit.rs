@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::node::{Document, Entry, Node, NodeKind};
+use super::document::Document;
+use super::node::{Entry, Node, NodeKind};
 use super::parse::YamlError;
 use super::render::{after_colon, scalar_text, to_block_text, to_flow_text};
 
@@ -56,15 +57,6 @@ pub enum EditError {
         "'{0}' is shared with other settings or written in a way that cannot be changed safely"
     )]
     Unfaithful(String),
-}
-
-/// One change.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Edit {
-    /// Give this path this value.
-    Set(Vec<String>, Value),
-    /// Take this path out.
-    Remove(Vec<String>),
 }
 
 /// Sets a value; missing mappings are created, a scalar on the way becomes a mapping.
@@ -216,7 +208,7 @@ fn remove_in_value(root: &mut Value, path: &[String]) -> bool {
 
 /// How a node is embedded in the text.
 #[derive(Clone, Copy)]
-enum Place<'d> {
+enum Slot<'d> {
     Root,
     BlockEntry(&'d Entry),
     FlowEntry(&'d Entry),
@@ -226,35 +218,35 @@ enum Place<'d> {
 fn splice_set(document: &Document, path: &[String], value: &Value) -> Option<String> {
     let text = Splicer::new(document.text());
     let mut node: &Arc<Node> = document.root();
-    let mut place = Place::Root;
+    let mut slot = Slot::Root;
     for (depth, segment) in path.iter().enumerate() {
         match &node.kind {
             NodeKind::Map { entries, flow } => match node.entry(segment) {
                 Some(entry) => {
-                    place = if *flow {
-                        Place::FlowEntry(entry)
+                    slot = if *flow {
+                        Slot::FlowEntry(entry)
                     } else {
-                        Place::BlockEntry(entry)
+                        Slot::BlockEntry(entry)
                     };
                     node = &entry.value;
                 }
                 None => {
                     let addition = nested(path.get(depth..)?, value);
-                    return text.insert_entry(place, node, entries, *flow, &addition);
+                    return text.insert_entry(slot, node, entries, *flow, &addition);
                 }
             },
             NodeKind::List { items, .. } => {
                 node = items.get(segment.parse::<usize>().ok()?)?;
-                place = Place::Item;
+                slot = Slot::Item;
             }
             NodeKind::Scalar(_) => {
                 let replacement = Value::Object(nested(path.get(depth..)?, value));
-                return text.replace_value(place, node, &replacement);
+                return text.replace_value(slot, node, &replacement);
             }
             NodeKind::Alias(_) => return None,
         }
     }
-    text.replace_value(place, node, value)
+    text.replace_value(slot, node, value)
 }
 
 /// `{a: {b: value}}` for the path `a.b`.
@@ -378,12 +370,12 @@ impl<'t> Splicer<'t> {
             .then_some(entry.key_span.end + gap + 1)
     }
 
-    fn replace_value(&self, place: Place<'_>, node: &Node, value: &Value) -> Option<String> {
-        match place {
-            Place::Root if node.span.is_empty() => Some(self.append_at_end(value)),
-            Place::Root => Some(self.splice(node.span.clone(), &to_block_text(value))),
-            Place::BlockEntry(entry) => self.replace_in_block(entry, node, value),
-            Place::FlowEntry(entry) if node.span.is_empty() => {
+    fn replace_value(&self, slot: Slot<'_>, node: &Node, value: &Value) -> Option<String> {
+        match slot {
+            Slot::Root if node.span.is_empty() => Some(self.append_at_end(value)),
+            Slot::Root => Some(self.splice(node.span.clone(), &to_block_text(value))),
+            Slot::BlockEntry(entry) => self.replace_in_block(entry, node, value),
+            Slot::FlowEntry(entry) if node.span.is_empty() => {
                 let flow = to_flow_text(value);
                 Some(match self.behind_colon(entry) {
                     Some(colon) => self.splice(colon..colon, &format!(" {flow}")),
@@ -393,10 +385,10 @@ impl<'t> Splicer<'t> {
                     }
                 })
             }
-            Place::Item if node.span.is_empty() => {
+            Slot::Item if node.span.is_empty() => {
                 Some(self.splice(node.span.clone(), &format!(" {}", to_flow_text(value))))
             }
-            Place::FlowEntry(_) | Place::Item => {
+            Slot::FlowEntry(_) | Slot::Item => {
                 Some(self.splice(node.span.clone(), &to_flow_text(value)))
             }
         }
@@ -466,18 +458,18 @@ impl<'t> Splicer<'t> {
 
     fn insert_entry(
         &self,
-        place: Place<'_>,
+        slot: Slot<'_>,
         node: &Node,
         entries: &[Entry],
         flow: bool,
         addition: &Map<String, Value>,
     ) -> Option<String> {
         let Some((first, last)) = entries.first().zip(entries.last()) else {
-            return match place {
-                Place::Root | Place::BlockEntry(_) => {
-                    self.replace_value(place, node, &Value::Object(addition.clone()))
+            return match slot {
+                Slot::Root | Slot::BlockEntry(_) => {
+                    self.replace_value(slot, node, &Value::Object(addition.clone()))
                 }
-                Place::FlowEntry(_) | Place::Item => Some(self.splice(
+                Slot::FlowEntry(_) | Slot::Item => Some(self.splice(
                     node.span.clone(),
                     &to_flow_text(&Value::Object(addition.clone())),
                 )),

@@ -4,14 +4,16 @@
 //! as PyYAML does (`on` is a boolean, `010` is eight), since both programs share the files, and
 //! changes text by splicing only the bytes of the value in question.
 
+mod document;
 mod edit;
 mod node;
 mod parse;
 mod render;
 mod scalar;
 
-pub use edit::{Edit, EditError, append, remove, set, set_in_value};
-pub use node::{Document, Entry, Node, NodeKind};
+pub use document::Document;
+pub use edit::{EditError, append, remove, set, set_in_value};
+pub use node::{Entry, Node, NodeKind};
 pub use parse::YamlError;
 pub use render::{to_block_text, to_flow_text};
 pub use scalar::resolve_plain;

@@ -13,7 +13,7 @@ use super::scalar::resolve_plain;
 /// Most values of one file, keys included. The longest seen in use has 2,000.
 const MAX_NODES: usize = 200_000;
 
-/// A text that is not YAML we can use, with the place.
+/// Why a text is not usable YAML, with the position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct YamlError {
@@ -53,7 +53,7 @@ pub(super) fn build(text: &str) -> Result<Arc<Node>, YamlError> {
             column: error.marker().col() + 1,
             message: plain_words(error.info()),
         })?;
-        // The parser tells of an anchor right behind its node.
+        // The event of an anchor follows that of its node.
         builder.anchor_span = match parser.peek() {
             Some(Ok((Event::Anchor(..), span))) => Some(*span),
             _ => None,
@@ -70,7 +70,7 @@ pub(super) fn build(text: &str) -> Result<Arc<Node>, YamlError> {
     }))
 }
 
-/// The parser speaks of its own limits in its own terms.
+/// The parser's messages about its own limits, in plain terms.
 fn plain_words(message: String) -> String {
     match message.as_str() {
         "recursion limit exceeded" => "lists and mappings are nested too deeply".to_owned(),

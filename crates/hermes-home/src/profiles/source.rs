@@ -113,10 +113,8 @@ fn clone(
         .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
         .with("LC_ALL", "C");
     let spec = ChildSpec {
-        program: git,
-        args,
         cwd: Some(staging.path().to_owned()),
-        env,
+        ..ChildSpec::new(git, args, env)
     };
     let captured = spec.run_captured(CLONE_LIMIT, OUTPUT_LIMIT)?;
     if !captured.status.success() {

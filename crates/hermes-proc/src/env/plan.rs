@@ -102,6 +102,10 @@ impl EnvPlan {
         &self.variables
     }
 
+    pub(crate) fn into_variables(self) -> BTreeMap<OsString, OsString> {
+        self.variables
+    }
+
     /// The value the child sees.
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str)

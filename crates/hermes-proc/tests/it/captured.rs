@@ -1,9 +1,8 @@
 //! Children whose output is kept.
 
-use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{Error, is_zombie, start_time_of};
+use hermes_proc::{Error, ExitStatus, is_zombie, start_time_of};
 use pretty_assertions::assert_eq;
 
 use crate::{plan, read_pid, shell};
@@ -28,7 +27,8 @@ fn output_status_and_directory_come_through() {
 #[test]
 fn the_child_sees_exactly_its_environment() {
     let mut spec = shell("/usr/bin/env");
-    spec.env = plan(&[("ONLY", "this"), ("GH_TOKEN", "hidden")]);
+    let plan = plan(&[("ONLY", "this"), ("GH_TOKEN", "hidden")]);
+    spec.env = (&plan).into();
     let captured = spec.run_captured(LONG, 10_000).unwrap();
     let text = String::from_utf8(captured.stdout).unwrap();
     // The shell adds these itself.
@@ -39,8 +39,7 @@ fn the_child_sees_exactly_its_environment() {
         .map(str::to_owned)
         .collect();
     seen.sort_unstable();
-    let planned: Vec<String> = spec
-        .env
+    let planned: Vec<String> = plan
         .variables()
         .iter()
         .map(|(name, value)| format!("{}={}", name.display(), value.display()))
@@ -111,7 +110,7 @@ fn a_process_outside_the_group_does_not_hold_the_call_up() {
 #[test]
 fn a_signal_shows_in_the_status() {
     let captured = shell("kill -TERM $$").run_captured(LONG, 100).unwrap();
-    assert_eq!(captured.status.signal(), Some(15));
+    assert_eq!(captured.status, ExitStatus::Signalled(15));
 }
 
 #[test]
@@ -122,7 +121,7 @@ fn missing_programs_and_directories_are_told_apart() {
     assert!(matches!(error, Error::MissingDirectory { .. }), "{error}");
     assert!(!error.is_program_missing());
 
-    spec.cwd = None;
+    let mut spec = shell("true");
     spec.program = "/nonexistent/program".into();
     let error = spec.run_captured(LONG, 10).unwrap_err();
     assert!(error.is_program_missing(), "{error}");

@@ -23,12 +23,7 @@ use hermes_proc::{ChildSpec, EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 
 /// A shell script as a child with nothing but a PATH.
 fn shell(script: &str) -> ChildSpec {
-    ChildSpec {
-        program: PathBuf::from("/bin/sh"),
-        args: vec!["-c".into(), script.into()],
-        cwd: None,
-        env: plan(&[]),
-    }
+    ChildSpec::new("/bin/sh", ["-c", script], plan(&[]))
 }
 
 /// A helper's environment with these variables and what every helper gets.

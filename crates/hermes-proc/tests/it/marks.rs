@@ -5,34 +5,30 @@ use std::path::Path;
 use std::time::Duration;
 
 use hermes_proc::{
-    Ended, MarkedProcess, SessionChild, SessionSpec, StandardStreams, kill_marked, processes_marked,
+    Child, ChildSpec, ExitStatus, Group, MarkedProcess, Streams, kill_marked, processes_marked,
 };
 use pretty_assertions::assert_eq;
 
 use super::{eventually, read_pid};
 
-fn start(script: &str, cwd: &Path, marks: &[(&str, &str)]) -> SessionChild {
+fn start(script: &str, cwd: &Path, marks: &[(&str, &str)]) -> Child {
     let mut variables: Vec<(OsString, OsString)> = vec![("PATH".into(), "/usr/bin:/bin".into())];
     variables.extend(
         marks
             .iter()
             .map(|(name, value)| (name.into(), value.into())),
     );
-    SessionSpec {
-        program: Path::new("/bin/sh"),
-        args: vec!["-c".into(), script.into()],
-        cwd,
-        variables: &variables,
-        streams: StandardStreams {
+    let spec = ChildSpec {
+        cwd: Some(cwd.to_owned()),
+        streams: Streams::Given {
             input: None,
             output: None,
-            is_terminal: false,
         },
-        inherited: Vec::new(),
-        ends_with_us: true,
-    }
-    .start()
-    .unwrap()
+        group: Group::Session,
+        ends_with_thread: true,
+        ..ChildSpec::new("/bin/sh", ["-c", script], variables.as_slice())
+    };
+    spec.spawn().unwrap()
 }
 
 #[test]
@@ -41,12 +37,12 @@ fn whoever_left_the_session_is_found_and_ended_and_nobody_else() {
     let run = dir.path().to_str().unwrap();
     let escaping = "setsid sh -c 'echo $$ > escaped.tmp; mv escaped.tmp escaped; exec sleep 300' &
         echo $$ > leader.tmp; mv leader.tmp leader; exec sleep 300";
-    let worker = start(
+    let mut worker = start(
         escaping,
         dir.path(),
         &[("TEST_TASK", "t1"), ("TEST_RUN", run)],
     );
-    let other = start(
+    let mut other = start(
         "exec sleep 300",
         dir.path(),
         &[("TEST_TASK", "t2"), ("TEST_RUN", run)],
@@ -88,12 +84,12 @@ fn whoever_left_the_session_is_found_and_ended_and_nobody_else() {
     };
     assert_eq!(kill(&["t1"]), (0, true));
     assert_eq!(of_run(), [(other.pid(), true, "t2".to_owned())]);
-    assert_eq!(worker.peek(), Some(Ended::Signalled(9)));
-    assert_eq!(worker.peek(), Some(Ended::Signalled(9)));
-    assert_eq!(worker.reap().unwrap(), Ended::Signalled(9));
+    assert_eq!(worker.peek(), Some(ExitStatus::Signalled(9)));
+    assert_eq!(worker.peek(), Some(ExitStatus::Signalled(9)));
+    assert_eq!(worker.wait().unwrap(), ExitStatus::Signalled(9));
 
     assert_eq!(other.peek(), None);
     assert_eq!(kill(&["t1", "t2"]), (0, true));
-    assert_eq!(other.reap().unwrap(), Ended::Signalled(9));
+    assert_eq!(other.wait().unwrap(), ExitStatus::Signalled(9));
     assert_eq!(kill(&["t1", "t2"]), (0, false));
 }

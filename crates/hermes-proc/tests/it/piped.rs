@@ -1,29 +1,36 @@
 //! Children whose pipes the caller reads.
 
-use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
-use hermes_proc::{Error, PipedChild, PipedSpec, identity_of, is_same_live_process};
+use hermes_proc::{
+    ChildSpec, Error, ExitStatus, Group, KillTiming, Streams, identity_of, is_same_live_process,
+};
 
-use crate::{eventually, read_pid};
+use crate::{eventually, plan, read_pid};
 
-fn script(text: &str, mark: &str) -> PipedSpec {
-    PipedSpec {
-        program: PathBuf::from("/bin/sh"),
-        args: vec!["-c".into(), text.into()],
-        cwd: std::env::temp_dir(),
-        variables: vec![
-            ("PATH".into(), "/usr/bin:/bin".into()),
-            ("HERMES_EXEC_ID".into(), OsString::from(mark)),
-        ],
+fn script(text: &str, mark: &str) -> ChildSpec {
+    let env = plan(&[("PATH", "/usr/bin:/bin")]).with("HERMES_EXEC_ID", mark);
+    ChildSpec {
+        cwd: Some(std::env::temp_dir()),
+        group: Group::Session,
+        ends_with_thread: true,
+        ..ChildSpec::new("/bin/sh", ["-c", text], env)
+    }
+}
+
+fn timing(grace: Duration) -> KillTiming {
+    KillTiming {
+        grace,
+        ..KillTiming::default()
     }
 }
 
 #[test]
 fn both_pipes_and_the_status_come_through() {
-    let mut child = PipedChild::spawn(&script("echo out; echo err >&2; exit 3", "a")).unwrap();
+    let mut child = script("echo out; echo err >&2; exit 3", "a")
+        .spawn()
+        .unwrap();
     let mut text = String::new();
     for pipe in [child.take_stdout(), child.take_stderr()] {
         std::fs::File::from(pipe.unwrap())
@@ -44,11 +51,11 @@ fn killing_reaches_a_grandchild_in_a_session_of_its_own() {
         "setsid sh -c 'sleep 300 & echo $! > {0}.new; mv {0}.new {0}' & wait; sleep 300",
         pid_file.display()
     );
-    let mut child = PipedChild::spawn(&script(&text, mark)).unwrap();
+    let mut child = script(&text, mark).spawn().unwrap();
     eventually("the sleeper runs", || read_pid(&pid_file).is_some());
     let sleeper = identity_of(read_pid(&pid_file).unwrap()).unwrap();
     let leader = identity_of(child.pid()).unwrap();
-    let status = child.kill_tree(mark, Duration::from_secs(5)).unwrap();
+    let status = child.kill_tree(timing(Duration::from_secs(5))).unwrap();
     assert!(!status.success());
     assert!(!is_same_live_process(&sleeper));
     assert!(!is_same_live_process(&leader));
@@ -63,26 +70,20 @@ fn one_that_ignores_sigterm_is_killed_after_the_grace() {
         ready.display()
     );
     let mark = dir.path().to_str().unwrap();
-    let mut child = PipedChild::spawn(&script(&text, mark)).unwrap();
+    let mut child = script(&text, mark).spawn().unwrap();
     eventually("the trap is set", || read_pid(&ready).is_some());
-    let status = child.kill_tree(mark, Duration::from_millis(50)).unwrap();
-    assert_eq!(
-        std::os::unix::process::ExitStatusExt::signal(&status),
-        Some(9)
-    );
+    let status = child.kill_tree(timing(Duration::from_millis(50))).unwrap();
+    assert_eq!(status, ExitStatus::Signalled(9));
 }
 
 #[test]
 fn a_missing_directory_is_told_from_a_missing_program() {
     let mut spec = script("true", "b");
-    spec.cwd = PathBuf::from("/no/such/place");
-    assert!(matches!(
-        PipedChild::spawn(&spec),
-        Err(Error::MissingDirectory { .. })
-    ));
+    spec.cwd = Some("/no/such/place".into());
+    assert!(matches!(spec.spawn(), Err(Error::MissingDirectory { .. })));
     let mut spec = script("true", "b");
-    spec.program = PathBuf::from("/no/such/program");
-    assert!(PipedChild::spawn(&spec).unwrap_err().is_program_missing());
+    spec.program = "/no/such/program".into();
+    assert!(spec.spawn().unwrap_err().is_program_missing());
 }
 
 #[test]
@@ -97,7 +98,12 @@ fn debug_shows_names_only() {
 #[test]
 fn a_child_with_input_outlives_its_thread_and_ends_with_its_input() {
     let mut child = std::thread::spawn(|| {
-        PipedChild::spawn_with_input(&script("read line; echo \"$line\"; cat", "f")).unwrap()
+        let spec = ChildSpec {
+            streams: Streams::Pipes { input: true },
+            ends_with_thread: false,
+            ..script("read line; echo \"$line\"; cat", "f")
+        };
+        spec.spawn().unwrap()
     })
     .join()
     .unwrap();

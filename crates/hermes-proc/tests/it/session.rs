@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hermes_proc::{
-    Ended, KillTiming, ProcessTree, Pty, SessionChild, SessionSpec, StandardStreams, kill_tree,
+    Child, ChildSpec, ExitStatus, Group, KillTiming, ProcessTree, Pty, Streams, kill_tree,
     start_time_of,
 };
 use pretty_assertions::assert_eq;
@@ -22,38 +22,32 @@ fn mark() -> String {
     format!("{process:0>10}{digits:0>6}")
 }
 
-fn start(script: &str, cwd: &Path, streams: StandardStreams) -> SessionChild {
+fn start(script: &str, cwd: &Path, streams: Streams) -> Child {
     let variables: Vec<(OsString, OsString)> = vec![
         ("PATH".into(), "/usr/bin:/bin".into()),
         ("HERMES_EXEC_ID".into(), mark().into()),
     ];
-    SessionSpec {
-        program: Path::new("/bin/sh"),
-        args: vec!["-c".into(), script.into()],
-        cwd,
-        variables: &variables,
+    let spec = ChildSpec {
+        cwd: Some(cwd.to_owned()),
         streams,
-        inherited: Vec::new(),
-        ends_with_us: true,
-    }
-    .start()
-    .unwrap()
+        group: Group::Session,
+        ends_with_thread: true,
+        ..ChildSpec::new("/bin/sh", ["-c", script], variables.as_slice())
+    };
+    spec.spawn().unwrap()
 }
 
-fn quiet() -> StandardStreams {
-    StandardStreams {
+fn quiet() -> Streams {
+    Streams::Given {
         input: None,
         output: None,
-        is_terminal: false,
     }
 }
 
-fn tree(child: &SessionChild, leader_is_ours: bool) -> ProcessTree {
+fn tree(child: &Child, leader_is_ours: bool) -> ProcessTree {
     ProcessTree {
-        leader: child.pid(),
-        start_time: child.start_time(),
-        mark: mark(),
         leader_is_ours,
+        ..child.tree()
     }
 }
 
@@ -68,28 +62,24 @@ fn a_leader_has_its_own_session_and_only_what_it_was_given() {
     let handed_over = std::fs::File::open("/dev/null").unwrap();
     let number = handed_over.as_raw_fd();
     let _kept = std::fs::File::open("/dev/null").unwrap();
-    let child = SessionSpec {
-        program: Path::new("/bin/sh"),
-        args: vec![
-            "-c".into(),
-            "cut -d' ' -f5,6 /proc/self/stat; echo $$; env; ls /proc/$$/fd; pwd".into(),
-        ],
-        cwd: dir.path(),
-        variables: &[("ONLY".into(), "this".into())],
-        streams: StandardStreams {
+    let script = "cut -d' ' -f5,6 /proc/self/stat; echo $$; env; ls /proc/$$/fd; pwd";
+    let variables: &[(OsString, OsString)] = &[("ONLY".into(), "this".into())];
+    let spec = ChildSpec {
+        cwd: Some(dir.path().to_owned()),
+        streams: Streams::Given {
             input: None,
             output: Some(writer.into()),
-            is_terminal: false,
         },
+        group: Group::Session,
         inherited: vec![handed_over.into()],
-        ends_with_us: true,
-    }
-    .start()
-    .unwrap();
+        ends_with_thread: true,
+        ..ChildSpec::new("/bin/sh", ["-c", script], variables)
+    };
+    let mut child = spec.spawn().unwrap();
     let pid = child.pid();
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
-    assert_eq!(child.reap().unwrap(), Ended::Exited(0));
+    assert_eq!(child.wait().unwrap(), ExitStatus::Exited(0));
     assert!(text.starts_with(&format!("{pid} {pid}\n{pid}\n")), "{text}");
     assert!(
         text.contains("ONLY=this\n") && !text.contains("HOME="),
@@ -104,16 +94,16 @@ fn a_leader_has_its_own_session_and_only_what_it_was_given() {
 
 #[test]
 fn a_signal_is_told_from_a_code() {
-    let end = |script| start(script, Path::new("/"), quiet()).reap().unwrap();
-    assert_eq!(end("exit 3"), Ended::Exited(3));
-    assert_eq!(end("kill -9 $$").code(), -9);
+    let end = |script| start(script, Path::new("/"), quiet()).wait().unwrap();
+    assert_eq!(end("exit 3"), ExitStatus::Exited(3));
+    assert_eq!(end("kill -9 $$").signed_code(), -9);
 }
 
 #[test]
 fn a_tree_is_killed_to_the_last_whoever_reaps_it() {
     for leader_is_ours in [true, false] {
         let dir = tempfile::tempdir().unwrap();
-        let child = start(
+        let mut child = start(
             "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > a; while :; do sleep 1; done' & \
              (setsid sh -c '(echo $$ > b; exec sleep 60) &') ; env -i /bin/sleep 61 & echo $! > c; \
              while :; do sleep 1; done",
@@ -138,13 +128,13 @@ fn a_tree_is_killed_to_the_last_whoever_reaps_it() {
             assert!(!lives(read_pid(&dir.path().join(name)).unwrap()), "{name}");
         }
         assert_eq!(tree.members(), Vec::<u32>::new());
-        assert_eq!(child.reap().unwrap().code(), -9);
+        assert_eq!(child.wait().unwrap().signed_code(), -9);
     }
 }
 
 #[test]
 fn a_polite_tree_gets_no_second_signal() {
-    let child = start(
+    let mut child = start(
         "trap 'exit 9' TERM; while :; do sleep 0.1; done",
         Path::new("/"),
         quiet(),
@@ -156,12 +146,12 @@ fn a_polite_tree_gets_no_second_signal() {
         (outcome.survivors.as_slice(), outcome.forced),
         (&[] as &[u32], false)
     );
-    assert_eq!(child.reap().unwrap(), Ended::Exited(9));
+    assert_eq!(child.wait().unwrap(), ExitStatus::Exited(9));
 }
 
 #[test]
 fn a_recycled_number_is_nobody_of_ours() {
-    let child = start("sleep 60 & wait", Path::new("/"), quiet());
+    let mut child = start("sleep 60 & wait", Path::new("/"), quiet());
     let mut stranger = tree(&child, false);
     stranger.start_time -= 1;
     stranger.mark = "ffffffffffffffff".into();
@@ -173,18 +163,14 @@ fn a_recycled_number_is_nobody_of_ours() {
     );
     assert!(lives(child.pid()));
     kill_tree(&tree(&child, true), KillTiming::default());
-    child.reap().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
 fn a_terminal_has_its_size_and_becomes_the_controlling_one() {
     let mut pty = Pty::open(30, 120).unwrap();
-    let streams = StandardStreams {
-        input: Some(pty.terminal.try_clone().unwrap()),
-        output: Some(pty.terminal),
-        is_terminal: true,
-    };
-    let child = start(
+    let streams = Streams::Terminal(pty.terminal);
+    let mut child = start(
         "stty size; echo typed < /dev/tty; read x; echo got $x",
         Path::new("/"),
         streams,
@@ -196,7 +182,7 @@ fn a_terminal_has_its_size_and_becomes_the_controlling_one() {
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("30 120"), "{text}");
     assert!(text.contains("got word"), "{text}");
-    assert_eq!(child.reap().unwrap(), Ended::Exited(0));
+    assert_eq!(child.wait().unwrap(), ExitStatus::Exited(0));
 }
 
 #[test]
@@ -206,16 +192,14 @@ fn what_cannot_be_started_says_why_and_leaves_nobody() {
     std::fs::write(&script, "echo no").unwrap();
     let attempt = |program: &Path, cwd: &Path, value: &str| {
         let variables: Vec<(OsString, OsString)> = vec![("NAME".into(), value.into())];
-        SessionSpec {
-            program,
-            args: Vec::new(),
-            cwd,
-            variables: &variables,
+        let spec = ChildSpec {
+            cwd: Some(cwd.to_owned()),
             streams: quiet(),
-            inherited: Vec::new(),
-            ends_with_us: true,
-        }
-        .start()
+            group: Group::Session,
+            ends_with_thread: true,
+            ..ChildSpec::new(program, [] as [&str; 0], variables.as_slice())
+        };
+        spec.spawn()
     };
     let missing = dir.path().join("missing");
     for (program, cwd, value, kind) in [
@@ -233,12 +217,6 @@ fn what_cannot_be_started_says_why_and_leaves_nobody() {
         ),
         (
             Path::new("/bin/true"),
-            &missing,
-            "",
-            std::io::ErrorKind::NotFound,
-        ),
-        (
-            Path::new("/bin/true"),
             Path::new("/"),
             "a\0b",
             std::io::ErrorKind::InvalidInput,
@@ -250,6 +228,11 @@ fn what_cannot_be_started_says_why_and_leaves_nobody() {
         };
         assert_eq!(source.kind(), kind, "{}", program.display());
     }
+    let error = attempt(Path::new("/bin/true"), &missing, "").unwrap_err();
+    assert!(
+        matches!(error, hermes_proc::Error::MissingDirectory { .. }),
+        "{error}"
+    );
     let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
     assert_eq!(children.trim(), "", "somebody is left");
 }
@@ -264,8 +247,8 @@ fn a_child_starts_without_our_handlers_and_with_every_signal_open() {
     let ours = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     assert_ne!(mask(&ours, "SigCgt:"), 0);
     let dir = tempfile::tempdir().unwrap();
-    let child = start("exec cat /proc/self/status > seen", dir.path(), quiet());
-    assert_eq!(child.reap().unwrap(), Ended::Exited(0));
+    let mut child = start("exec cat /proc/self/status > seen", dir.path(), quiet());
+    assert_eq!(child.wait().unwrap(), ExitStatus::Exited(0));
     let seen = std::fs::read_to_string(dir.path().join("seen")).unwrap();
     assert_eq!(mask(&seen, "SigBlk:"), 0);
     assert_eq!(mask(&seen, "SigCgt:"), 0);
@@ -282,8 +265,8 @@ fn many_threads_start_children_at_once() {
             scope.spawn(move || {
                 for round in 0..50 {
                     let code = (thread * 50 + round) % 200;
-                    let child = start(&format!("exit {code}"), dir, quiet());
-                    assert_eq!(child.reap().unwrap(), Ended::Exited(code));
+                    let mut child = start(&format!("exit {code}"), dir, quiet());
+                    assert_eq!(child.wait().unwrap(), ExitStatus::Exited(code));
                 }
             });
         }

@@ -4,23 +4,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use hermes_proc::{Ended, Error, Tailed, TailedSpec};
+use hermes_proc::{ChildSpec, Error, ExitStatus, TailLimits, Tailed};
 use pretty_assertions::assert_eq;
 
 use super::{plan, read_pid};
 
 fn run(script: &str, cwd: &Path, limit: Duration, keep: usize) -> Result<Tailed, Error> {
     let env = plan(&[("PATH", "/usr/bin:/bin")]).with("HERMES_EXEC_ID", mark());
-    TailedSpec {
-        program: Path::new("/bin/sh"),
-        args: vec!["-c".into(), script.into()],
-        cwd,
-        env: &env,
-        limit,
+    let spec = ChildSpec {
+        cwd: Some(cwd.to_owned()),
+        ..ChildSpec::new("/bin/sh", ["-c", script], env)
+    };
+    spec.run_tailed(TailLimits {
+        timeout: limit,
         grace: Duration::from_millis(200),
         keep,
-    }
-    .run()
+    })
 }
 
 /// One for each command: tests run at the same time, and a command ends all who carry its mark.
@@ -42,7 +41,7 @@ fn both_outputs_stand_in_order_and_the_end_is_kept() {
         100,
     )
     .unwrap();
-    assert_eq!(done.ended, Some(Ended::Exited(3)));
+    assert_eq!(done.status, Some(ExitStatus::Exited(3)));
     assert_eq!(done.output, b"one\ntwo\nthree\n");
     assert!(!done.truncated);
     let much = run("seq 1 100000; echo end", dir.path(), LONG, 10).unwrap();
@@ -56,7 +55,7 @@ fn when_time_is_up_everything_is_gone_and_the_output_is_there() {
     let script = "setsid sh -c 'echo $$ > away.tmp; mv away.tmp away; exec sleep 300' &
         while ! test -e away; do sleep 0.01; done; echo before; trap '' TERM; sleep 300; echo after";
     let done = run(script, dir.path(), Duration::from_secs(2), 100).unwrap();
-    assert_eq!(done.ended, None);
+    assert_eq!(done.status, None);
     assert_eq!(done.output, b"before\n");
     let escaped = read_pid(&dir.path().join("away")).unwrap();
     assert!(hermes_proc::start_time_of(escaped).is_none() || hermes_proc::is_zombie(escaped));
@@ -66,7 +65,7 @@ fn when_time_is_up_everything_is_gone_and_the_output_is_there() {
 fn what_a_finished_command_left_running_holds_nothing_up() {
     let dir = tempfile::tempdir().unwrap();
     let done = run("sleep 300 & echo done", dir.path(), LONG, 100).unwrap();
-    assert_eq!(done.ended, Some(Ended::Exited(0)));
+    assert_eq!(done.status, Some(ExitStatus::Exited(0)));
     assert_eq!(done.output, b"done\n");
     assert!(done.duration < LONG);
 }

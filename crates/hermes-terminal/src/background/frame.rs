@@ -141,8 +141,6 @@ pub(super) struct StartSpec {
     pub(super) kind: ShellKind,
     pub(super) cwd: PathBuf,
     pub(super) pty: bool,
-    /// Value of `HERMES_EXEC_ID`.
-    pub(super) mark: String,
     /// What the shell reads.
     pub(super) script: Vec<u8>,
     pub(super) variables: Vec<(OsString, OsString)>,
@@ -161,7 +159,6 @@ impl StartSpec {
             },
             self.cwd.as_os_str().as_bytes(),
             if self.pty { b"pty" } else { b"pipe" },
-            self.mark.as_bytes(),
             &self.script,
         ];
         for (name, value) in &self.variables {
@@ -193,7 +190,6 @@ impl StartSpec {
             },
             cwd: OsString::from_vec(next()?).into(),
             pty: next()? == b"pty",
-            mark: String::from_utf8(next()?).ok()?,
             script: next()?,
             variables: Vec::new(),
         };
@@ -255,7 +251,6 @@ mod tests {
             kind: ShellKind::Bash,
             cwd: "/a b".into(),
             pty: true,
-            mark: "m".into(),
             script: b"a\0b".to_vec(),
             variables: vec![
                 ("A".into(), OsString::from_vec(vec![255, b'='])),

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Mutex;
 
-use hermes_proc::{KillTiming, ProcessTree, SessionChild, kill_tree};
+use hermes_proc::{Child, KillTiming, ProcessTree, kill_tree};
 
 use super::frame::Frame;
 use super::link::Link;
@@ -32,7 +32,7 @@ pub(crate) struct Guard {
     is_taken: Mutex<Vec<bool>>,
     /// Open as long as Hermes lives.
     _link: Link,
-    _process: SessionChild,
+    _process: Child,
 }
 
 impl Guard {

@@ -5,8 +5,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use rustix::event::PollFlags;
-
 use super::frame::{Frame, FrameReader};
 
 /// A listener that is further behind than this is let go; it can come back and read the log.
@@ -39,13 +37,9 @@ impl Link {
         self.stream.set_read_timeout(Some(limit))
     }
 
-    /// What to wait for.
-    pub(super) fn wanted(&self) -> PollFlags {
-        if self.unsent.is_empty() {
-            PollFlags::IN
-        } else {
-            PollFlags::IN | PollFlags::OUT
-        }
+    /// Whether something waits to be sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
     }
 
     /// Waits for a whole frame; `None` when the other side is gone. For blocking streams.

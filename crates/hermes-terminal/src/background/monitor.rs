@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use rustix::event::epoll;
+use rustix::event::{Timespec, epoll};
 
 use super::attach::{ExitRecord, connect, kill_lost};
 use super::frame::Frame;
@@ -11,7 +11,6 @@ use super::notice::EndReason;
 use super::process::Connection;
 use super::registry::{Registry, Shared, WAKE_KEY, until};
 use super::supervisor::Files;
-use crate::local::polling::timespec;
 
 impl Registry {
     /// Starts the listening thread, once.
@@ -38,7 +37,7 @@ fn listen(shared: &Weak<Shared>, epoll: &std::os::fd::OwnedFd) {
             None => return,
             Some(shared) => shared.lock().breaker.release_at(),
         };
-        let wait = until(deadline).map(timespec);
+        let wait = until(deadline).and_then(|left| Timespec::try_from(left).ok());
         events.clear();
         let waited = epoll::wait(
             epoll,

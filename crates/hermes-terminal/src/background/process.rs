@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hermes_proc::{ProcessHandle, ProcessTree, SessionChild, start_time_of};
+use hermes_proc::{Child, ProcessHandle, ProcessTree, start_time_of};
 use serde_json::Value;
 
 use super::link::Link;
@@ -61,7 +61,7 @@ pub(super) struct Process {
     pub(super) watch: Watch,
     pub(super) output: OutputTail,
     pub(super) connection: Connection,
-    pub(super) supervisor: Option<SessionChild>,
+    pub(super) supervisor: Option<Child>,
     pub(super) status: Status,
     /// Who is killing it.
     pub(super) kill_source: Option<String>,

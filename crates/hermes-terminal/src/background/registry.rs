@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hermes_proc::{SessionChild, Wake};
+use hermes_proc::{Child, Wake};
 use hermes_secret::Redactor;
 use rustix::event::epoll;
 
@@ -64,7 +64,7 @@ pub(super) struct State {
     /// Sessions to be told that there is news, once the lock is free.
     news: Vec<SessionKey>,
     /// Supervisors about to end.
-    done: Vec<SessionChild>,
+    done: Vec<Child>,
     /// Threads that ask other places for news.
     pub(super) pollers: Vec<Poller>,
 }
@@ -139,7 +139,7 @@ impl Shared {
         let news = std::mem::take(&mut state.news);
         // A supervisor that has said its last word may take its time to end; the next change buries
         // it.
-        let done: Vec<SessionChild> = state
+        let done: Vec<Child> = state
             .done
             .extract_if(.., |supervisor| supervisor.has_ended())
             .collect();
@@ -147,8 +147,8 @@ impl Shared {
             waiter.raise();
         }
         drop(state);
-        for supervisor in done {
-            drop(supervisor.reap());
+        for mut supervisor in done {
+            drop(supervisor.wait());
         }
         if !news.is_empty()
             && let Some(listener) = lock(&self.listener).as_ref()

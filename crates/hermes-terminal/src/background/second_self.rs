@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::PathBuf;
 
-use hermes_proc::{SessionChild, SessionSpec, StandardStreams};
+use hermes_proc::{Child, ChildEnv, ChildSpec, Group, Streams};
 
 use super::link::Link;
 use super::start::StartError;
@@ -15,21 +15,19 @@ use super::start::StartError;
 pub(super) fn start(
     command: &[OsString],
     inherited: Vec<OwnedFd>,
-) -> Result<(SessionChild, Link), StartError> {
+) -> Result<(Child, Link), StartError> {
     let (program, args) = command.split_first().ok_or(StartError::NoSupervisor)?;
     let (ours, theirs) = UnixStream::pair()?;
-    let spec = SessionSpec {
-        program: Path::new(program),
-        args: args.to_vec(),
-        cwd: Path::new("/"),
-        variables: &[],
-        streams: StandardStreams {
+    let spec = ChildSpec {
+        cwd: Some(PathBuf::from("/")),
+        streams: Streams::Given {
             input: Some(theirs.into()),
             output: None,
-            is_terminal: false,
         },
+        group: Group::Session,
         inherited,
-        ends_with_us: false,
+        kill_on_drop: false,
+        ..ChildSpec::new(program, args, ChildEnv::default())
     };
-    Ok((spec.start()?, Link::new(ours)))
+    Ok((spec.spawn()?, Link::new(ours)))
 }

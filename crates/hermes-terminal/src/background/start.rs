@@ -115,21 +115,20 @@ impl Registry {
             kind: new.shell.kind,
             cwd: new.cwd.to_owned(),
             pty: new.pty,
-            mark: new.mark.clone(),
             script: new.script.clone(),
             variables: new.variables.clone(),
         };
-        let (supervisor, mut link) = second_self::start(new.supervisor, Vec::new())?;
+        let (mut supervisor, mut link) = second_self::start(new.supervisor, Vec::new())?;
         link.set_read_timeout(START_LIMIT)?;
         link.send_now(&Frame::Start(spec.encode()))?;
         let started = match link.wait_for_frame()? {
             Some(Frame::Started(started)) => started,
             Some(Frame::Failed(reason)) => {
-                drop(supervisor.reap());
+                drop(supervisor.wait());
                 return Err(StartError::Shell(reason));
             }
             _ => {
-                drop(supervisor.reap());
+                drop(supervisor.wait());
                 return Err(StartError::Shell("its supervisor ended".to_owned()));
             }
         };

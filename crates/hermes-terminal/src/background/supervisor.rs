@@ -11,16 +11,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hermes_proc::{
-    KillTiming, ProcessTree, Pty, SessionChild, SessionSpec, StandardStreams, kill_tree,
+    Child, ChildSpec, Group, KillTiming, PollSet, Pty, Streams, kill_tree, read_once,
 };
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::frame::{Frame, StartSpec, Started};
 use super::guard_process::stand_guard;
 use super::link::Link;
 use super::ring::RingLog;
-use crate::local::polling::{push, timespec};
 use crate::local::script::{Channels, prologue};
 use crate::local::{memory, shell_start};
 
@@ -73,7 +71,7 @@ struct Supervisor {
     files: Files,
     log: RingLog,
     listener: Option<UnixListener>,
-    child: SessionChild,
+    child: Child,
     started: Started,
     /// Where the process's output is read; with a terminal, also where input is typed.
     output: Option<OwnedFd>,
@@ -81,7 +79,6 @@ struct Supervisor {
     clients: Vec<Link>,
     /// How many of the last bytes nobody was told.
     unheard: usize,
-    mark: String,
 }
 
 impl Supervisor {
@@ -97,7 +94,7 @@ impl Supervisor {
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .ok();
         let (output, streams) = streams(spec.pty)?;
-        let is_pty = streams.is_terminal;
+        let is_pty = matches!(streams, Streams::Terminal(_));
         let (gate_reader, gate) = shell_start::pipe()?;
         let gate_reader = shell_start::out_of_the_way(gate_reader.as_fd())?;
         let script = memory::memory_file_of(&spec.script)?;
@@ -107,17 +104,18 @@ impl Supervisor {
             report: None,
             gate: Some(gate_reader.as_raw_fd()),
         };
-        let child = SessionSpec {
-            program: &spec.shell,
-            args: shell_start::shell_arguments(spec.kind, false, &prologue(spec.kind, channels)),
-            cwd: &spec.cwd,
-            variables: &spec.variables,
+        let args = shell_start::shell_arguments(spec.kind, false, &prologue(spec.kind, channels));
+        let shell = ChildSpec {
+            cwd: Some(spec.cwd.clone()),
             streams,
+            group: Group::Session,
             inherited: vec![script, gate_reader],
             // Without us nobody reads what it prints, and nobody learns of its end.
-            ends_with_us: true,
-        }
-        .start()?;
+            ends_with_thread: true,
+            kill_on_drop: false,
+            ..ChildSpec::new(&spec.shell, args, spec.variables.as_slice())
+        };
+        let child = shell.spawn()?;
         let started = Started {
             pid: child.pid(),
             start_time: child.start_time(),
@@ -133,7 +131,6 @@ impl Supervisor {
             typed: Vec::new(),
             clients: Vec::new(),
             unheard: 0,
-            mark: spec.mark.clone(),
         };
         Ok((supervisor, gate))
     }
@@ -189,65 +186,45 @@ impl Supervisor {
     }
 
     fn poll(&self, wait: Duration, running: bool) -> io::Result<Ready> {
-        let mut watched: Vec<PollFd<'_>> = Vec::new();
-        let mut flags = PollFlags::IN;
-        if !self.typed.is_empty() {
-            flags |= PollFlags::OUT;
-        }
-        let output = push(&mut watched, self.output.as_ref().map(AsFd::as_fd), flags);
-        let exit = push(
-            &mut watched,
-            running.then(|| self.child.exit_descriptor()),
-            PollFlags::IN,
-        );
-        let knock = push(
-            &mut watched,
-            self.listener.as_ref().map(AsFd::as_fd),
-            PollFlags::IN,
-        );
+        let mut set = PollSet::new();
+        let output = set.readable(self.output.as_ref());
+        let input = set.writable(self.output.as_ref().filter(|_| !self.typed.is_empty()));
+        let exit = set.readable(running.then_some(&self.child));
+        let knock = set.readable(self.listener.as_ref());
         let clients: Vec<_> = self
             .clients
             .iter()
-            .map(|client| push(&mut watched, Some(client.as_fd()), client.wanted()))
+            .map(|client| {
+                let unsent = set.writable(client.has_unsent().then_some(client));
+                (set.readable([client]), unsent)
+            })
             .collect();
-        match poll(&mut watched, Some(&timespec(wait))) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        let events = |place: Option<usize>| {
-            place
-                .and_then(|place| watched.get(place))
-                .map_or(PollFlags::empty(), PollFd::revents)
-        };
-        let output = events(output);
+        set.wait(wait)?;
         Ok(Ready {
-            output: output.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR),
-            can_type: output.contains(PollFlags::OUT),
-            exit: !events(exit).is_empty(),
-            knock: !events(knock).is_empty(),
+            output: set.is_ready(&output),
+            can_type: set.is_ready(&input),
+            exit: set.is_ready(&exit),
+            knock: set.is_ready(&knock),
             clients: clients
-                .into_iter()
-                .map(|place| !events(place).is_empty())
+                .iter()
+                .map(|(news, unsent)| set.is_ready(news) || set.is_ready(unsent))
                 .collect(),
         })
     }
 
     fn read_output(&mut self) {
-        let Some(output) = &self.output else { return };
         let mut chunk = vec![0; 64 * 1024];
-        match rustix::io::read(output, &mut *chunk) {
-            Ok(count) if count > 0 => {
-                chunk.truncate(count);
-                // A full disk must not stop the job; those who listen hear it all the same.
-                drop(self.log.append(&chunk));
-                self.tell(&Frame::Output(chunk));
-                if self.clients.is_empty() {
-                    self.unheard += count;
-                }
-            }
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            // A terminal says EIO when the last program on it has gone.
-            Ok(_) | Err(_) => self.output = None,
+        // A terminal says EIO when the last program on it has gone; that closes it, as at its end.
+        let count = read_once(&mut self.output, &mut chunk).map_or(0, <[u8]>::len);
+        if count == 0 {
+            return;
+        }
+        chunk.truncate(count);
+        // A full disk must not stop the job; those who listen hear it all the same.
+        drop(self.log.append(&chunk));
+        self.tell(&Frame::Output(chunk));
+        if self.clients.is_empty() {
+            self.unheard += count;
         }
     }
 
@@ -304,13 +281,7 @@ impl Supervisor {
     }
 
     fn kill(&mut self) {
-        let tree = ProcessTree {
-            leader: self.started.pid,
-            start_time: self.started.start_time,
-            mark: self.mark.clone(),
-            leader_is_ours: true,
-        };
-        kill_tree(&tree, KillTiming::default());
+        kill_tree(&self.child.tree(), KillTiming::default());
     }
 
     fn remove_files(&self) {
@@ -321,19 +292,19 @@ impl Supervisor {
 
     fn finish(mut self) -> io::Result<()> {
         let files = self.files;
-        let ended = self.child.reap().map_err(io::Error::other)?;
+        let ended = self.child.wait().map_err(io::Error::other)?;
         let finished_at = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default()
             .as_secs_f64();
         let record = serde_json::json!({
-            "exit_code": ended.code(),
+            "exit_code": ended.signed_code(),
             "finished_at": finished_at,
             "unheard_bytes": self.unheard,
         });
         // Said before it is written down: whoever hears it needs no file, and a busy disk takes
         // seconds.
-        let last = Frame::Exited(ended.code()).encode();
+        let last = Frame::Exited(ended.signed_code()).encode();
         for client in &mut self.clients {
             client.send(&last);
             client.flush(Duration::from_secs(2));
@@ -360,22 +331,16 @@ struct Ready {
 
 /// Where output is read, and the streams of the process. A terminal that cannot be had is replaced
 /// by a pipe.
-fn streams(pty: bool) -> io::Result<(OwnedFd, StandardStreams)> {
+fn streams(pty: bool) -> io::Result<(OwnedFd, Streams)> {
     if pty && let Ok(pty) = Pty::open(ROWS, COLUMNS) {
         let controller = OwnedFd::from(pty.controller);
         rustix::io::ioctl_fionbio(&controller, true)?;
-        let streams = StandardStreams {
-            input: Some(pty.terminal.try_clone()?),
-            output: Some(pty.terminal),
-            is_terminal: true,
-        };
-        return Ok((controller, streams));
+        return Ok((controller, Streams::Terminal(pty.terminal)));
     }
     let (reader, writer) = shell_start::pipe()?;
-    let streams = StandardStreams {
+    let streams = Streams::Given {
         input: None,
         output: Some(writer),
-        is_terminal: false,
     };
     Ok((reader, streams))
 }

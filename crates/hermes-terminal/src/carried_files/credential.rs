@@ -5,123 +5,37 @@
 
 use std::path::{Path, PathBuf};
 
-/// Stores of a home that never go along, and what begins like them: `.env.bak` holds the same.
-const STORES: &[&str] = &[
-    ".env",
-    "auth.json",
-    "auth.lock",
-    ".anthropic_oauth.json",
-    "auth/google_oauth.json",
-    "config.yaml",
-    "webhook_subscriptions.json",
-    "cache/bws_cache",
-    "cache/op_cache",
-];
-/// Directories of a home of which nothing goes along.
-const STORE_DIRECTORIES: &[&str] = &["mcp-tokens", "pairing"];
+use hermes_policy::refuses_carrying;
 
-/// Why a declared file does not go along.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
-    #[error("it must be a path relative to the Hermes home, without '..'")]
-    NotRelative,
-    #[error("there is no such file")]
-    Missing,
-    #[error("it is not a regular file")]
-    NotAFile,
-    #[error("a link leads out of the Hermes home")]
-    Outside,
-    #[error("it is a store of Hermes itself and stays on this machine")]
-    MasterStore,
-    #[error("{0}")]
-    Unreadable(String),
-}
-
-/// Where a declared file really is and where it belongs below `.hermes`.
-pub(super) fn resolve(home: &Path, declared: &str) -> Result<(PathBuf, PathBuf), Refusal> {
-    let target = hermes_fs::confined_relative(declared).map_err(|_| Refusal::NotRelative)?;
+/// Where a declared file really is and where it belongs below `.hermes`, or why it does not go along.
+pub fn declared_credential(home: &Path, declared: &str) -> Result<(PathBuf, PathBuf), String> {
+    let target = hermes_fs::confined_relative(declared)
+        .map_err(|_| "it must be a path relative to the Hermes home, without '..'")?;
     let unreadable = |error: hermes_fs::Error| {
         if error.is_not_found() {
-            Refusal::Missing
+            "there is no such file".to_owned()
         } else {
-            Refusal::Unreadable(error.to_string())
+            error.to_string()
         }
     };
     let real_home = hermes_fs::canonicalize(home).map_err(unreadable)?;
     let source = hermes_fs::canonicalize(&real_home.join(&target)).map_err(unreadable)?;
     let inside = source
         .strip_prefix(&real_home)
-        .map_err(|_| Refusal::Outside)?;
-    if is_master_store(&target) || is_master_store(inside) {
-        return Err(Refusal::MasterStore);
+        .map_err(|_| "a link leads out of the Hermes home")?;
+    if refuses_carrying(&target) || refuses_carrying(inside) {
+        return Err("it holds credentials or settings of Hermes and stays on this machine".into());
     }
-    if !hermes_fs::symlink_metadata(&source)
-        .map_err(unreadable)?
-        .is_file()
-    {
-        return Err(Refusal::NotAFile);
+    let meta = hermes_fs::symlink_metadata(&source).map_err(unreadable)?;
+    if !meta.is_file() {
+        return Err("it is not a regular file".into());
     }
     Ok((source, target))
-}
-
-/// Whether a path in a home, or in a profile of it, is one of the stores.
-fn is_master_store(relative: &Path) -> bool {
-    let mut parts = relative.components();
-    let in_profile = parts
-        .next()
-        .is_some_and(|part| part.as_os_str() == "profiles")
-        && parts.next().is_some();
-    let inner = if in_profile {
-        parts.as_path()
-    } else {
-        relative
-    };
-    // Some file systems take both cases for one name.
-    let text = inner.to_string_lossy().to_ascii_lowercase();
-    let in_directory = |directory: &&str| {
-        let rest = text.strip_prefix(*directory);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let is_store = |store: &&str| {
-        let rest = text.strip_prefix(*store);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '~', '-']))
-    };
-    STORE_DIRECTORIES.iter().any(in_directory) || STORES.iter().any(is_store)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stores_are_known_by_any_spelling() {
-        for store in [
-            ".env",
-            ".ENV",
-            ".env.bak",
-            ".env~",
-            "auth.json",
-            "auth.json.20260101",
-            "mcp-tokens",
-            "mcp-tokens/github.json",
-            "cache/bws_cache.json",
-            "cache/bws_cache.enc.json",
-            "profiles/coder/.env",
-            "profiles/coder/mcp-tokens/x",
-        ] {
-            assert!(is_master_store(Path::new(store)), "{store}");
-        }
-        for other in [
-            "google_token.json",
-            "credentials/x.json",
-            ".environment",
-            "skills/mail/.env",
-            "mcp-tokens-of-mine.json",
-            "cache/documents/auth.json",
-        ] {
-            assert!(!is_master_store(Path::new(other)), "{other}");
-        }
-    }
 
     #[test]
     fn only_plain_files_inside_the_home_go_along() {
@@ -138,19 +52,23 @@ mod tests {
 
         let real = hermes_fs::canonicalize(&home).unwrap();
         let fine = |name: &str| Ok((real.join("token.json"), PathBuf::from(name)));
-        assert_eq!(resolve(&home, "token.json"), fine("token.json"));
-        assert_eq!(resolve(&home, "./alias.json"), fine("alias.json"));
+        assert_eq!(declared_credential(&home, "token.json"), fine("token.json"));
+        assert_eq!(
+            declared_credential(&home, "./alias.json"),
+            fine("alias.json")
+        );
         for (declared, refusal) in [
-            ("../../.ssh/id_rsa", Refusal::NotRelative),
-            ("/etc/passwd", Refusal::NotRelative),
-            ("", Refusal::NotRelative),
-            (".env", Refusal::MasterStore),
-            ("innocent.json", Refusal::MasterStore),
-            ("leak", Refusal::Outside),
-            ("sub", Refusal::NotAFile),
-            ("nothing", Refusal::Missing),
+            ("../../.ssh/id_rsa", "relative to the Hermes home"),
+            ("/etc/passwd", "relative to the Hermes home"),
+            ("", "relative to the Hermes home"),
+            (".env", "stays on this machine"),
+            ("innocent.json", "stays on this machine"),
+            ("leak", "leads out"),
+            ("sub", "not a regular file"),
+            ("nothing", "no such file"),
         ] {
-            assert_eq!(resolve(&home, declared), Err(refusal), "{declared}");
+            let refused = declared_credential(&home, declared).unwrap_err();
+            assert!(refused.contains(refusal), "{declared}: {refused}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod files;
 mod request;
 mod roots;
 
+pub use credential::declared_credential;
 pub use files::{CarriedFile, Unlistable, files_of, is_left_over};
 pub use request::{CarriedRequest, CredentialFile};
 pub use roots::{Carried, CarriedKind, CarriedRoot};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::credential;
+use super::credential::declared_credential;
 use super::request::CarriedRequest;
 
 /// Caches by their name, with the name they had in older homes.
@@ -52,7 +52,7 @@ impl CarriedRequest {
     pub fn resolve(&self) -> Carried {
         let mut carried = Carried::default();
         for declared in &self.credential_files {
-            match credential::resolve(&self.hermes_home, &declared.path) {
+            match declared_credential(&self.hermes_home, &declared.path) {
                 Ok((source, target)) => carried.add(CarriedKind::Credential, source, target),
                 Err(refusal) => carried.warnings.push(format!(
                     "the credential file '{}' ({}) does not go along: {refusal}",

@@ -5,16 +5,15 @@
 //! the survivors are in the result.
 
 use std::ffi::OsString;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{Ended, KillTiming, ProcessTree, SessionChild, Wake, kill_tree};
-use rustix::event::{PollFd, PollFlags, poll};
+use hermes_proc::{
+    Child, ExitStatus, KillTiming, PollSet, ProcessTree, Wake, kill_tree, read_once,
+};
 use rustix::io::Errno;
 
 use super::memory::written;
-use super::polling::{push, timespec};
 use super::report;
 use super::script::Script;
 use super::shell::Shell;
@@ -54,7 +53,7 @@ pub(crate) struct ShellRun<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finish {
     /// By itself, or by a signal that was not ours.
-    Ended(Ended),
+    Ended(ExitStatus),
     /// Killed at its time limit.
     TimedOut,
     /// Killed because someone raised a flag.
@@ -86,12 +85,7 @@ impl ShellRun<'_> {
     ) -> hermes_proc::Result<Outcome> {
         let guarded = self.guard.and_then(|guard| guard.look_after(self.mark));
         let (child, pipes) = self.start(waiting)?;
-        let tree = ProcessTree {
-            leader: child.pid(),
-            start_time: child.start_time(),
-            mark: self.mark.to_owned(),
-            leader_is_ours: true,
-        };
+        let tree = child.tree();
         if let Some(guarded) = &guarded {
             guarded.has_started(&tree);
         }
@@ -108,7 +102,7 @@ impl ShellRun<'_> {
     }
 
     /// The waiting shell if it can be had, else a new one.
-    fn start(&self, waiting: Option<GatedShell>) -> hermes_proc::Result<(SessionChild, Pipes)> {
+    fn start(&self, waiting: Option<GatedShell>) -> hermes_proc::Result<(Child, Pipes)> {
         match waiting.map(|shell| shell.open(self.script)) {
             Some(Ok(opened)) => return Ok(opened),
             Some(Err(shell)) => shell.discard(),
@@ -126,7 +120,7 @@ impl ShellRun<'_> {
 
 struct Watch<'a> {
     run: &'a ShellRun<'a>,
-    child: SessionChild,
+    child: Child,
     tree: &'a ProcessTree,
     pipes: Pipes,
     started: Instant,
@@ -208,8 +202,8 @@ impl Watch<'_> {
         self.end(Some(finish), killed.survivors)
     }
 
-    fn end(self, finish: Option<Finish>, survivors: Vec<u32>) -> hermes_proc::Result<Outcome> {
-        let ended = self.child.reap()?;
+    fn end(mut self, finish: Option<Finish>, survivors: Vec<u32>) -> hermes_proc::Result<Outcome> {
+        let ended = self.child.wait()?;
         let report = written(&self.pipes.report, report::LONGEST);
         Ok(Outcome {
             finish: finish.unwrap_or(Finish::Ended(ended)),
@@ -219,62 +213,28 @@ impl Watch<'_> {
     }
 
     fn poll(&self, wait: Duration, running: bool) -> hermes_proc::Result<Ready> {
-        let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(6);
-        let output = push(
-            &mut watched,
-            self.pipes.output.as_ref().map(AsFd::as_fd),
-            PollFlags::IN,
-        );
-        let input = push(
-            &mut watched,
-            self.pipes.input.as_ref().map(AsFd::as_fd),
-            PollFlags::OUT,
-        );
-        let exit = push(
-            &mut watched,
-            running.then(|| self.child.exit_descriptor()),
-            PollFlags::IN,
-        );
-        let first_interrupt = watched.len();
-        if running {
-            for interrupt in self.run.interrupts {
-                push(&mut watched, Some(interrupt.as_fd()), PollFlags::IN);
-            }
-        }
-        match poll(&mut watched, Some(&timespec(wait))) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => {
-                return Err(hermes_proc::Error::Wait {
-                    program: self.run.shell.path.clone(),
-                    source: errno.into(),
-                });
-            }
-        }
-        let is_ready = |place: Option<usize>| {
-            place
-                .and_then(|place| watched.get(place))
-                .is_some_and(|fd| !fd.revents().is_empty())
-        };
+        let mut set = PollSet::new();
+        let output = set.readable(self.pipes.output.as_ref());
+        let input = set.writable(self.pipes.input.as_ref());
+        let exit = set.readable(running.then_some(&self.child));
+        let interrupts = if running { self.run.interrupts } else { &[] };
+        let interrupt = set.readable(interrupts.iter().copied());
+        set.wait(wait).map_err(|source| self.child.lost(source))?;
         Ok(Ready {
-            output: is_ready(output),
-            input: is_ready(input),
-            exit: is_ready(exit),
-            interrupt: watched
-                .iter()
-                .skip(first_interrupt)
-                .any(|fd| !fd.revents().is_empty()),
+            output: set.is_ready(&output),
+            input: set.is_ready(&input),
+            exit: set.is_ready(&exit),
+            interrupt: set.is_ready(&interrupt),
         })
     }
 
     fn read_output(&mut self, sink: &mut dyn FnMut(&[u8])) {
-        let is_full = match read_into(&mut self.chunk, &mut self.pipes.output) {
-            None => false,
-            Some(bytes) => {
-                sink(bytes);
-                bytes.len() == FIRST_CHUNK
-            }
-        };
-        if is_full {
+        // A pipe that cannot be read is closed, as at its end.
+        let bytes = read_once(&mut self.pipes.output, &mut self.chunk).unwrap_or_default();
+        if !bytes.is_empty() {
+            sink(bytes);
+        }
+        if bytes.len() == FIRST_CHUNK {
             self.chunk.resize(CHUNK, 0);
         }
     }
@@ -292,23 +252,6 @@ impl Watch<'_> {
         }
         if self.written >= self.run.input.len() {
             self.pipes.input = None;
-        }
-    }
-}
-
-/// Reads once; closes the pipe at its end.
-fn read_into<'c>(chunk: &'c mut [u8], pipe: &mut Option<OwnedFd>) -> Option<&'c [u8]> {
-    let read = rustix::io::read(pipe.as_ref()?, &mut *chunk);
-    match read {
-        Ok(0) => {
-            *pipe = None;
-            None
-        }
-        Ok(count) => chunk.get(..count),
-        Err(Errno::INTR | Errno::AGAIN) => None,
-        Err(_) => {
-            *pipe = None;
-            None
         }
     }
 }

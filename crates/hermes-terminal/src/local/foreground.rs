@@ -333,7 +333,7 @@ impl Ending<'_> {
     ) -> ForegroundResult {
         let remark = self.remark;
         let (exit_code, marker) = match self.finish {
-            Finish::Ended(ended) => (ended.code(), None),
+            Finish::Ended(status) => (status.signed_code(), None),
             Finish::TimedOut => {
                 let seconds = self.limit.as_secs();
                 let marker = format!("[Command timed out after {seconds}s{remark}]");

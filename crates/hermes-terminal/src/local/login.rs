@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hermes_proc::Ended;
+use hermes_proc::ExitStatus;
 
 use super::Terminal;
 use super::context::{SpawnRequest, ToolContext};
@@ -94,7 +94,7 @@ impl Terminal {
         };
         match outcome.finish {
             Finish::Interrupted => Answer::Interrupted,
-            Finish::Ended(Ended::Exited(0)) => Report::parse(&outcome.report, &nonce)
+            Finish::Ended(ExitStatus::Exited(0)) => Report::parse(&outcome.report, &nonce)
                 .map_or(Answer::None, |report| {
                     Answer::State(login_delta(report, &variables))
                 }),

@@ -7,7 +7,6 @@ pub(crate) mod engine;
 pub(crate) mod foreground;
 mod login;
 pub(crate) mod memory;
-pub(crate) mod polling;
 mod prepared;
 pub(crate) mod quoting;
 pub(crate) mod report;

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use hermes_proc::{SessionChild, SessionSpec, StandardStreams};
+use hermes_proc::{Child, ChildSpec, Group, Streams};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
@@ -39,7 +39,7 @@ pub(crate) struct Pipes {
 
 /// A shell that waits for its command.
 pub(crate) struct GatedShell {
-    child: SessionChild,
+    child: Child,
     pipes: Pipes,
     kind: ShellKind,
     script: OwnedFd,
@@ -53,7 +53,7 @@ impl ShellStart<'_> {
         &self,
         script: &Script<'_>,
         has_input: bool,
-    ) -> hermes_proc::Result<(SessionChild, Pipes)> {
+    ) -> hermes_proc::Result<(Child, Pipes)> {
         let (child_input, input) = if has_input {
             let (child, ours) = pipe().map_err(|error| self.failed(error))?;
             rustix::io::ioctl_fionbio(&ours, true).map_err(|errno| self.failed(errno.into()))?;
@@ -102,7 +102,7 @@ impl ShellStart<'_> {
         script: &OwnedFd,
         report: OwnedFd,
         gate: Option<OwnedFd>,
-    ) -> hermes_proc::Result<(SessionChild, OwnedFd)> {
+    ) -> hermes_proc::Result<(Child, OwnedFd)> {
         let (output, child_output) = pipe().map_err(|error| self.failed(error))?;
         // A smaller pipe works as well.
         let _: Result<usize, Errno> = fcntl_setpipe_size(&output, PIPE_SIZE);
@@ -114,24 +114,25 @@ impl ShellStart<'_> {
         };
         let mut inherited = vec![script, report];
         inherited.extend(gate);
-        let spec = SessionSpec {
-            program: &self.shell.path,
-            args: shell_arguments(
-                self.shell.kind,
-                self.login,
-                &prologue(self.shell.kind, channels),
-            ),
-            cwd: self.cwd,
-            variables: self.variables,
-            streams: StandardStreams {
+        let args = shell_arguments(
+            self.shell.kind,
+            self.login,
+            &prologue(self.shell.kind, channels),
+        );
+        let spec = ChildSpec {
+            cwd: Some(self.cwd.to_owned()),
+            streams: Streams::Given {
                 input,
                 output: Some(child_output),
-                is_terminal: false,
             },
+            group: Group::Session,
             inherited,
-            ends_with_us: true,
+            ends_with_thread: true,
+            // Its whole tree is killed where it has to be; waiting for a survivor could take for ever.
+            kill_on_drop: false,
+            ..ChildSpec::new(&self.shell.path, args, self.variables)
         };
-        Ok((spec.start()?, output))
+        Ok((spec.spawn()?, output))
     }
 
     fn failed(&self, source: io::Error) -> hermes_proc::Error {
@@ -144,12 +145,12 @@ impl ShellStart<'_> {
 
 impl GatedShell {
     /// The process.
-    pub(crate) fn child(&self) -> &SessionChild {
+    pub(crate) fn child(&self) -> &Child {
         &self.child
     }
 
     /// Lets the shell run `script`. On an error it has run nothing, and never will.
-    pub(crate) fn open(self, script: &Script<'_>) -> Result<(SessionChild, Pipes), Self> {
+    pub(crate) fn open(self, script: &Script<'_>) -> Result<(Child, Pipes), Self> {
         let mut text = script.text(self.kind, Some(self.report_number));
         // Time begins with the command, not with the wait.
         let clock: &[u8] = b"SECONDS=0\n";

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_proc::Wake;
+use hermes_proc::{PollSet, Wake};
 use memchr::memmem;
-use rustix::event::{PollFd, PollFlags, poll};
 
 use super::client::{Client, read_once};
 use super::hello::Hello;
 use super::program::{arguments, loop_program};
 use super::transport::{Transport, TransportError};
 use crate::local::ShellKind;
-use crate::local::polling::{push, timespec};
 use crate::local::report::report_nonce;
 
 /// How much of what a client says before the greeting is kept for a message.
@@ -101,7 +99,7 @@ impl Channel {
     }
 
     /// Waits for something to happen.
-    pub(super) fn poll(&self, wait: Duration, interrupts: &[&Wake]) -> rustix::io::Result<Ready> {
+    pub(super) fn poll(&self, wait: Duration, interrupts: &[&Wake]) -> std::io::Result<Ready> {
         poll_client(&self.client, wait, interrupts)
     }
 
@@ -252,44 +250,20 @@ impl Opening {
     }
 }
 
-fn poll_client(client: &Client, wait: Duration, interrupts: &[&Wake]) -> rustix::io::Result<Ready> {
-    use std::os::fd::AsFd;
-    let mut watched: Vec<PollFd<'_>> = Vec::with_capacity(6);
-    let output = push(
-        &mut watched,
-        client.output.as_ref().map(AsFd::as_fd),
-        PollFlags::IN,
-    );
-    let control = push(
-        &mut watched,
-        client.errors.as_ref().map(AsFd::as_fd),
-        PollFlags::IN,
-    );
-    let input = push(&mut watched, client.blocked_input(), PollFlags::OUT);
-    let exit = push(&mut watched, Some(client.exit_descriptor()), PollFlags::IN);
-    let first_interrupt = watched.len();
-    for interrupt in interrupts {
-        push(&mut watched, Some(interrupt.as_fd()), PollFlags::IN);
-    }
-    match poll(&mut watched, Some(&timespec(wait))) {
-        Ok(_) => {}
-        Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
-        Err(errno) => return Err(errno),
-    }
-    let is_ready = |place: Option<usize>| {
-        place
-            .and_then(|place| watched.get(place))
-            .is_some_and(|fd| !fd.revents().is_empty())
-    };
+fn poll_client(client: &Client, wait: Duration, interrupts: &[&Wake]) -> std::io::Result<Ready> {
+    let mut set = PollSet::new();
+    let output = set.readable(client.output.as_ref());
+    let control = set.readable(client.errors.as_ref());
+    let input = set.writable(client.blocked_input());
+    let exit = set.readable([&client.child]);
+    let interrupt = set.readable(interrupts.iter().copied());
+    set.wait(wait)?;
     Ok(Ready {
-        output: is_ready(output),
-        control: is_ready(control),
-        input: is_ready(input),
-        exit: is_ready(exit),
-        interrupt: watched
-            .iter()
-            .skip(first_interrupt)
-            .any(|fd| !fd.revents().is_empty()),
+        output: set.is_ready(&output),
+        control: set.is_ready(&control),
+        input: set.is_ready(&input),
+        exit: set.is_ready(&exit),
+        interrupt: set.is_ready(&interrupt),
     })
 }
 

@@ -3,10 +3,9 @@
 //! It holds the three pipes and never waits. A client ends when its input does, and at the latest
 //! when this value is dropped.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use hermes_proc::{PipedChild, PipedSpec};
+use hermes_proc::{Child, ChildSpec, Group, Streams};
 use rustix::io::Errno;
 
 use super::transport::Launch;
@@ -14,7 +13,7 @@ use super::transport::Launch;
 /// A running client.
 #[derive(Debug)]
 pub(super) struct Client {
-    child: PipedChild,
+    pub(super) child: Child,
     pub(super) input: Option<OwnedFd>,
     pub(super) output: Option<OwnedFd>,
     pub(super) errors: Option<OwnedFd>,
@@ -25,20 +24,17 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn start(launch: Launch) -> hermes_proc::Result<Self> {
-        let spec = PipedSpec {
-            program: launch.program,
-            args: launch.args,
-            cwd: "/".into(),
-            variables: launch.variables,
+        let spec = ChildSpec {
+            cwd: Some("/".into()),
+            streams: Streams::Pipes { input: true },
+            group: Group::Session,
+            ..ChildSpec::new(launch.program, launch.args, launch.variables)
         };
-        let mut child = PipedChild::spawn_with_input(&spec)?;
+        let mut child = spec.spawn()?;
         let (input, output, errors) =
             (child.take_stdin(), child.take_stdout(), child.take_stderr());
         for pipe in [&input, &output, &errors].into_iter().flatten() {
-            rustix::io::ioctl_fionbio(pipe, true).map_err(|errno| hermes_proc::Error::Wait {
-                program: spec.program.clone(),
-                source: io::Error::from(errno),
-            })?;
+            rustix::io::ioctl_fionbio(pipe, true).map_err(|errno| child.lost(errno.into()))?;
         }
         Ok(Self {
             child,
@@ -51,15 +47,10 @@ impl Client {
         })
     }
 
-    /// Becomes readable when the client has ended.
-    pub(super) fn exit_descriptor(&self) -> BorrowedFd<'_> {
-        self.child.exit_descriptor()
-    }
-
     /// The input, as long as something waits to be written to it.
-    pub(super) fn blocked_input(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn blocked_input(&self) -> Option<&OwnedFd> {
         let is_blocked = self.sent < self.unsent.len();
-        self.input.as_ref().filter(|_| is_blocked).map(AsFd::as_fd)
+        self.input.as_ref().filter(|_| is_blocked)
     }
 
     /// Writes what goes without waiting and keeps the rest for [`Client::push`].
@@ -109,21 +100,7 @@ impl Client {
     }
 }
 
-/// Reads once without waiting; closes the pipe at its end.
+/// Reads once without waiting; closes the pipe at its end, or when it cannot be read.
 pub(super) fn read_once<'c>(pipe: &mut Option<OwnedFd>, chunk: &'c mut [u8]) -> &'c [u8] {
-    let Some(open) = pipe.as_ref() else {
-        return &[];
-    };
-    match rustix::io::read(open, &mut *chunk) {
-        Ok(0) => {
-            *pipe = None;
-            &[]
-        }
-        Ok(count) => chunk.get(..count).unwrap_or_default(),
-        Err(Errno::INTR | Errno::AGAIN) => &[],
-        Err(_) => {
-            *pipe = None;
-            &[]
-        }
-    }
+    hermes_proc::read_once(pipe, chunk).unwrap_or_default()
 }

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hermes_proc::PollSet;
+
 use super::client::{Client, read_once};
 use super::program::{arguments, control_program};
 use super::transport::Transport;
 use crate::local::ShellKind;
-use crate::local::polling::timespec;
-use rustix::event::{PollFd, PollFlags, poll};
 
 /// How long one answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_millis(1_500);
@@ -324,10 +324,7 @@ impl Connection {
     }
 
     fn has_ended(&self) -> bool {
-        let exit = self.client.exit_descriptor();
-        let mut watched = [PollFd::from_borrowed_fd(exit, PollFlags::IN)];
-        // Whether it could not be asked or has not ended: it is used, and then seen.
-        poll(&mut watched, Some(&timespec(Duration::ZERO))).is_ok_and(|count| count > 0)
+        self.client.child.has_ended()
     }
 
     fn answer(&mut self, head: &str, limit: Duration) -> Option<Vec<u32>> {
@@ -361,13 +358,11 @@ impl Connection {
                 return None;
             }
             self.client.push();
-            let output = self.client.output.as_ref()?;
-            let mut watched = vec![PollFd::new(output, PollFlags::IN)];
-            if let Some(input) = self.client.blocked_input() {
-                watched.push(PollFd::from_borrowed_fd(input, PollFlags::OUT));
-            }
+            let mut set = PollSet::new();
+            set.readable([self.client.output.as_ref()?]);
+            set.writable(self.client.blocked_input());
             // What goes wrong here shows as silence.
-            let _: rustix::io::Result<usize> = poll(&mut watched, Some(&timespec(left)));
+            drop(set.wait(left));
             let bytes = read_once(&mut self.client.output, &mut chunk);
             self.heard.extend_from_slice(bytes);
         }
@@ -390,15 +385,11 @@ impl Connection {
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let mut watched = vec![PollFd::from_borrowed_fd(
-                self.client.exit_descriptor(),
-                PollFlags::IN,
-            )];
-            if let Some(input) = self.client.blocked_input() {
-                watched.push(PollFd::from_borrowed_fd(input, PollFlags::OUT));
-            }
-            let polled = poll(&mut watched, Some(&timespec(left)));
-            let has_ended = watched.first().is_some_and(|fd| !fd.revents().is_empty());
+            let mut set = PollSet::new();
+            let exit = set.readable([&self.client.child]);
+            set.writable(self.client.blocked_input());
+            let polled = set.wait(left);
+            let has_ended = set.is_ready(&exit);
             // One that does not end by itself is ended with the value.
             if has_ended || left.is_zero() || polled.is_err() {
                 return;

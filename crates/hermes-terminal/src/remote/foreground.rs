@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use hermes_proc::Ended;
+use hermes_proc::ExitStatus;
 
 use super::control::Killed;
 use super::error::RemoteError;
@@ -129,7 +129,7 @@ impl RemoteTerminal {
             (Over::TimedOut, _) => Finish::TimedOut,
             (Over::Interrupted, _) => Finish::Interrupted,
             (Over::Ended, Some(status)) if executed.known.started.is_some() => {
-                Finish::Ended(Ended::Exited(status))
+                Finish::Ended(ExitStatus::Exited(status))
             }
             (Over::Ended, status) => {
                 return not_run(&self.no_process(status));
@@ -144,7 +144,7 @@ impl RemoteTerminal {
                     },
                 };
                 let mut result =
-                    ending(Finish::Ended(Ended::Exited(-1)), &[]).result(collected, cwd_note);
+                    ending(Finish::Ended(ExitStatus::Exited(-1)), &[]).result(collected, cwd_note);
                 result.error = Some(error.to_string());
                 return result;
             }

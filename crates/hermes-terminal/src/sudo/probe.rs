@@ -48,10 +48,8 @@ impl Probe for LocalProbe {
             return SudoNeeds::Sudo;
         };
         let probe = ChildSpec {
-            program,
-            args: ["-n", "true"].map(Into::into).into(),
             cwd: Some("/".into()),
-            env,
+            ..ChildSpec::new(program, ["-n", "true"], env)
         };
         match probe.run_captured(LIMIT, 4096) {
             Ok(answer) if answer.status.success() => SudoNeeds::Nothing,

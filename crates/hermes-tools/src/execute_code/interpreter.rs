@@ -198,20 +198,13 @@ fn named_version(path: &Path) -> Option<(u32, u32)> {
 
 fn version_of(path: &Path, context: &CallContext) -> Option<(u32, u32)> {
     let search_path = context.session.variable("PATH").unwrap_or_default();
+    let code = "import sys; print('%d %d' % sys.version_info[:2])";
+    let env = EnvPlan::empty(SpawnClass::Helper)
+        .with("PATH", search_path)
+        .with("HOME", context.child_home.as_os_str());
     let spec = ChildSpec {
-        program: path.to_owned(),
-        args: [
-            "-E",
-            "-S",
-            "-c",
-            "import sys; print('%d %d' % sys.version_info[:2])",
-        ]
-        .map(OsString::from)
-        .into(),
         cwd: Some(PathBuf::from("/")),
-        env: EnvPlan::empty(SpawnClass::Helper)
-            .with("PATH", search_path)
-            .with("HOME", context.child_home.as_os_str()),
+        ..ChildSpec::new(path, ["-E", "-S", "-c", code], env)
     };
     let answer = match spec.run_captured(PATIENCE, 1024) {
         Ok(captured) if captured.status.success() => captured.stdout,

@@ -1,15 +1,11 @@
 //! One script from start to end: a single loop over its output, its exit, its socket, the clock and
 //! the interrupt.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{PipedChild, PipedSpec, Wake};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use hermes_proc::{Child, ExitStatus, KillTiming, PollSet, Wake, read_once};
 
 use super::capture::Capture;
 use super::rpc::RpcServer;
@@ -56,14 +52,9 @@ pub(super) struct StreamLimits {
     pub(super) stderr: usize,
 }
 
-/// The one place where scripts are started.
-pub(super) fn spawn_script(spec: &PipedSpec) -> hermes_proc::Result<PipedChild> {
-    PipedChild::spawn(spec)
-}
-
 /// Waits for a script. When this returns, neither it nor anything it started runs any more.
 pub(super) fn wait(
-    mut child: PipedChild,
+    mut child: Child,
     watch: &Watch<'_>,
     limits: StreamLimits,
 ) -> hermes_proc::Result<Finished> {
@@ -79,38 +70,32 @@ pub(super) fn wait(
             stop = Some(Ending::TimedOut);
             break;
         }
-        let [stdout, stderr] = &streams;
-        let ready = ready(
-            [
-                stdout.descriptor(),
-                stderr.descriptor(),
-                Some(watch.stage.listener.as_fd()),
-                Some(watch.interrupt.as_fd()),
-                Some(child.exit_descriptor()),
-            ],
-            left,
-        );
-        for (stream, ready) in streams.iter_mut().zip(ready) {
-            if ready {
-                stream.fill();
-            }
-        }
-        let [_, _, connection, interrupted, ended] = ready;
-        if connection {
+        let mut set = PollSet::new();
+        let outputs = streams
+            .each_ref()
+            .map(|stream| set.readable(stream.pipe.as_ref()));
+        let connection = set.readable([&watch.stage.listener]);
+        let interrupt = set.readable([watch.interrupt]);
+        let exit = set.readable([&child]);
+        set.wait(left).map_err(|source| child.lost(source))?;
+        if set.is_ready(&connection) {
             take_connection(&watch.stage.listener, watch.server);
         }
-        if interrupted {
+        let has_ended = set.is_ready(&exit);
+        if set.is_ready(&interrupt) {
             stop = Some(Ending::Interrupted);
-        } else if ended {
+        }
+        let outputs = outputs.map(|output| set.is_ready(&output));
+        fill(&mut streams, outputs);
+        if has_ended {
             break;
         }
     }
-    let mark = &watch.stage.rpc.mark;
     let ending = match stop {
         None => {
             // What it left behind may be about to end by itself.
             drain(&mut streams, Some(watch.interrupt));
-            Ending::Exited(exit_code(end_leftovers(&mut child, mark)?))
+            Ending::Exited(end_leftovers(&mut child)?.signed_code())
         }
         Some(ending) => {
             // First the calls: a command of the script must not outlive it.
@@ -119,7 +104,7 @@ pub(super) fn wait(
                 Ending::Interrupted => SHORT_GRACE,
                 Ending::TimedOut | Ending::Exited(_) => TERM_GRACE,
             };
-            child.kill_tree(mark, grace)?;
+            child.kill_tree(timing(grace))?;
             watch.server.close();
             ending
         }
@@ -133,15 +118,17 @@ pub(super) fn wait(
     })
 }
 
-fn exit_code(status: ExitStatus) -> i32 {
-    let by_signal = || -status.signal().unwrap_or(1);
-    status.code().unwrap_or_else(by_signal)
+fn timing(grace: Duration) -> KillTiming {
+    KillTiming {
+        grace,
+        ..KillTiming::default()
+    }
 }
 
 /// Ends what a script that has ended left behind. It is no failure of the script if that cannot be
 /// done.
-fn end_leftovers(child: &mut PipedChild, mark: &str) -> hermes_proc::Result<ExitStatus> {
-    child.kill_tree(mark, SHORT_GRACE).or_else(|error| {
+fn end_leftovers(child: &mut Child) -> hermes_proc::Result<ExitStatus> {
+    child.kill_tree(timing(SHORT_GRACE)).or_else(|error| {
         tracing::warn!("what a script left behind: {error}");
         child.wait()
     })
@@ -151,21 +138,17 @@ fn end_leftovers(child: &mut PipedChild, mark: &str) -> hermes_proc::Result<Exit
 fn drain(streams: &mut [Stream; 2], interrupt: Option<&Wake>) {
     let deadline = Instant::now() + LAST_WORDS;
     while streams.iter().any(|stream| stream.pipe.is_some()) && Instant::now() < deadline {
-        let [stdout, stderr] = &*streams;
-        let interrupt = interrupt.map(AsFd::as_fd);
-        let ready = ready(
-            [stdout.descriptor(), stderr.descriptor(), interrupt],
-            SILENCE,
-        );
-        let [_, _, interrupted] = ready;
-        if interrupted || ready == [false; 3] {
+        let mut set = PollSet::new();
+        let outputs = streams
+            .each_ref()
+            .map(|stream| set.readable(stream.pipe.as_ref()));
+        let interrupt = set.readable(interrupt);
+        // Descriptors of our own, so only memory can be short: then the output ends here.
+        if !set.wait(SILENCE).unwrap_or(false) || set.is_ready(&interrupt) {
             return;
         }
-        for (stream, ready) in streams.iter_mut().zip(ready) {
-            if ready {
-                stream.fill();
-            }
-        }
+        let outputs = outputs.map(|output| set.is_ready(&output));
+        fill(streams, outputs);
     }
 }
 
@@ -194,44 +177,21 @@ impl Stream {
         }
     }
 
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.pipe.as_ref().map(AsFd::as_fd)
-    }
-
     /// Reads once from a pipe that is ready; closes it at its end.
     fn fill(&mut self) {
-        let Some(pipe) = &self.pipe else { return };
         let mut chunk = [0; 16 * 1024];
-        match rustix::io::read(pipe, &mut chunk) {
-            Ok(0) => self.pipe = None,
-            Ok(count) => self.capture.push(chunk.get(..count).unwrap_or_default()),
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(errno) => {
-                tracing::warn!("the output of a script was lost: {errno}");
-                self.pipe = None;
-            }
+        match read_once(&mut self.pipe, &mut chunk) {
+            Ok(bytes) => self.capture.push(bytes),
+            Err(error) => tracing::warn!("the output of a script was lost: {error}"),
         }
     }
 }
 
-/// Which of the descriptors are readable or closed at the other end, within `limit`.
-fn ready<const N: usize>(sources: [Option<BorrowedFd<'_>>; N], limit: Duration) -> [bool; N] {
-    let mut watched: Vec<PollFd<'_>> = sources
-        .iter()
-        .flatten()
-        .map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN))
-        .collect();
-    let timeout = Timespec {
-        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: limit.subsec_nanos().into(),
-    };
-    if let Err(errno) = poll(&mut watched, Some(&timeout))
-        && errno != Errno::INTR
-    {
-        // Descriptors of our own, so only memory can be short; the deadline still ends the loop.
-        tracing::warn!("waiting for a script: {errno}");
-        return [false; N];
+/// Reads once from each stream that is ready.
+fn fill(streams: &mut [Stream; 2], ready: [bool; 2]) {
+    for (stream, is_ready) in streams.iter_mut().zip(ready) {
+        if is_ready {
+            stream.fill();
+        }
     }
-    let mut results = watched.iter().map(|fd| !fd.revents().is_empty());
-    sources.map(|source| source.is_some() && results.next().unwrap_or(false))
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use hermes_proc::PipedSpec;
 use serde_json::{Value, json};
 
 use super::calls::{CallRules, Calls};
@@ -14,7 +13,7 @@ use super::interpreter::Interpreters;
 use super::module::{Requests, render};
 use super::result::{MAX_STDERR, report};
 use super::rpc::RpcServer;
-use super::run::{Finished, StreamLimits, Watch, spawn_script, wait};
+use super::run::{Finished, StreamLimits, Watch, wait};
 use super::settings::{CodeSettings, Mode, SandboxEnv, ScriptGate, ScriptVerdict};
 use super::staging::{ScriptStage, new_token, sweep};
 use crate::argument::{Argument, Kind};
@@ -22,7 +21,7 @@ use crate::context::CallContext;
 use crate::files::FileLedger;
 use crate::place::Place;
 use crate::tool::{Tool, error, two_decimals};
-use hermes_proc::Wake;
+use hermes_proc::{ChildSpec, Group, Wake};
 
 /// Tools a script may call, where the session has them.
 const SCRIPT_TOOLS: [&str; 7] = [
@@ -178,13 +177,14 @@ impl ExecuteCodeTool {
         let stage = ScriptStage::prepare(temp_dir, script.code, &module, &script.token)?;
         let server = RpcServer::new(script.calls.clone());
         let _looked_after = self.environment.look_after(&stage.rpc.mark);
-        let child = spawn_script(&PipedSpec {
-            program: interpreter,
-            args: self.arguments_for(&stage),
-            cwd: self.directory_for(&stage, context, warnings),
-            variables: self.environment.variables(&stage.rpc, context),
-        })
-        .map_err(|error| error.to_string())?;
+        let variables = self.environment.variables(&stage.rpc, context);
+        let spec = ChildSpec {
+            cwd: Some(self.directory_for(&stage, context, warnings)),
+            group: Group::Session,
+            ends_with_thread: true,
+            ..ChildSpec::new(interpreter, self.arguments_for(&stage), variables)
+        };
+        let child = spec.spawn().map_err(|error| error.to_string())?;
         let watch = Watch {
             stage: &stage,
             server: &server,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::credential_stores::{CredentialStores, real};
+use hermes_policy::{PrivateHomes, ReadGuard};
+
 use super::filesystem::{Content, FileOperations, FilePage, Loaded, PageRead, Writing, Written};
 use super::kept_host;
 use super::ledger::Stamp;
@@ -24,16 +25,10 @@ const READ_PATIENCE: Duration = Duration::from_secs(30);
 pub struct HostFiles {
     /// `HOME` of the session's commands, for `~`.
     pub home: PathBuf,
-    /// Homes whose credential files are not read: that of the profile and the root one.
-    pub hermes_homes: Vec<PathBuf>,
+    /// Homes whose private places are not shown.
+    pub private_homes: PrivateHomes,
     /// Where may be written.
     pub write_guard: Arc<dyn WriteGuard>,
-}
-
-impl HostFiles {
-    fn stores(&self) -> CredentialStores {
-        CredentialStores::new(self.hermes_homes.iter().map(|home| real(home)).collect())
-    }
 }
 
 impl FileOperations for HostFiles {
@@ -59,7 +54,7 @@ impl FileOperations for HostFiles {
         wanted: PageWanted,
         context: &CallContext,
     ) -> Result<PageRead, String> {
-        if let Some(message) = self.stores().refusal(&real(path)) {
+        if let Some(message) = ReadGuard::here(&self.private_homes).refusal(&real(path)) {
             return Err(message);
         }
         let file = match hermes_fs::open(path) {
@@ -151,12 +146,17 @@ impl FileOperations for HostFiles {
                 error.to_string()
             }
         })?;
-        let stores = self.stores();
-        if let Some(message) = stores.refusal(&root) {
+        let guard = ReadGuard::here(&self.private_homes);
+        if let Some(message) = guard.refusal(&root) {
             return Err(message);
         }
-        Ok(walk_and_search(root, query, &stores, &context.interrupt))
+        Ok(walk_and_search(root, query, &guard, &context.interrupt))
     }
+}
+
+/// The path without links; what does not exist is judged by its name.
+fn real(path: &Path) -> PathBuf {
+    hermes_fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Only regular files are replaced: a rename over a socket or FIFO would take it from its owner.

@@ -1,6 +1,5 @@
 //! Reading, writing, editing and finding files.
 
-mod credential_stores;
 mod elsewhere;
 mod filesystem;
 mod host;

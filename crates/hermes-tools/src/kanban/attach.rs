@@ -17,13 +17,13 @@ pub(super) const ATTACH: Verb = Verb {
     description: "Attaches a file to your card, from its bytes in base64; at most 25 MiB. Files in the \
                   workspace need no attaching: name them as artifacts when you complete the card.",
     arguments: &[
-        Argument::required("filename", Kind::Text, "Name for people."),
+        Argument::required("filename", Kind::Text, "Display name."),
         Argument::required("content_base64", Kind::Text, "The bytes, in base64."),
         Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
         Argument::optional(
             "content_type",
             Kind::Text,
-            "Kind of content, such as image/png.",
+            "Content type, such as image/png.",
         ),
         BOARD,
     ],
@@ -41,7 +41,7 @@ pub(super) const ATTACH_URL: Verb = Verb {
         Argument::optional(
             "filename",
             Kind::Text,
-            "Name for people; that of the address if left out.",
+            "Display name; taken from the address if left out.",
         ),
         BOARD,
     ],
@@ -65,7 +65,7 @@ fn attach(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let text = |name: &str| call.args[name].as_str().unwrap_or_default();
     let mut content = text("content_base64").to_owned();
     content.retain(|char| !char.is_ascii_whitespace());
-    // Decoding what is refused anyway would cost three quarters of it in memory.
+    // Refused before it is decoded, to save memory.
     let most = ATTACHMENT_LIMIT.div_ceil(3) * 4;
     if content.len() as u64 > most {
         return Err(Refusal::from(format!(
@@ -89,7 +89,7 @@ fn attach(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
 fn attach_url(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let id = call.desk.own_task(call.args, "attach a file to")?;
     let mut store = call.desk.open(call.args)?;
-    // Nothing is fetched for a card that is not there.
+    // Nothing is fetched for a card that does not exist.
     known(&store, &id)?;
     let address = call.args["url"].as_str().unwrap_or_default();
     let fetched = download(address, ATTACHMENT_LIMIT, call.desk.reachable)?;
@@ -112,7 +112,7 @@ fn attached_facts(call: &Call<'_>, attached: &Attachment) -> Map<String, Value> 
         "attachment_id": attached.id,
         "filename": attached.filename,
         "size": attached.size,
-        "stored_path": options.place_of(attached),
+        "stored_path": options.path_of(attached),
     }
 }
 
@@ -123,7 +123,7 @@ fn attachments(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let options = call.desk.context_of(&id);
     let mut attachments = store.attachments(&id)?;
     for attachment in &mut attachments {
-        attachment.stored_path = options.place_of(attachment);
+        attachment.stored_path = options.path_of(attachment);
     }
     Ok(facts! {"task_id": id, "attachments": attachments})
 }

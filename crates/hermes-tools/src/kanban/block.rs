@@ -1,4 +1,4 @@
-//! `kanban_block` and `kanban_unblock`: waiting for something no tool can bring, and going on.
+//! `kanban_block` and `kanban_unblock`: stopping a card until something happens, and letting it go on.
 
 use hermes_board::model::BlockKind;
 use hermes_board::store::{BlockRequest, BoardStore};
@@ -19,7 +19,7 @@ pub(super) const BLOCK: Verb = Verb {
         Argument::required(
             "reason",
             Kind::Text,
-            "What is needed, for whoever unblocks the card.",
+            "What is needed, for the person who unblocks the card.",
         ),
         Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
         Argument::optional(
@@ -36,8 +36,7 @@ pub(super) const BLOCK: Verb = Verb {
 
 pub(super) const UNBLOCK: Verb = Verb {
     name: "kanban_unblock",
-    description: "Lets a blocked or parked card go on: it becomes ready, or waits for the cards before \
-                  it.",
+    description: "Unblocks a blocked or scheduled card: it becomes ready, or waits for its parents.",
     arguments: &[
         Argument::required("task_id", Kind::Text, "The card."),
         BOARD,
@@ -49,7 +48,7 @@ pub(super) const UNBLOCK: Verb = Verb {
 fn block(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let desk = call.desk;
     let id = desk.own_task(call.args, "block")?;
-    let reason = call.words("reason").ok_or("The reason is empty.")?;
+    let reason = call.text("reason").ok_or("The reason is empty.")?;
     let kind = call.args["kind"].as_str().and_then(BlockKind::parse);
     let mut store = desk.open(call.args)?;
     let may_stop = matches!(kind, Some(BlockKind::Dependency | BlockKind::NeedsInput));
@@ -68,13 +67,13 @@ fn block(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let mut facts = facts! {
         "task_id": id,
         "run_id": outcome.run,
-        "status": outcome.landed.as_str(),
+        "status": outcome.status.as_str(),
         "block_kind": outcome.kind.map(BlockKind::as_str),
     };
     if kind == Some(BlockKind::Dependency) && outcome.kind != kind {
         facts.insert(
             "note".to_owned(),
-            "The card waits for no open card, so it needs somebody's answer.".into(),
+            "The card has no open parent, so it needs an answer from somebody.".into(),
         );
     }
     Ok(facts)

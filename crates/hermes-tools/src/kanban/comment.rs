@@ -1,4 +1,4 @@
-//! `kanban_comment`: a word on any card.
+//! `kanban_comment`: a comment on any card.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ pub(super) const COMMENT: Verb = Verb {
                   open questions, hints for another card. No secrets.",
     arguments: &[
         Argument::required("task_id", Kind::Text, "The card; any card of the board."),
-        Argument::required("body", Kind::Text, "What to say."),
+        Argument::required("body", Kind::Text, "Text of the comment."),
         BOARD,
     ],
     audience: Audience::All,
@@ -22,9 +22,9 @@ pub(super) const COMMENT: Verb = Verb {
 
 fn comment(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let id = named_task(call.args, "task_id").ok_or("task_id is empty.")?;
-    let body = call.words("body").ok_or("The comment is empty.")?;
+    let body = call.text("body").ok_or("The comment is empty.")?;
     let mut store = call.desk.open(call.args)?;
-    // Who speaks is never an argument: a comment must not pass for somebody else's.
+    // The author is never an argument: a comment must not pass for somebody else's.
     let number = store.add_comment(&id, &call.desk.author, &body)?;
     Ok(facts! {"task_id": id, "comment_id": number})
 }

@@ -1,32 +1,27 @@
 //! `kanban_complete`: the card is done, if its acceptance checks say so too.
 //!
-//! The checks are run here, by the runtime, in the card's workspace: what an agent says of its work
-//! is not what decides.
+//! [`hermes_board::completion`] decides, not what the agent says of its work.
 
-use std::path::{Component, Path};
-
-use hermes_board::dispatch::{CheckSetup, Finish, complete as complete_card};
-use hermes_board::files::files_mentioned;
-use hermes_board::model::{CheckEvidence, Object, Task, TaskId};
-use hermes_board::store::{BoardStore, Completion, FailurePolicy, Release};
+use hermes_board::completion::{self, CompletionOutcome, CompletionSetup};
+use hermes_board::model::{CheckEvidence, Object, TaskId};
+use hermes_board::store::{Completion, FailurePolicy, Release};
 use serde_json::{Map, Value, json};
 
-use super::desk::{known, named_tasks, texts};
+use super::desk::{named_tasks, texts};
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
 use crate::argument::{Argument, Kind};
-use crate::goal_judge::{GoalClaim, GoalVerdict};
 use crate::registry::redacted;
 
 pub(super) const COMPLETE: Verb = Verb {
     name: "kanban_complete",
-    description: "Completes your card and hands over what came of it. Give a summary of one to three \
-                  sentences for whoever goes on: what was done, where it is, what to know; and facts \
-                  for programs in metadata (changed_files, tests_run, decisions). List deliverables \
-                  in artifacts, and cards you filed in created_cards. No secrets. If the card has \
+    description: "Completes your card. Give a summary of one to three sentences for whoever goes on: what \
+                  was done, where it is, what to know; and facts for programs in metadata \
+                  (changed_files, tests_run, decisions). List deliverables in artifacts, and cards \
+                  you created in created_cards. No secrets. If the card has \
                   acceptance checks they are run now; your attempt ends with this call.",
     arguments: &[
-        Argument::optional("summary", Kind::Text, "What is handed over."),
+        Argument::optional("summary", Kind::Text, "Summary of the result."),
         Argument::optional(
             "result",
             Kind::Text,
@@ -53,37 +48,42 @@ pub(super) const COMPLETE: Verb = Verb {
 fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let desk = call.desk;
     let id = desk.own_task(call.args, "complete")?;
-    let mut completion = Completion {
+    let completion = Completion {
         expected_run: desk.run_of(&id),
-        result: call.words("result"),
-        summary: call.words("summary"),
+        result: call.text("result"),
+        summary: call.text("summary"),
         metadata: metadata(call),
         created_cards: named_tasks(call.args, "created_cards"),
         attachments: Vec::new(),
     };
     if completion.handoff().is_none() {
         return Err(Refusal::from(
-            "Give a summary or a result: whoever goes on from here reads nothing else.",
+            "Give a summary or a result: the next worker reads nothing else.",
         ));
     }
     let mut store = desk.open(call.args)?;
-    if let Some(seen) = &desk.context.workspace
-        && let Some(workspace) = store.task(&id)?.and_then(|task| task.workspace_path)
-    {
-        name_as_here(&mut completion, seen, Path::new(&workspace));
-    }
-    ask_the_judge(call, &known(&store, &id)?, &completion)?;
     let board = store.board().clone();
-    let setup = CheckSetup {
+    let setup = CompletionSetup {
         board: &board,
         home: &desk.home,
         workers: &desk.workers,
-        limit: desk.check_timeout,
+        check_timeout: desk.check_timeout,
         policy: FailurePolicy::with_limit(desk.options.failure_limit),
         redact: &|text| call.context.redactor.redact(text).into_owned(),
+        judge: call.context.conversation.judge.as_deref(),
+        interrupt: &call.context.interrupt,
+        workspace_seen: desk.context.workspace.as_deref(),
+        on_checks: &|_| {},
     };
-    match complete_card(&mut store, &id, &completion, &setup)? {
-        Finish::Done { completed, checks } => {
+    match completion::complete(&mut store, &id, &completion, &setup)? {
+        CompletionOutcome::Done {
+            completed,
+            checks,
+            unjudged,
+        } => {
+            if let Some(reason) = unjudged {
+                tracing::warn!(card = %id, reason, "completed without a verdict on its goal");
+            }
             let mut facts = facts! {"task_id": id, "run_id": completed.run};
             if checks > 0 {
                 facts.insert("checks_passed".to_owned(), json!(checks));
@@ -96,42 +96,17 @@ fn complete(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
             }
             Ok(facts)
         }
-        Finish::CheckFailed { evidence, release } => Err(failed(&id, &evidence, release)),
-        Finish::LostRace => Err(Refusal::from(format!(
-            "{id} was changed by somebody else while its checks ran; it is not completed."
+        CompletionOutcome::GoalNotReached(reason) => Err(Refusal::from(format!(
+            "{id} is not completed: a judge who has read your summary finds its goal not reached. \
+             {reason} Go on with what is missing, and complete the card when it is done."
+        ))),
+        CompletionOutcome::CheckFailed { evidence, release } => {
+            Err(check_failed(&id, &evidence, release))
+        }
+        CompletionOutcome::LostRace => Err(Refusal::from(format!(
+            "{id} is not completed: somebody else changed it while its checks ran."
         ))
         .with("attempt_over", true)),
-    }
-}
-
-/// A card with a goal is not done because its worker says so. Without a verdict it may pass: a judge
-/// who is away must not hold up work that is finished.
-fn ask_the_judge(call: &Call<'_>, card: &Task, completion: &Completion) -> Result<(), Refusal> {
-    let Some(judge) = call
-        .context
-        .conversation
-        .judge
-        .as_ref()
-        .filter(|_| card.goal_mode)
-    else {
-        return Ok(());
-    };
-    let claim = GoalClaim {
-        title: &card.title,
-        body: card.body.as_deref().unwrap_or_default(),
-        said: completion.handoff().unwrap_or_default(),
-    };
-    match judge.judge(&claim, &call.context.interrupt) {
-        GoalVerdict::Reached => Ok(()),
-        GoalVerdict::Unjudged(why) => {
-            tracing::warn!(card = %card.id, why, "completed without a verdict on its goal");
-            Ok(())
-        }
-        GoalVerdict::NotYet(reason) => Err(Refusal::from(format!(
-            "{} is not completed: a judge who has read your summary finds its goal not reached. \
-             {reason} Go on with what is missing, and complete the card when it is done.",
-            card.id
-        ))),
     }
 }
 
@@ -159,46 +134,15 @@ fn metadata(call: &Call<'_>) -> Option<Object> {
     (!metadata.is_empty()).then_some(metadata)
 }
 
-/// Gives deliverables the names they have on this machine, where they are looked for: in a container
-/// the workspace is called otherwise.
-fn name_as_here(completion: &mut Completion, seen: &Path, workspace: &Path) {
-    let here = |path: &str| {
-        let below = Path::new(path.trim()).strip_prefix(seen).ok()?;
-        let climbs = below.components().any(|part| part == Component::ParentDir);
-        (!climbs).then(|| workspace.join(below).to_string_lossy().into_owned())
-    };
-    let texts = [completion.summary.as_deref(), completion.result.as_deref()];
-    let called = seen.to_string_lossy();
-    let mentioned = files_mentioned(texts.into_iter().flatten(), &called, workspace);
-    let metadata = completion.metadata.get_or_insert_default();
-    let declared = metadata.get("artifacts").and_then(Value::as_array);
-    let mut artifacts: Vec<Value> = declared.cloned().unwrap_or_default();
-    for artifact in &mut artifacts {
-        if let Some(renamed) = artifact.as_str().and_then(here) {
-            *artifact = Value::String(renamed);
-        }
-    }
-    for path in mentioned {
-        if !artifacts.iter().any(|one| one.as_str() == Some(&path)) {
-            artifacts.push(Value::String(path));
-        }
-    }
-    if artifacts.is_empty() {
-        completion.metadata = completion.metadata.take().filter(|all| !all.is_empty());
-    } else {
-        metadata.insert("artifacts".to_owned(), Value::Array(artifacts));
-    }
-}
-
-fn failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> Refusal {
+fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> Refusal {
     let then = match release {
         Release::Requeued { failures } => {
             format!("The card is ready for another attempt (failure {failures}).")
         }
         Release::Blocked { failures, limit } => format!(
-            "The card is blocked and waits for a person: {failures} failures, {limit} are allowed."
+            "The card is blocked and waits for a person: {failures} failures, the limit is {limit}."
         ),
-        Release::LostRace => "The card was changed by somebody else meanwhile.".to_owned(),
+        Release::LostRace => "Somebody else changed the card meanwhile.".to_owned(),
     };
     Refusal::from(format!(
         "{id} is not completed: acceptance check {} (`{}`) {}. {then} This attempt is over; stop \

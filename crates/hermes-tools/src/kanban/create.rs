@@ -1,4 +1,4 @@
-//! `kanban_create`: a card for somebody.
+//! `kanban_create`: a card for another agent.
 
 use std::path::Path;
 
@@ -16,16 +16,15 @@ use crate::toolset::TOOLSET_NAMES;
 
 pub(super) const CREATE: Verb = Verb {
     name: "kanban_create",
-    description: "Files a card on the task board for another agent. It is worked on in a conversation \
-                  of its own that knows nothing but the card: put everything needed into body. \
-                  assignee must be a profile that exists. With parents it waits until they are done \
-                  and reads what they handed over. Work that grows out of a card is filed this way \
-                  instead of being done on the side.",
+    description: "Creates a card on the task board for another agent. Its worker knows nothing but the \
+                  card: put everything needed into body. assignee must be an existing profile. A \
+                  card with parents waits until they are done, and its worker reads their results. \
+                  Create a card for follow-up work instead of doing it on the side.",
     arguments: &[
         Argument::required("title", Kind::Text, "What is to be achieved, in one line."),
-        Argument::required("assignee", Kind::Text, "Profile that works on it."),
-        Argument::optional("body", Kind::Text, "Everything the worker has to know."),
-        Argument::optional("parents", Kind::Texts, "Cards it waits for."),
+        Argument::required("assignee", Kind::Text, "Profile of the worker."),
+        Argument::optional("body", Kind::Text, "Everything the worker needs to know."),
+        Argument::optional("parents", Kind::Texts, "Cards that must be done first."),
         Argument::optional("tenant", Kind::Text, "Namespace inside the board."),
         Argument::optional(
             "priority",
@@ -38,24 +37,24 @@ pub(super) const CREATE: Verb = Verb {
         Argument::optional(
             "workspace_kind",
             Kind::Choice(&["scratch", "dir", "worktree"]),
-            "scratch: a directory of its own, removed afterwards. dir: the one in workspace_path. \
-             worktree: a branch of a repository.",
+            "scratch: a directory of its own, removed afterwards. dir: the directory workspace_path. \
+             worktree: a git worktree on a branch of its own.",
         ),
         Argument::optional(
             "workspace_path",
             Kind::Text,
             "Absolute path, for dir and worktree.",
         ),
-        Argument::optional("project", Kind::Text, "Project it belongs to."),
+        Argument::optional("project", Kind::Text, "Project of the card."),
         Argument::optional(
             "triage",
             Kind::Flag,
-            "It has to be specified before it is worked on.",
+            "Put the card into triage, to be specified first.",
         ),
         Argument::optional(
             "idempotency_key",
             Kind::Text,
-            "The same key again gives the card that has it instead of a second one.",
+            "A second call with the same key returns the existing card.",
         ),
         Argument::optional(
             "max_runtime_seconds",
@@ -63,18 +62,18 @@ pub(super) const CREATE: Verb = Verb {
                 min: 1,
                 max: i64::MAX,
             },
-            "Longest time of an attempt.",
+            "Time limit of an attempt.",
         ),
         Argument::optional(
             "initial_status",
             Kind::Choice(&["running", "blocked"]),
-            "blocked: it waits until somebody unblocks it.",
+            "blocked: the card waits until somebody unblocks it.",
         ),
-        Argument::optional("skills", Kind::Texts, "Skills its worker loads."),
+        Argument::optional("skills", Kind::Texts, "Skills for the worker."),
         Argument::optional(
             "goal_mode",
             Kind::Flag,
-            "Its worker goes on until a judge finds the goal reached.",
+            "The worker goes on until a judge finds the goal reached.",
         ),
         Argument::optional(
             "goal_max_turns",
@@ -82,7 +81,7 @@ pub(super) const CREATE: Verb = Verb {
                 min: 1,
                 max: i64::MAX,
             },
-            "Most turns with goal_mode.",
+            "Turn limit with goal_mode.",
         ),
         BOARD,
     ],
@@ -106,11 +105,11 @@ fn create(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     })
 }
 
-/// A card is worth more than the news about it: nothing that goes wrong here undoes it.
+/// Subscribes the chat; a failure does not undo the card.
 fn follow(store: &mut SqliteBoard, task: &Task, follower: &NewSubscription) -> bool {
     let followed = store.subscribe(&task.id, follower);
     if let Err(error) = &followed {
-        tracing::warn!(%error, card = task.id.as_str(), "nobody follows the new card");
+        tracing::warn!(%error, card = task.id.as_str(), "could not subscribe to the new card");
     }
     followed.is_ok()
 }
@@ -122,23 +121,23 @@ fn new_card(call: &Call<'_>, store: &SqliteBoard) -> Result<NewTask, Refusal> {
         let text = args[name].as_str().map(str::trim);
         text.filter(|text| !text.is_empty())
     };
-    let title = call.words("title").ok_or("The title is empty.")?;
+    let title = call.text("title").ok_or("The title is empty.")?;
     let skills = texts(args, "skills");
-    let place = place(desk, args, store)?;
+    let workspace = workspace(desk, args, store)?;
     let blocked = text("initial_status") == Some("blocked");
     let triage = args["triage"] == Value::Bool(true);
     if blocked && triage {
         return Err(Refusal::from(
-            "A card starts in one place: leave out triage, or initial_status.",
+            "A card has one initial status: leave out triage or initial_status.",
         ));
     }
     Ok(NewTask {
-        body: call.words("body"),
+        body: call.text("body"),
         assignee: text("assignee").map(Assignee::parse).transpose()?,
         created_by: Some(desk.author.clone()),
-        workspace: place.kind,
-        workspace_path: place.path,
-        project: place.project,
+        workspace: workspace.kind,
+        workspace_path: workspace.path,
+        project: workspace.project,
         tenant: text("tenant")
             .map(str::to_owned)
             .or_else(|| desk.tenant.clone()),
@@ -165,16 +164,20 @@ fn new_card(call: &Call<'_>, store: &SqliteBoard) -> Result<NewTask, Refusal> {
     })
 }
 
-/// Where the card is worked on.
-struct Place {
+/// The workspace of a new card.
+struct NewWorkspace {
     kind: WorkspaceKind,
     path: Option<String>,
     project: Option<ProjectLink>,
 }
 
-/// As the call says; where it says nothing, as the worker's own card, whose follow-ups are usually
-/// about the same files. A scratch workspace is never shared: it goes with its card.
-fn place(desk: &KanbanDesk, args: &Value, store: &SqliteBoard) -> Result<Place, Refusal> {
+/// The workspace that the call names, else that of the worker's own card, since follow-ups are
+/// usually about the same files. A scratch workspace is never shared: it is removed with its card.
+fn workspace(
+    desk: &KanbanDesk,
+    args: &Value,
+    store: &SqliteBoard,
+) -> Result<NewWorkspace, Refusal> {
     let named = args["project"].as_str();
     let project = named.and_then(|name| find_project(&desk.profile_home, name));
     let path = args["workspace_path"].as_str().map(str::trim);
@@ -199,7 +202,7 @@ fn place(desk: &KanbanDesk, args: &Value, store: &SqliteBoard) -> Result<Place, 
         (_, Some(path)) => Some(absolute(desk, path)?),
         (_, None) => None,
     };
-    Ok(Place {
+    Ok(NewWorkspace {
         kind,
         path,
         project,
@@ -210,33 +213,33 @@ fn inherited(
     desk: &KanbanDesk,
     store: &SqliteBoard,
     project: Option<ProjectLink>,
-) -> Result<Place, Refusal> {
-    let mut place = Place {
+) -> Result<NewWorkspace, Refusal> {
+    let mut workspace = NewWorkspace {
         kind: WorkspaceKind::Scratch,
         path: None,
         project,
     };
     let Some(worker) = &desk.worker else {
-        return Ok(place);
+        return Ok(workspace);
     };
     let Some(own) = store.task(&worker.task)? else {
-        return Ok(place);
+        return Ok(workspace);
     };
-    if place.project.is_some() {
-        return Ok(place);
+    if workspace.project.is_some() {
+        return Ok(workspace);
     }
-    place.project = own
+    workspace.project = own
         .project_id
         .as_deref()
         .and_then(|id| find_project(&desk.profile_home, id));
-    if place.project.is_none()
+    if workspace.project.is_none()
         && let Some(kind @ (WorkspaceKind::Dir | WorkspaceKind::Worktree)) = own.workspace()
         && own.workspace_path.is_some()
     {
-        place.kind = kind;
-        place.path = own.workspace_path;
+        workspace.kind = kind;
+        workspace.path = own.workspace_path;
     }
-    Ok(place)
+    Ok(workspace)
 }
 
 fn absolute(desk: &KanbanDesk, path: &str) -> Result<String, Refusal> {

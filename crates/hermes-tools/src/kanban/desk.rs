@@ -1,4 +1,4 @@
-//! What the tools know of the board and of whoever calls them.
+//! The board as the tools of one process use it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use hermes_board::boards::{Board, BoardHome};
 use hermes_board::dispatch::{DispatchSettings, WorkerSetup};
 use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{BoardOptions, ContextOptions, NewSubscription, SqliteBoard};
+use hermes_board::{BoardOptions, ContextOptions, NewSubscription, SqliteBoard, WorkerVariables};
 use hermes_config::{Config, Environment, vars};
 use hermes_home::Location;
 use serde_json::Value;
@@ -15,19 +15,8 @@ use serde_json::Value;
 use super::verb::Refusal;
 use crate::download::Reachable;
 
-/// Who speaks where no profile is known.
+/// Author where no profile is known.
 const NAMELESS: &str = "worker";
-
-/// The card this process works on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worker {
-    /// The card.
-    pub task: TaskId,
-    /// The attempt at it.
-    pub run: Option<RunId>,
-    /// The claim it works under.
-    pub claim: Option<String>,
-}
 
 /// The board as one process uses it.
 #[derive(Debug, Clone)]
@@ -40,28 +29,28 @@ pub struct KanbanDesk {
     pub workers: WorkerSetup,
     /// How long one check may take.
     pub check_timeout: Duration,
-    /// How long a claim lasts without a sign of life.
+    /// How long a claim lasts without a heartbeat.
     pub claim_ttl_seconds: i64,
-    /// Who speaks on the board.
+    /// Author of comments and cards.
     pub author: String,
     /// The card this process works on, if it is a worker.
-    pub worker: Option<Worker>,
+    pub worker: Option<WorkerVariables>,
     /// Tenant of cards that name none.
     pub tenant: Option<String>,
     /// Home of the profile, where its projects are.
     pub profile_home: PathBuf,
     /// What the text for workers depends on.
     pub context: ContextOptions,
-    /// Whether the profile is to have these tools although it is no worker.
+    /// Whether the profile has these tools although it is no worker.
     pub is_orchestrator: bool,
     /// Where files to be attached may come from.
     pub reachable: Reachable,
-    /// Who follows cards that are filed here.
+    /// The chat that follows cards created here.
     pub follower: Option<NewSubscription>,
 }
 
 impl KanbanDesk {
-    /// As variables and settings say. `profile` is the one in use.
+    /// Resolves variables and settings. `profile` is the one in use.
     pub fn resolve(
         env: &Environment,
         config: &Config,
@@ -72,13 +61,6 @@ impl KanbanDesk {
     ) -> Self {
         let home = BoardHome::resolve(env, location);
         let text = |var: &vars::Var| env.text(var).map(str::to_owned);
-        let worker = home.worker_task().cloned().map(|task| Worker {
-            task,
-            run: text(&vars::HERMES_KANBAN_RUN_ID)
-                .and_then(|run| run.parse().ok())
-                .map(RunId),
-            claim: text(&vars::HERMES_KANBAN_CLAIM_LOCK),
-        });
         let follower = config
             .flag("kanban.auto_subscribe_on_create")
             .then(|| super::create::follower(env, profile))
@@ -90,7 +72,7 @@ impl KanbanDesk {
             author: text(&vars::HERMES_PROFILE)
                 .or_else(|| profile.map(str::to_owned))
                 .unwrap_or_else(|| NAMELESS.to_owned()),
-            worker,
+            worker: WorkerVariables::read(env),
             tenant: text(&vars::HERMES_TENANT),
             profile_home: location.home.clone(),
             context: ContextOptions {
@@ -109,7 +91,7 @@ impl KanbanDesk {
         }
     }
 
-    /// What the text about a card depends on: only what is its own does a worker find elsewhere.
+    /// Options of the text about a card; only the paths of a worker's own card differ.
     pub(super) fn context_of(&self, id: &TaskId) -> ContextOptions {
         let is_own = self.worker.as_ref().is_some_and(|own| own.task == *id);
         let mut options = self.context.clone();
@@ -126,7 +108,7 @@ impl KanbanDesk {
         Ok(SqliteBoard::open(&board, &self.options)?)
     }
 
-    /// The card a call looks at: any, a worker's own if none is named.
+    /// The card that a call reads: any, the worker's own if none is named.
     pub(super) fn any_task(&self, args: &Value) -> Result<TaskId, Refusal> {
         let own = self.worker.as_ref().map(|worker| worker.task.clone());
         named_task(args, "task_id").or(own).ok_or_else(|| {
@@ -134,23 +116,22 @@ impl KanbanDesk {
         })
     }
 
-    /// The card a call changes: a worker may change no other than its own.
+    /// The card that a call changes: a worker may change no other than its own.
     pub(super) fn own_task(&self, args: &Value, what: &str) -> Result<TaskId, Refusal> {
         let task = self.any_task(args)?;
         match &self.worker {
             Some(worker) if worker.task != task => Err(Refusal::from(format!(
-                "This worker belongs to card {} and cannot {what} card {task}. Say what matters \
-                 with kanban_comment on {task}, or file a card with kanban_create.",
+                "This worker belongs to card {} and cannot {what} card {task}. Use kanban_comment on \
+                 {task} for what matters there, or kanban_create for new work.",
                 worker.task
             ))),
             _ => Ok(task),
         }
     }
 
-    /// The attempt that speaks about a card, if this process makes one.
+    /// The attempt of this process at a card.
     pub(super) fn run_of(&self, task: &TaskId) -> Option<RunId> {
-        let worker = self.worker.as_ref().filter(|worker| worker.task == *task)?;
-        worker.run
+        self.worker.as_ref()?.run_of(task)
     }
 }
 
@@ -177,7 +158,7 @@ pub(super) fn texts(args: &Value, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// A card that must be there.
+/// A card that must exist.
 pub(super) fn known(store: &SqliteBoard, id: &TaskId) -> Result<Task, Refusal> {
     let found = store.task(id)?;
     found.ok_or_else(|| Refusal::from(format!("there is no card '{id}'")))

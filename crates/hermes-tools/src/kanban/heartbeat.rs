@@ -1,4 +1,4 @@
-//! `kanban_heartbeat`: a sign of life during long work.
+//! `kanban_heartbeat`: a sign that long work goes on.
 
 use hermes_board::store::{Applied, BoardStore};
 use serde_json::{Map, Value};
@@ -9,11 +9,11 @@ use crate::argument::{Argument, Kind};
 
 pub(super) const HEARTBEAT: Verb = Verb {
     name: "kanban_heartbeat",
-    description: "Says that you are still at work on your card, so that it is not given to somebody \
-                  else. Call it every few minutes during long work, and at least once an hour.",
+    description: "Reports that you are still working on your card, so that it is not given to another \
+                  worker. Call it every few minutes during long work, and at least once an hour.",
     arguments: &[
         Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
-        Argument::optional("note", Kind::Text, "Where you are, in a few words."),
+        Argument::optional("note", Kind::Text, "Progress, in a few words."),
         BOARD,
     ],
     audience: Audience::All,
@@ -23,17 +23,17 @@ pub(super) const HEARTBEAT: Verb = Verb {
 fn heartbeat(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     let desk = call.desk;
     let id = desk.own_task(call.args, "send a heartbeat for")?;
-    let note = call.words("note");
+    let note = call.text("note");
     let mut store = desk.open(call.args)?;
     store.heartbeat(&id, note.as_deref(), desk.run_of(&id))?;
-    // A worker without a claim of its own has nothing to extend; one whose claim was taken hears
-    // of it here and not after hours of work.
+    // A worker without a claim of its own has nothing to extend; one whose card was reclaimed learns
+    // it here and not after hours of work.
     let own = desk.worker.as_ref().filter(|worker| worker.task == id);
-    if let Some(claim) = own.and_then(|worker| worker.claim.as_deref())
+    if let Some(claim) = own.and_then(|worker| worker.claim_lock.as_deref())
         && store.extend_own_claim(&id, claim, desk.claim_ttl_seconds)? == Applied::LostRace
     {
         return Err(Refusal::from(format!(
-            "The claim on {id} belongs to somebody else now; stop, and leave the card to them."
+            "{id} is claimed by somebody else now; stop, and leave the card to them."
         ))
         .with("attempt_over", true));
     }

@@ -11,9 +11,9 @@ use crate::argument::{Argument, Kind};
 pub(super) const LINK: Verb = Verb {
     name: "kanban_link",
     description: "Makes one card wait for another: child_id is not started before parent_id is done. \
-                  Circles are refused.",
+                  Cycles are refused.",
     arguments: &[
-        Argument::required("parent_id", Kind::Text, "The card that comes first."),
+        Argument::required("parent_id", Kind::Text, "The card that must be done first."),
         Argument::required("child_id", Kind::Text, "The card that waits."),
         BOARD,
     ],

@@ -16,6 +16,6 @@ mod list;
 mod show;
 mod verb;
 
-pub use desk::{KanbanDesk, Worker};
+pub use desk::KanbanDesk;
 pub use images::{ImageReference, images_in};
 pub use verb::{KanbanTool, kanban_tools};

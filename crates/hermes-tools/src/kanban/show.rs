@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 use super::verb::{Audience, Call, Refusal, Verb, facts};
 use crate::argument::{Argument, Kind};
 
-/// Older events are history nobody acts on.
+/// Most events that are shown; older ones rarely matter.
 const SHOWN_EVENTS: usize = 50;
 
 pub(super) const BOARD: Argument = Argument::optional(
     "board",
     Kind::Text,
-    "Name of the board; leave out for the one in use.",
+    "Slug of the board; the current one if left out.",
 );
 
 pub(super) const SHOW: Verb = Verb {

@@ -1,4 +1,4 @@
-//! One shape for all of these tools: a table of what they take, and a function.
+//! The common shape of the tools of the board: arguments and a function.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tool::{Tool, error};
 pub(super) enum Audience {
     /// Workers and orchestrators.
     All,
-    /// Those who look after many cards.
+    /// Profiles that manage many cards.
     Orchestrators,
 }
 
@@ -38,22 +38,22 @@ pub(super) struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// A text of the arguments, masked for the board; blanks count as nothing.
-    pub(super) fn words(&self, name: &str) -> Option<String> {
+    /// A text argument, masked for the board; a blank one counts as none.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
         let text = self.args[name]
             .as_str()
             .filter(|text| !text.trim().is_empty())?;
         Some(self.redactor().redact(text).into_owned())
     }
 
-    /// Masks what goes onto the board, where others read it for a long time: a name before a value
-    /// is reason enough.
+    /// Masks what is stored on the board, where others read it for a long time: values after the
+    /// name of a secret are masked too.
     pub(super) fn redactor(&self) -> Redactor {
         self.context.redactor.for_sink(Sink::Variables)
     }
 }
 
-/// Why a call did nothing, as a sentence, with facts beside it.
+/// Why a call was refused, as a sentence with facts.
 #[derive(Debug)]
 pub(super) struct Refusal {
     message: String,
@@ -61,7 +61,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// With a fact beside the sentence.
+    /// Adds a fact.
     pub(super) fn with(mut self, name: &str, fact: impl Into<Value>) -> Self {
         self.facts.insert(name.to_owned(), fact.into());
         self
@@ -93,7 +93,7 @@ impl From<String> for Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        // Other hints are for people at a command line, which agents are not to use.
+        // Other hints are about the command line, which agents are not to use.
         let hint = match &error {
             Error::StaleRun { .. }
             | Error::PhantomCards { .. }
@@ -129,7 +129,7 @@ pub struct KanbanTool {
     verb: &'static Verb,
 }
 
-/// All tools of the board for whoever sits at this desk.
+/// All tools of the board.
 pub fn kanban_tools(desk: KanbanDesk) -> Vec<KanbanTool> {
     const VERBS: &[&Verb] = &[
         &show::SHOW,
@@ -159,7 +159,7 @@ impl KanbanTool {
     /// Why a worker must not use it, if so.
     fn kept_from_workers(&self) -> Option<&'static str> {
         let kept = self.verb.audience == Audience::Orchestrators && self.desk.worker.is_some();
-        kept.then_some("workers look after their own card only")
+        kept.then_some("workers manage their own card only")
     }
 }
 
@@ -185,8 +185,9 @@ impl Tool for KanbanTool {
             return Some(reason.to_owned());
         }
         let wanted = self.desk.worker.is_some() || self.desk.is_orchestrator;
-        (!wanted)
-            .then(|| "this is no worker, and the profile's toolsets do not list kanban".to_owned())
+        (!wanted).then(|| {
+            "this process is no worker, and the profile's toolsets do not list kanban".to_owned()
+        })
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {

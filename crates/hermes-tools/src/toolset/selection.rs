@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use hermes_config::{Config, Environment, vars};
+use hermes_board::WorkerVariables;
+use hermes_config::{Config, Environment};
 use serde_json::Value;
 
 use super::schema::normalised_schema;
@@ -36,7 +37,7 @@ impl ToolSelection {
         Self {
             names,
             disabled: owned(config.texts("agent.disabled_toolsets")),
-            is_worker: env.text(&vars::HERMES_KANBAN_TASK).is_some(),
+            is_worker: WorkerVariables::read(env).is_some(),
         }
     }
 

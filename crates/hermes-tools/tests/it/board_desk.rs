@@ -6,12 +6,12 @@ use hermes_board::boards::{BoardHome, BoardSlug};
 use hermes_board::dispatch::{LogRotation, WORKER_TIMING, WorkerSetup};
 use hermes_board::model::{RunId, Task, TaskId, Termination};
 use hermes_board::store::{Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, NewTask};
-use hermes_board::{BoardOptions, ContextOptions, SqliteBoard};
+use hermes_board::{BoardOptions, ContextOptions, SqliteBoard, WorkerVariables};
 use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::EnvPolicy;
 use hermes_proc::home::ChildHome;
-use hermes_tools::{KanbanDesk, Registry, Worker, kanban_tools};
+use hermes_tools::{KanbanDesk, Registry, kanban_tools};
 use serde_json::Value;
 
 use crate::stage::Stage;
@@ -55,6 +55,7 @@ impl BoardStage {
             lock: CLAIM.to_owned(),
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
+            dispatcher: None,
         });
         match outcome.unwrap() {
             ClaimOutcome::Claimed(claimed) => claimed.run,
@@ -117,11 +118,7 @@ impl BoardStage {
     /// Calls a tool as the worker of a card.
     pub(crate) fn worker(&self, id: &TaskId, run: RunId, tool: &str, args: Value) -> Value {
         let desk = KanbanDesk {
-            worker: Some(Worker {
-                task: id.clone(),
-                run: Some(run),
-                claim: Some(CLAIM.to_owned()),
-            }),
+            worker: Some(worker_variables(id, Some(run), Some(CLAIM))),
             is_orchestrator: false,
             ..self.desk()
         };
@@ -141,5 +138,22 @@ pub(crate) fn refusal(result: &Value) -> &str {
     match result["error"].as_str() {
         Some(message) => message,
         None => panic!("not refused: {result}"),
+    }
+}
+
+/// What a worker of this card reads from its variables.
+pub(crate) fn worker_variables(
+    task: &TaskId,
+    run: Option<RunId>,
+    claim_lock: Option<&str>,
+) -> WorkerVariables {
+    WorkerVariables {
+        task: task.clone(),
+        run,
+        claim_lock: claim_lock.map(str::to_owned),
+        workspace: None,
+        goal_mode: false,
+        goal_max_turns: None,
+        reminders: true,
     }
 }

@@ -7,7 +7,7 @@ use hermes_tools::KanbanDesk;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::board_desk::{BoardStage, refusal};
+use crate::board_desk::{BoardStage, refusal, worker_variables};
 
 fn card(title: &str, assignee: &str) -> NewTask {
     NewTask {
@@ -58,7 +58,7 @@ fn cards_that_make_no_sense_are_refused_and_nothing_is_filed() {
         (json!({"title": " ", "assignee": "a"}), "title is empty"),
         (
             json!({"title": "x", "assignee": "../a"}),
-            "cannot be the assignee",
+            "invalid assignee",
         ),
         (
             json!({"title": "x", "assignee": "a", "parents": ["t_none"]}),
@@ -114,11 +114,7 @@ fn a_worker_files_in_its_own_name_tenant_and_workspace() {
     });
     let run = board.claimed(&own);
     let desk = KanbanDesk {
-        worker: Some(hermes_tools::Worker {
-            task: own,
-            run: Some(run),
-            claim: None,
-        }),
+        worker: Some(worker_variables(&own, Some(run), None)),
         tenant: Some("acme".to_owned()),
         ..board.desk()
     };

@@ -326,7 +326,7 @@ fn a_block_says_where_the_card_went() {
     );
     assert_eq!(blocked["status"], "blocked");
     assert_eq!(blocked["block_kind"], "needs_input");
-    assert!(blocked["note"].as_str().unwrap().contains("no open card"));
+    assert!(blocked["note"].as_str().unwrap().contains("no open parent"));
     assert_eq!(board.task(&own).status_word(), "blocked");
 }
 
@@ -415,7 +415,7 @@ fn attachments_are_bytes_with_a_harmless_name() {
         ),
         (
             json!({"filename": "..", "content_base64": "YQ=="}),
-            "cannot be the name",
+            "invalid attachment name",
         ),
         (
             json!({"filename": "a", "content_base64": "A".repeat(36 * 1024 * 1024)}),

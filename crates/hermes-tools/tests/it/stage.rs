@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hermes_policy::PrivateHomes;
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
@@ -87,7 +88,10 @@ impl Stage {
             child_home: root.join("home"),
             filesystem: Filesystem::on_this_machine(HostFiles {
                 home: root.join("home"),
-                hermes_homes: vec![root.join("hermes")],
+                private_homes: PrivateHomes {
+                    accounts: Vec::new(),
+                    hermes: vec![root.join("hermes")],
+                },
                 write_guard: Arc::new(Fence {
                     forbidden: root.join("forbidden"),
                 }),

@@ -10,7 +10,7 @@ use hermes_tools::{
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::board_desk::BoardStage;
+use crate::board_desk::{BoardStage, worker_variables};
 
 fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolSelection {
     let home = tempfile::tempdir().unwrap();
@@ -111,11 +111,7 @@ fn an_offer_leaves_out_what_cannot_be_used_and_names_what_does_not_exist() {
 fn a_worker_always_has_its_card() {
     let board = BoardStage::new();
     let worker = KanbanDesk {
-        worker: Some(hermes_tools::Worker {
-            task: hermes_board::model::TaskId::from("t_1"),
-            run: None,
-            claim: None,
-        }),
+        worker: Some(worker_variables(&"t_1".into(), None, None)),
         is_orchestrator: false,
         ..board.desk()
     };

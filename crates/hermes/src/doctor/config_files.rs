@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hermes_config::literal_secrets;
 use hermes_config::schema::CONFIG_VERSION;
 use hermes_config::settings::{FileState, Problem, version_of};
+use hermes_config::{literal_secrets, python_runtime};
 
 use super::row::{Fix, Row};
 use crate::context::Context;
@@ -16,6 +16,11 @@ pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
     check_dotenv(context, rows);
     check_problems(context, rows);
     check_zone(context, rows);
+    let python_only = python_runtime::in_use(context.config());
+    if !python_only.is_empty() {
+        let text = format!("{}: {}", python_runtime::NOTE, python_only.join(", "));
+        rows.push(Row::ok(SECTION, "python_only", text));
+    }
     let conflicts = context.config().conflicting_names();
     if !conflicts.is_empty() {
         rows.push(

@@ -303,12 +303,7 @@ fn shell(builder: &EnvironmentBuilder) -> Row {
             }
         };
     };
-    let child = ChildSpec {
-        program: program.clone(),
-        args: vec!["--version".into()],
-        cwd: None,
-        env: plan,
-    };
+    let child = ChildSpec::new(&program, ["--version"], plan);
     match child.run_captured(SHELL_PATIENCE, 4096) {
         Ok(done) if done.status.success() => {
             let said = String::from_utf8_lossy(&done.stdout);

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hermes_config::vars;
 use hermes_policy::{
-    CheckRequest, Context as Asking, Folding, Guard, GuardSettings, PermanentApprovals,
-    SessionApprovals, Status, Surroundings, Verdict, WriteContext, check_write, parse_safe_roots,
+    ApprovalSettings, CheckRequest, CommandPolicy, Interaction, KnownHomes, KnownPaths,
+    PermanentApprovals, RiskAssessor, SessionApprovals, Status, Verdict, WriteContext, check_write,
+    parse_safe_roots,
 };
 use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
@@ -22,8 +23,9 @@ use crate::ui::Person;
 
 /// Decides about commands and scripts.
 pub(super) struct DoorGuard {
-    guard: Guard,
-    approvals: SessionApprovals,
+    policy: CommandPolicy,
+    /// What the person approved for this session.
+    pub(super) approvals: Arc<SessionApprovals>,
     /// Whether risky commands run unasked; a session may change its mind.
     pub(super) yolo: Arc<AtomicBool>,
     pub(super) sudo_password_set: bool,
@@ -40,7 +42,7 @@ impl DoorGuard {
         environment: &LiveEnvironment,
         redactor: &Arc<Redactor>,
     ) -> Self {
-        let settings = GuardSettings::from_config(context.config());
+        let settings = ApprovalSettings::from_config(context.config());
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
         }
@@ -48,24 +50,29 @@ impl DoorGuard {
         let home = &builder.policy().child_home;
         let homes = [Some(home.real_home()), home.effective()];
         let location = &context.location;
-        let surroundings = Surroundings {
-            folding: Folding::new(
+        let paths = KnownPaths {
+            homes: KnownHomes::new(
                 homes.into_iter().flatten(),
                 [&location.home, &location.root],
             ),
             temp_dirs: vec![std::env::temp_dir().display().to_string()],
         };
-        let mut guard = Guard::new(settings, surroundings, Arc::clone(redactor));
+        let mut policy = CommandPolicy::new(settings, paths, Arc::clone(redactor));
         let permanent = PermanentApprovals::new(context.sources_to_write());
-        guard.permanent = Some(Arc::new(permanent));
+        policy.permanent = Some(Arc::new(permanent));
         Self {
-            guard,
-            approvals: SessionApprovals::default(),
+            policy,
+            approvals: Arc::default(),
             yolo: Arc::new(AtomicBool::new(context.env.flag(&vars::HERMES_YOLO_MODE))),
             sudo_password_set: false,
             is_isolated: false,
             person: None,
         }
+    }
+
+    /// Lets a model decide first where `approvals.mode` is `smart`.
+    pub(super) fn consult(&mut self, assessor: Arc<dyn RiskAssessor>) {
+        self.policy.assessor = Some(assessor);
     }
 
     fn request<'a>(
@@ -78,16 +85,16 @@ impl DoorGuard {
             isolated: self.is_isolated,
             yolo: self.yolo.load(Ordering::Relaxed),
             sudo_password_set: self.sudo_password_set,
-            context: match question {
-                Some(question) => Asking::Interactive(question),
-                None => Asking::NonInteractive,
+            interaction: match question {
+                Some(question) => Interaction::Interactive(question),
+                None => Interaction::NonInteractive,
             },
             session: &self.approvals,
         }
     }
 
     fn question(&self) -> Option<Question<'_>> {
-        self.person.as_deref().map(Question::to)
+        self.person.as_deref().map(Question)
     }
 }
 
@@ -96,8 +103,8 @@ impl CommandGuard for DoorGuard {
         let question = self.question();
         let request = self.request(command, question.as_ref());
         let verdict = match kind {
-            CommandKind::Foreground => self.guard.check_foreground(&request),
-            CommandKind::Background => Ok(self.guard.check(&request)),
+            CommandKind::Foreground => self.policy.check_foreground(&request),
+            CommandKind::Background => Ok(self.policy.check(&request)),
         };
         let verdict = match verdict {
             Ok(verdict) => verdict,
@@ -110,14 +117,11 @@ impl CommandGuard for DoorGuard {
                 };
             }
         };
-        if verdict.approved {
-            let by = match question {
-                Some(question) if question.was_put() => "the user",
-                _ => "the settings",
-            };
+        if verdict.is_approved() {
             let approval = verdict
                 .description
-                .map(|what| format!("Approved by {by}: {what}"));
+                .zip(verdict.approved_by)
+                .map(|(what, by)| format!("Approved by {by}: {what}"));
             let remark = verdict.message.map(|message| format!(" {message}"));
             let approval = approval.map(|text| text + &remark.unwrap_or_default());
             return GuardOutcome::Allowed { approval };
@@ -135,8 +139,8 @@ impl ScriptGate for DoorGuard {
     fn decide(&self, code: &str, _: &CallContext) -> ScriptVerdict {
         let question = self.question();
         let request = self.request(code, question.as_ref());
-        let verdict = self.guard.check_script(&request);
-        if verdict.approved {
+        let verdict = self.policy.check_script(&request);
+        if verdict.is_approved() {
             return ScriptVerdict::Approved;
         }
         let mut result = json!({"status": status_of(&verdict), "error": verdict.message});

@@ -15,8 +15,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hermes_agent::ApprovalModel;
 use hermes_config::{Config, vars};
+use hermes_policy::{PrivateHomes, SessionApprovals};
 use hermes_proc::Wake;
+use hermes_providers::{SideModels, Wanted};
 use hermes_secret::{Redactor, Sink};
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::{EnvSource, ShellFinder, Terminal, TerminalSettings};
@@ -57,10 +60,14 @@ pub(crate) struct Toolbox {
     elsewhere: Option<Arc<Elsewhere>>,
     environment: Arc<LiveEnvironment>,
     writes: FileWrites,
-    hermes_homes: Vec<PathBuf>,
+    private_homes: PrivateHomes,
     redactor: Arc<Redactor>,
     /// Ends every call.
     interrupt: Arc<Wake>,
+    /// Assesses flagged commands where `approvals.mode` is `smart`.
+    approval_model: Arc<ApprovalModel>,
+    /// What the person approved for this session.
+    approvals: Arc<SessionApprovals>,
     /// Whether risky commands run unasked.
     yolo: Arc<AtomicBool>,
     sessions: RefCell<HashMap<String, Remembered>>,
@@ -96,7 +103,11 @@ impl Toolbox {
             || elsewhere.as_ref().is_some_and(|place| place.is_isolated);
         let password = configured_password(config);
         guard.sudo_password_set = password.is_some();
+        let side = Arc::new(SideModels::new(config, Wanted::default()));
+        let approval_model = Arc::new(ApprovalModel::new(side, Arc::clone(&interrupt)));
+        guard.consult(approval_model.clone());
         let yolo = Arc::clone(&guard.yolo);
+        let approvals = Arc::clone(&guard.approvals);
         let guard = Arc::new(guard);
         let mut sudo = SudoPasswords::new(password);
         if elsewhere.is_none() {
@@ -141,15 +152,24 @@ impl Toolbox {
         let registry = kanban_tools(kanban_desk::desk(context, elsewhere.as_deref()))
             .into_iter()
             .fold(registry, Registry::with);
+        let builder = environment.current();
+        let home = &builder.policy().child_home;
+        let accounts = [Some(home.real_home()), home.effective()];
+        let private_homes = PrivateHomes {
+            accounts: accounts.into_iter().flatten().map(Path::to_owned).collect(),
+            hermes: vec![context.location.home.clone(), context.location.root.clone()],
+        };
         Ok(Self {
             registry: Arc::new(registry),
             terminal,
             elsewhere,
             writes: FileWrites::of(context, &environment),
             environment,
-            hermes_homes: vec![context.location.home.clone(), context.location.root.clone()],
+            private_homes,
             redactor,
             interrupt,
+            approval_model,
+            approvals,
             yolo,
             sessions: RefCell::default(),
         })
@@ -197,6 +217,21 @@ impl Toolbox {
                 .printer
                 .note(format!("Stopped {count} background processes.")),
         }
+    }
+
+    /// Approvals for the session that ends are void in the next one.
+    pub(crate) fn forget_approvals(&self) {
+        self.approvals.clear();
+    }
+
+    /// The model that assesses flagged commands.
+    pub(crate) fn approval_model(&self) -> &ApprovalModel {
+        &self.approval_model
+    }
+
+    /// Homes whose private places are not shown.
+    pub(crate) fn private_homes(&self) -> &PrivateHomes {
+        &self.private_homes
     }
 
     /// The place where commands run if not on this machine.
@@ -272,7 +307,7 @@ impl Toolbox {
                 Some(place) => place.filesystem.clone(),
                 None => Filesystem::on_this_machine(HostFiles {
                     home: self.environment.child_home(),
-                    hermes_homes: self.hermes_homes.clone(),
+                    private_homes: self.private_homes.clone(),
                     write_guard: Arc::new(self.writes.in_directory(session.cwd())),
                 }),
             },

@@ -1,7 +1,6 @@
 //! What somebody at the terminal is asked: whether a command may run, and the password of sudo.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_policy::{Answer, ApprovalRequest, Approver};
@@ -10,30 +9,13 @@ use hermes_terminal::sudo::PasswordPrompt;
 
 use crate::ui::{Echo, Person, visible};
 
-/// Asks the person at the terminal, and knows whether it has.
-pub(super) struct Question<'a> {
-    person: &'a Person,
-    was_put: AtomicBool,
-}
-
-impl<'a> Question<'a> {
-    pub(super) fn to(person: &'a Person) -> Self {
-        Self {
-            person,
-            was_put: AtomicBool::new(false),
-        }
-    }
-
-    pub(super) fn was_put(&self) -> bool {
-        self.was_put.load(Ordering::Relaxed)
-    }
-}
+/// Asks the person at the terminal.
+pub(super) struct Question<'a>(pub(super) &'a Person);
 
 impl Approver for Question<'_> {
     fn ask(&self, request: &ApprovalRequest) -> Answer {
-        self.was_put.store(true, Ordering::Relaxed);
         let answer = self
-            .person
+            .0
             .ask(&shown(request), request.timeout, Echo::On)
             .map(|answer| answer.expose().trim().to_lowercase());
         meaning(answer.as_deref(), request)
@@ -49,7 +31,10 @@ fn shown(request: &ApprovalRequest) -> String {
     }
     text.push_str(&format!("\nReason: {}\n", visible(&request.description)));
     if let Some(advice) = &request.advice {
-        text.push_str(&format!("Judged as unsafe: {}\n", visible(advice)));
+        text.push_str(&format!(
+            "The approval model advises against it: {}\n",
+            visible(advice)
+        ));
     }
     let choices = [
         Some("[o]nce"),
@@ -142,6 +127,9 @@ mod tests {
             let got = [&all, &no_always, &advised_against].map(|one| meaning(answer, one));
             assert_eq!(got, expected, "{answer:?}");
         }
-        assert!(shown(&advised_against).contains("Judged as unsafe: it deletes\n[o]nce, [d]eny"));
+        assert!(
+            shown(&advised_against)
+                .contains("The approval model advises against it: it deletes\n[o]nce, [d]eny")
+        );
     }
 }

@@ -222,12 +222,12 @@ turns:
     look()
         .run()
         .succeeds()
-        .prints_part("Held back (a worker of its last attempt is still there");
+        .prints_part("Held back (a worker of its last attempt is still running");
     home.hermes(["kanban", "why", &case.id])
         .on_host()
         .run()
         .succeeds()
-        .prints_part("A worker of its last attempt is still there.");
+        .prints_part("A worker of its last attempt is still running.");
     // Not a moment longer than it lives.
     let pid = rustix::process::Pid::from_raw(i32::try_from(worker).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();

@@ -69,6 +69,7 @@ impl Desk {
             lock: "elsewhere:1".to_owned(),
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
+            dispatcher: None,
         });
         match outcome.unwrap() {
             ClaimOutcome::Claimed(claimed) => claimed.run.0,

@@ -7,6 +7,7 @@
     reason = "tests look at files directly"
 )]
 
+mod approval;
 mod bad_input;
 mod canaries;
 mod compaction;

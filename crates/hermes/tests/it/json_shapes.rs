@@ -126,6 +126,7 @@ fn settings() {
             "current_version",
             "unknown_keys",
             "problems",
+            "python_only",
             "variables_set"
         ]
     );

@@ -73,7 +73,7 @@ fn what_cannot_be_attached_is_refused() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let missing = desk.kanban(&["attach", &id, "/nowhere/at-all"]);
-    assert_refuses(&missing, 1, "there is no file /nowhere/at-all");
+    assert_refuses(&missing, 1, "no such file: /nowhere/at-all");
     let large = desk.home.outside("large.bin");
     fs::File::create(&large)
         .unwrap()
@@ -103,7 +103,7 @@ fn the_end_of_a_log_begins_with_a_whole_line() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let none = desk.kanban(&["log", &id]);
-    assert_refuses(&none, 1, &format!("there is no log of {id} yet"));
+    assert_refuses(&none, 1, &format!("{id} has no log yet"));
     let name = format!("kanban/logs/{id}.log");
     desk.home.put(&name, "first line\nsecond line\nthird");
     desk.kanban(&["log", &id])

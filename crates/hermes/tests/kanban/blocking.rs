@@ -23,7 +23,7 @@ fn a_card_that_starts_blocked_stays_so() {
 
 // check 14
 #[test]
-fn the_same_reason_twice_is_for_a_person_to_decide() {
+fn a_card_blocked_twice_for_one_reason_goes_to_triage() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     desk.kanban(&["block", &id, "which", "colour?", "--kind", "needs_input"])
@@ -78,20 +78,20 @@ fn a_dependency_waits_for_its_parent() {
 }
 
 #[test]
-fn a_dependency_on_nothing_waits_for_a_person() {
+fn a_dependency_block_without_open_parent_needs_input() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     desk.kanban(&["block", &id, "--kind", "dependency"])
         .succeeds()
         .prints(&format!("Blocked {id}\n"))
-        .says_part("waits for no open card");
+        .says_part("has no open parent");
     assert_eq!(desk.status(&id), "blocked");
     desk.kanban(&["list"]).succeeds();
     assert_eq!(desk.status(&id), "blocked");
 }
 
 #[test]
-fn several_cards_are_blocked_at_once_and_a_bad_one_does_not_hold_up_the_others() {
+fn blocking_several_cards_continues_after_a_failure() {
     let desk = Desk::new();
     let (a, b) = (desk.create("a", &[]), desk.create("b", &[]));
     let outcome = desk.kanban(&["block", &a, "wait", "--ids", "t_none", &b, &a]);
@@ -114,7 +114,7 @@ fn several_cards_are_blocked_at_once_and_a_bad_one_does_not_hold_up_the_others()
 }
 
 #[test]
-fn parked_cards_know_their_moment() {
+fn scheduled_cards_record_their_time() {
     let desk = Desk::new();
     let id = desk.create("later", &["--scheduled-at", "2101-02-03T04:05:06Z"]);
     let card = desk.json(&["show", &id])["task"].clone();

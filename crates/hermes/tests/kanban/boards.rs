@@ -58,7 +58,7 @@ fn a_worker_stays_on_its_board() {
 
 // check 39
 #[test]
-fn boards_are_put_away_or_deleted() {
+fn boards_are_archived_or_deleted() {
     let desk = Desk::new();
     for slug in ["p", "q"] {
         desk.kanban(&["boards", "create", slug, "--switch"])
@@ -145,7 +145,7 @@ fn boards_are_described() {
         "    SLUG                      NAME                          COUNTS\n\
          ●   default                   Default                       ready=1\n    \
              web-site                  Pages                         ready=1\n\n\
-         Current board: default\n`hermes kanban boards switch SLUG` uses another one.\n",
+         Current board: default\n`hermes kanban boards switch SLUG` switches to another one.\n",
     );
     desk.kanban(&["boards", "set-default-workdir", "web-site"])
         .succeeds()
@@ -157,7 +157,7 @@ fn boards_are_described() {
 }
 
 #[test]
-fn the_flag_does_not_concern_the_verbs_of_boards() {
+fn the_board_flag_does_not_affect_boards_commands() {
     let desk = Desk::new();
     desk.kanban(&["boards", "create", "a"]).succeeds();
     desk.kanban(&["--board", "a", "boards", "show"])

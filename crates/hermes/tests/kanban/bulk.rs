@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{Desk, assert_refuses};
 
 #[test]
-fn several_cards_are_completed_and_a_bad_one_does_not_hold_up_the_others() {
+fn completing_several_cards_continues_after_a_failure() {
     let desk = Desk::new();
     let (a, b) = (desk.create("a", &[]), desk.create("b", &[]));
     let outcome = desk.kanban(&["complete", &a, "t_none", &b, "--result", "fine"]);
@@ -27,7 +27,7 @@ fn several_cards_are_completed_and_a_bad_one_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn a_handover_stands_in_the_attempt() {
+fn summary_and_metadata_are_recorded_in_the_attempt() {
     let desk = Desk::new();
     let id = desk.create("x", &["--assignee", "coder"]);
     desk.claimed(&id);
@@ -90,7 +90,7 @@ fn archived_cards_are_deleted_with_their_files() {
 }
 
 #[test]
-fn only_a_running_card_gives_signs_of_life() {
+fn only_a_running_card_records_a_heartbeat() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let refused = desk.kanban(&["heartbeat", &id]);
@@ -107,7 +107,7 @@ fn only_a_running_card_gives_signs_of_life() {
 }
 
 #[test]
-fn a_card_in_hands_is_not_given_to_another() {
+fn a_running_card_cannot_be_assigned() {
     let desk = Desk::new();
     let id = desk.create("x", &["--assignee", "coder"]);
     desk.kanban(&["assign", &id, " Other "])
@@ -121,7 +121,7 @@ fn a_card_in_hands_is_not_given_to_another() {
     }
     desk.claimed(&id);
     let refused = desk.kanban(&["assign", &id, "coder"]);
-    let message = format!("cannot assign {id}: somebody works on it (elsewhere:1)");
+    let message = format!("cannot assign {id}: somebody is working on it (elsewhere:1)");
     assert_refuses(&refused, 1, &message);
     refused.says_part(&format!("hermes kanban reclaim {id}"));
 }

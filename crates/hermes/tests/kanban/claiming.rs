@@ -76,7 +76,7 @@ fn a_card_whose_parent_is_open_is_not_claimed() {
     assert_refuses(
         &desk.kanban(&["claim", &child]),
         1,
-        &format!("cannot claim {child}: it waits for cards that are not finished"),
+        &format!("cannot claim {child}: it waits for open parents"),
     );
     assert_eq!(desk.status(&child), "todo");
     assert_eq!(
@@ -90,7 +90,7 @@ fn a_card_whose_parent_is_open_is_not_claimed() {
 }
 
 #[test]
-fn a_claim_has_an_end_and_a_place() {
+fn a_claim_has_an_expiry_and_a_workspace() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let place = desk.home.path(&format!("kanban/workspaces/{id}"));
@@ -146,7 +146,7 @@ fn a_worktree_is_made_before_its_worker_starts() {
         .exits(1)
         .prints("")
         .says_part(&format!(
-            "kanban: {other} has no place to be worked on: a worktree needs"
+            "kanban: {other} has no workspace: a worktree needs"
         ))
         .says_part("hint: the card is ready again");
     let card = crew.desk.json(&["show", &other])["task"].clone();
@@ -196,7 +196,7 @@ fn repository(desk: &Desk) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_card_that_is_taken_back_has_no_worker_left() {
+fn reclaiming_a_card_terminates_its_worker() {
     let crew = Crew::new();
     let id = crew.file("sleep 300 & sleep 300", &[]);
     crew.dispatch(&[]);
@@ -228,7 +228,7 @@ fn a_card_that_is_taken_back_has_no_worker_left() {
 }
 
 #[test]
-fn a_card_goes_to_another_only_after_it_was_taken_back() {
+fn reassigning_a_running_card_needs_reclaim() {
     let crew = Crew::new();
     let id = crew.file("sleep 300", &[]);
     crew.dispatch(&[]);
@@ -236,7 +236,9 @@ fn a_card_goes_to_another_only_after_it_was_taken_back() {
     crew.kanban(&["reassign", &id, "beta"])
         .exits(1)
         .prints("")
-        .says_part(&format!("kanban: cannot assign {id}: somebody works on it"));
+        .says_part(&format!(
+            "kanban: cannot assign {id}: somebody is working on it"
+        ));
     assert_eq!(crew.desk.json(&["show", &id])["task"]["assignee"], "alpha");
     crew.kanban(&["reassign", &id, "beta", "--reclaim", "--reason", "busy"])
         .succeeds()
@@ -254,7 +256,7 @@ fn a_card_goes_to_another_only_after_it_was_taken_back() {
 
 // check 34, for a worker at the command line
 #[test]
-fn a_worker_that_was_taken_off_its_card_cannot_complete_it() {
+fn a_reclaimed_worker_cannot_complete_its_card() {
     let crew = Crew::new();
     let id = crew.file(
         "\"$HERMES_REAL\" kanban heartbeat $HERMES_KANBAN_TASK && : > \"$here/beat\"\n\

@@ -9,7 +9,7 @@ use crate::{Desk, assert_sound};
 
 // check 7
 #[test]
-fn one_key_is_one_card_however_many_ask() {
+fn one_idempotency_key_gives_one_card() {
     let desk = Desk::new();
     let ids: Vec<String> = thread::scope(|scope| {
         let calls: Vec<_> = (0..16)
@@ -29,7 +29,7 @@ fn one_key_is_one_card_however_many_ask() {
 
 // check 9
 #[test]
-fn no_card_is_lost_in_a_crowd() {
+fn concurrent_creates_lose_no_card() {
     const PROCESSES: usize = 8;
     const CARDS: usize = 150;
     let desk = Desk::new();

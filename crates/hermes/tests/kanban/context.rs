@@ -8,7 +8,7 @@ use crate::{Desk, assert_sound};
 
 // check 37
 #[test]
-fn a_worker_is_not_drowned() {
+fn the_worker_context_is_bounded() {
     let desk = Desk::new();
     let id = desk.create(
         "much",
@@ -55,7 +55,7 @@ fn a_worker_is_not_drowned() {
 }
 
 #[test]
-fn a_child_reads_what_its_parents_handed_over() {
+fn the_worker_context_has_the_results_of_parents() {
     let desk = Desk::new();
     let parent = desk.create("parent", &[]);
     let child = desk.create("child", &["--parent", &parent, "--check", "cargo test"]);
@@ -79,7 +79,7 @@ fn a_child_reads_what_its_parents_handed_over() {
 }
 
 #[test]
-fn distress_shows_and_goes() {
+fn diagnostics_appear_and_disappear() {
     let desk = Desk::new();
     let id = desk.create("x", &["--assignee", "coder"]);
     desk.kanban(&["diagnostics"])

@@ -26,7 +26,7 @@ fn tell(crew: &Crew) {
 }
 
 #[test]
-fn it_works_the_cards_of_all_boards_until_a_signal_comes() {
+fn the_daemon_dispatches_on_all_boards_until_a_signal() {
     for signal in [Signal::TERM, Signal::INT] {
         let crew = Crew::new();
         let pidfile = crew.desk.home.outside("run/daemon.pid");
@@ -53,7 +53,7 @@ fn it_works_the_cards_of_all_boards_until_a_signal_comes() {
 
 // check 32
 #[test]
-fn one_dispatcher_is_enough() {
+fn a_second_dispatcher_is_refused() {
     let crew = Crew::new();
     let mut daemon = crew.daemon(&[]);
     let lock = crew.desk.home.path("kanban/.dispatcher.lock");
@@ -65,7 +65,7 @@ fn one_dispatcher_is_enough() {
     assert_refuses(
         &crew.kanban(&["daemon"]),
         1,
-        "another dispatcher is at work for this home",
+        "another dispatcher is running for this home",
     );
     // Nobody needs to be told that nobody starts workers.
     crew.desk
@@ -81,7 +81,7 @@ fn one_dispatcher_is_enough() {
 }
 
 #[test]
-fn workers_outlive_it_and_the_next_one_finds_them() {
+fn workers_outlive_the_daemon_and_the_next_one_adopts_them() {
     let crew = Crew::new();
     let id = crew.file(&when_told(), &[]);
     let mut daemon = crew.daemon(&[]);
@@ -120,7 +120,7 @@ fn a_damaged_board_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn settings_are_read_again_for_each_look() {
+fn the_daemon_reads_settings_again_for_each_tick() {
     let crew = Crew::new();
     let id = crew.desk.create("nobody's", &[]);
     let daemon = crew.daemon(&["-v"]);
@@ -132,7 +132,7 @@ fn settings_are_read_again_for_each_look() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_daemon_arguments_are_refused() {
     let crew = Crew::new();
     for interval in ["0", "-1", "nan", "soon"] {
         crew.kanban(&["daemon", &format!("--interval={interval}")])

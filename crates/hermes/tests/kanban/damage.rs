@@ -126,7 +126,7 @@ fn one_bad_board_does_not_hide_the_others() {
 }
 
 #[test]
-fn a_newer_program_may_add_what_it_likes() {
+fn unknown_tables_and_columns_are_tolerated() {
     let desk = Desk::new();
     let id = desk.create("known", &["--assignee", "coder"]);
     desk.database()
@@ -159,7 +159,7 @@ fn a_newer_program_may_add_what_it_likes() {
 }
 
 #[test]
-fn a_newer_program_that_asks_for_more_is_not_worked_around() {
+fn a_newer_schema_version_is_refused() {
     let desk = Desk::new();
     let id = desk.create("known", &[]);
     desk.database()
@@ -179,7 +179,7 @@ fn a_newer_program_that_asks_for_more_is_not_worked_around() {
 
 // check 4
 #[test]
-fn a_board_of_the_first_release_is_brought_up_to_date() {
+fn a_board_of_the_first_release_is_migrated() {
     let desk = Desk::new();
     fs::create_dir_all(desk.home.root()).unwrap();
     desk.database()

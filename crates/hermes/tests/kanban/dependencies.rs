@@ -27,7 +27,7 @@ fn a_child_is_ready_when_its_parent_is_done() {
 
 // check 11
 #[test]
-fn an_archived_parent_holds_nobody_back() {
+fn an_archived_parent_does_not_block_children() {
     let desk = Desk::new();
     let parent = desk.create("parent", &[]);
     let child = desk.create("child", &["--parent", &parent]);
@@ -48,7 +48,7 @@ fn an_archived_parent_holds_nobody_back() {
 }
 
 #[test]
-fn links_come_and_go() {
+fn links_are_added_and_removed() {
     let desk = Desk::new();
     let (a, b) = (desk.create("a", &[]), desk.create("b", &[]));
     desk.kanban(&["link", &a, &b])
@@ -63,12 +63,12 @@ fn links_come_and_go() {
         .prints(&format!("Unlinked {a} -> {b}\n"));
     assert_eq!(desk.status(&b), "ready");
     let gone = desk.kanban(&["unlink", &a, &b]);
-    assert_refuses(&gone, 1, &format!("there is no link {a} -> {b}"));
+    assert_refuses(&gone, 1, &format!("no such link: {a} -> {b}"));
     desk.kanban(&["link", &a, "t_none"]).exits(1).prints("");
 }
 
 #[test]
-fn a_list_shows_what_waits_for_nothing_any_more() {
+fn a_list_promotes_cards_with_finished_parents() {
     let desk = Desk::new();
     let parent = desk.create("parent", &[]);
     let child = desk.create("child", &["--parent", &parent]);

@@ -43,7 +43,7 @@ fn files(crew: &Crew) -> Vec<String> {
 
 // check 17
 #[test]
-fn a_worker_gets_its_arguments_its_variables_and_its_place() {
+fn a_worker_gets_its_arguments_variables_and_workspace() {
     let crew = Crew::new();
     let id = crew.file(
         "echo to the log; echo and to it >&2",
@@ -134,7 +134,7 @@ fn a_worker_gets_its_arguments_its_variables_and_its_place() {
 
 // check 19
 #[test]
-fn a_dry_run_says_what_would_be_and_changes_nothing() {
+fn a_dry_run_reports_the_plan_and_changes_nothing() {
     let crew = Crew::configured(&["default_assignee: beta"]);
     let ready = crew.ready(5, "alpha");
     crew.desk.create("nobody's", &[]);
@@ -179,7 +179,7 @@ fn two_caps_do_not_count_twice() {
 
 // check 21, and the cases of the cap for each profile
 #[test]
-fn no_profile_takes_more_than_its_share() {
+fn the_limit_per_profile_is_kept() {
     let crew = Crew::configured(&["max_in_progress_per_profile: 2"]);
     let alpha = crew.ready(5, "alpha");
     let beta = crew.ready(3, "beta");
@@ -223,7 +223,7 @@ fn no_profile_takes_more_than_its_share() {
 
 // check 21
 #[test]
-fn a_cap_that_is_none_holds_nobody_back() {
+fn an_invalid_limit_does_not_limit() {
     for value in ["0", "-1", "abc", "null", "\"\""] {
         let crew = Crew::configured(&[&format!("max_in_progress_per_profile: {value}")]);
         crew.ready(3, "alpha");
@@ -234,7 +234,7 @@ fn a_cap_that_is_none_holds_nobody_back() {
 
 // check 22, and the cases of the default assignee
 #[test]
-fn cards_of_nobody_go_to_the_default_assignee() {
+fn unassigned_cards_go_to_the_default_assignee() {
     let crew = Crew::configured(&["default_assignee: alpha"]);
     let nobodys = crew.desk.create("nobody's", &[]);
     let later = ["--assignee", "beta", "--priority", "-1"];
@@ -266,7 +266,7 @@ fn cards_of_nobody_go_to_the_default_assignee() {
 
 // check 22, and the cases of the default assignee
 #[test]
-fn without_a_default_assignee_cards_of_nobody_wait() {
+fn unassigned_cards_wait_without_a_default_assignee() {
     for line in [
         "default_assignee: \"   \"",
         "default_assignee: \"\"",
@@ -288,7 +288,7 @@ fn without_a_default_assignee_cards_of_nobody_wait() {
 
 // check 23
 #[test]
-fn cards_of_others_are_left_to_them() {
+fn cards_of_lanes_get_no_worker() {
     let crew = Crew::new();
     let id = crew.desk.create("x", &["--assignee", "orion-cc"]);
     let before = contents(&crew);
@@ -315,7 +315,7 @@ fn a_card_that_starts_blocked_gets_no_worker() {
 }
 
 #[test]
-fn parked_cards_wake_when_their_moment_has_come() {
+fn scheduled_cards_wake_at_their_time() {
     let crew = Crew::new();
     let later = crew.desk.create(
         "later",
@@ -343,7 +343,7 @@ fn parked_cards_wake_when_their_moment_has_come() {
 }
 
 #[test]
-fn every_bucket_has_its_key() {
+fn dispatch_json_has_a_key_for_every_bucket() {
     let crew = Crew::new();
     let report = crew.dispatch(&[]);
     let keys: Vec<&String> = report.as_object().unwrap().keys().collect();

@@ -63,7 +63,7 @@ fn checks_are_given_shown_and_changed() {
     desk.kanban(&["edit", &id, "--no-checks"])
         .exits(1)
         .says_part(&format!(
-            "kanban: cannot change the checks of {id}: somebody works on it"
+            "kanban: cannot change the checks of {id}: somebody is working on it"
         ));
     let other = desk.create("other", &["--check", "true"]);
     desk.kanban(&["edit", &other, "--no-checks"]).succeeds();
@@ -81,7 +81,7 @@ fn checks_are_given_shown_and_changed() {
 }
 
 #[test]
-fn a_card_completed_behind_our_back_is_unchecked() {
+fn a_card_completed_by_another_program_is_unchecked() {
     let desk = Desk::new();
     let id = desk.create("x", &["--check", "true"]);
     desk.database()

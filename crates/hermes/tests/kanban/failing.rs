@@ -51,7 +51,7 @@ fn crashes_count_up_to_the_limit() {
 
 // check 25
 #[test]
-fn workers_that_end_without_a_word_are_given_three_chances() {
+fn a_third_protocol_violation_blocks_the_card() {
     let crew = Crew::new();
     let id = crew.file("exit 0", &[]);
     let good = crew.file(
@@ -75,7 +75,7 @@ fn workers_that_end_without_a_word_are_given_three_chances() {
 
 // check 26
 #[test]
-fn a_quota_wall_is_no_failure() {
+fn worker_exit_75_is_not_a_failure() {
     let crew = Crew::new();
     let id = crew.file("exit 75", &[]);
     let mut daemon = crew.daemon(&[]);
@@ -101,7 +101,7 @@ fn a_quota_wall_is_no_failure() {
     assert_eq!(guarded.count(), 1, "{events:?}");
     crew.kanban(&["dispatch"])
         .succeeds()
-        .prints_part("Held back (its worker met a quota wall, until ");
+        .prints_part("Held back (its worker reached a quota, until ");
     crew.age_ended_runs(400);
     assert_eq!(
         cards(&crew.dispatch(&["--dry-run"])["spawned"]),
@@ -111,7 +111,7 @@ fn a_quota_wall_is_no_failure() {
 
 // check 27
 #[test]
-fn a_worker_that_may_not_start_is_tried_again_and_then_no_more() {
+fn a_worker_that_cannot_start_is_retried_until_the_limit() {
     let crew = Crew::configured(&["failure_limit: 2"]);
     let id = crew.desk.create("x", &["--assignee", "alpha"]);
     let forbidden = crew
@@ -140,7 +140,7 @@ fn a_worker_that_may_not_start_is_tried_again_and_then_no_more() {
 
 // checks 28 and 32
 #[test]
-fn a_worker_that_takes_too_long_is_ended_with_all_it_started() {
+fn a_worker_over_its_time_limit_is_terminated_with_its_children() {
     let crew = Crew::new();
     let id = crew.file(
         "trap '' TERM; sleep 300 & echo $! > \"$here/child\"; while :; do sleep 1; done",
@@ -168,7 +168,7 @@ fn a_worker_that_takes_too_long_is_ended_with_all_it_started() {
         assert_eq!(another["spawned"], json!([]));
         crew.kanban(&["dispatch"])
             .succeeds()
-            .prints("Another dispatcher is looking at this board; nothing was done.\n");
+            .prints("Another dispatcher is active on this board; nothing was done.\n");
         one.join().unwrap()
     });
     assert_eq!(report["timed_out"], json!([id]));
@@ -183,7 +183,7 @@ fn a_worker_that_takes_too_long_is_ended_with_all_it_started() {
 
 // check 30
 #[test]
-fn a_claim_lasts_as_long_as_its_worker_gives_signs_of_life() {
+fn a_claim_lasts_while_heartbeats_come() {
     let crew = Crew::new();
     let id = crew.file("sleep 300", &[]);
     crew.dispatch(&[]);
@@ -222,7 +222,7 @@ fn a_claim_lasts_as_long_as_its_worker_gives_signs_of_life() {
 
 // check 31, with a worker that leaves a record of its end as ours do
 #[test]
-fn how_a_worker_ended_outlives_its_dispatcher() {
+fn the_exit_of_a_worker_outlives_its_dispatcher() {
     let crew = Crew::new();
     let script = |code: i32| {
         let record = format!("{{\"run_id\":%s,\"code\":{code},\"ended_at\":1}}");
@@ -258,7 +258,7 @@ fn how_a_worker_ended_outlives_its_dispatcher() {
 }
 
 #[test]
-fn a_worker_whose_end_nobody_saw_has_crashed() {
+fn a_worker_with_unknown_exit_has_crashed() {
     let crew = Crew::new();
     let id = crew.file("exit 0", &[]);
     crew.dispatch(&[]);

@@ -18,7 +18,7 @@ fn behind_time(line: &str) -> &str {
 }
 
 #[test]
-fn tail_begins_at_the_beginning_and_goes_on() {
+fn tail_prints_all_events_and_follows() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     desk.create("another", &[]);
@@ -43,7 +43,7 @@ fn tail_begins_at_the_beginning_and_goes_on() {
 }
 
 #[test]
-fn watch_begins_now_and_can_be_choosy() {
+fn watch_follows_new_events_and_filters_them() {
     let desk = Desk::new();
     let id = desk.create("old", &["--assignee", "coder"]);
     let mut all = desk.call(&["watch", "--interval", "0.1"]).start();
@@ -80,7 +80,7 @@ fn watch_begins_now_and_can_be_choosy() {
 }
 
 #[test]
-fn watching_ends_when_nobody_reads() {
+fn watch_ends_with_a_broken_pipe() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     desk.call(&["tail", &id])
@@ -98,7 +98,7 @@ fn watching_ends_when_nobody_reads() {
 }
 
 #[test]
-fn a_pause_is_a_number() {
+fn the_interval_must_be_a_number() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     for bad in ["soon", "NaN", "inf"] {

@@ -43,7 +43,7 @@ fn names(database: &Connection, kind: &str) -> Vec<String> {
 
 // check 1
 #[test]
-fn the_first_look_makes_an_empty_board() {
+fn the_first_command_creates_an_empty_board() {
     let desk = Desk::new();
     desk.kanban(&["list"])
         .succeeds()
@@ -85,7 +85,7 @@ fn the_first_look_makes_an_empty_board() {
 }
 
 #[test]
-fn without_a_verb_the_verbs_are_named() {
+fn kanban_without_a_subcommand_lists_them() {
     let desk = Desk::new();
     let outcome = desk.kanban(&[]);
     outcome

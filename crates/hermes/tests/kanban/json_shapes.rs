@@ -66,7 +66,7 @@ fn a_card_is_the_same_object_everywhere() {
 }
 
 #[test]
-fn what_hangs_on_a_card_has_its_keys() {
+fn the_parts_of_a_card_have_their_json_keys() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     desk.kanban(&["comment", &id, "c"]).succeeds();

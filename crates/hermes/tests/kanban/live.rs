@@ -90,7 +90,7 @@ fn at_a_terminal_the_board_follows_what_happens() {
 }
 
 #[test]
-fn once_is_once_also_at_a_terminal() {
+fn board_once_prints_once_at_a_terminal() {
     let desk = Desk::new();
     desk.create("x", &[]);
     let board = desk.call(&["board", "--once"]).start_at_terminal();
@@ -99,7 +99,7 @@ fn once_is_once_also_at_a_terminal() {
 }
 
 #[test]
-fn a_board_that_is_left_in_any_way_gives_the_terminal_back() {
+fn leaving_the_board_restores_the_terminal() {
     let desk = Desk::new();
     for keys in ["\u{3}", "q", "\u{4}", "\u{1b}"] {
         let mut board = desk

@@ -9,7 +9,7 @@
     reason = "tests look at files and databases directly"
 )]
 
-mod accepting;
+mod acceptance_checks;
 mod attaching;
 mod blocking;
 mod boards;
@@ -17,6 +17,7 @@ mod bulk;
 mod claiming;
 mod concurrency;
 mod context;
+mod creating;
 mod crew;
 mod daemon;
 mod damage;
@@ -24,7 +25,6 @@ mod dependencies;
 mod dispatching;
 mod editing;
 mod failing;
-mod filing;
 mod following;
 mod fresh;
 mod hostile_text;
@@ -131,6 +131,7 @@ impl Desk {
             lock: "elsewhere:1".to_owned(),
             ttl_seconds: 900,
             from: ClaimFrom::Ready,
+            dispatcher: None,
         });
         match outcome.unwrap() {
             ClaimOutcome::Claimed(claimed) => claimed.run.0,

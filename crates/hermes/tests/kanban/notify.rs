@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{Desk, assert_refuses};
 
 #[test]
-fn chats_follow_cards_from_now_on() {
+fn a_subscription_begins_with_the_latest_event() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     desk.kanban(&["notify-list"])

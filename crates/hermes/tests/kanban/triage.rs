@@ -32,7 +32,7 @@ fn lines(out: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_rough_note_becomes_a_card_that_can_be_worked_on() {
+fn specify_turns_a_note_into_a_card() {
     let answer =
         "```json\n{\"title\": \"Mend the lexer\", \"body\": \"**Goal**\\nIt lexes.\"}\n```";
     let server = ModelServer::always(Answer::text(answer));
@@ -80,7 +80,7 @@ fn a_model_is_shown_no_more_than_it_needs() {
 }
 
 #[test]
-fn answers_that_are_no_json_are_a_body_and_empty_ones_are_nothing() {
+fn a_plain_answer_becomes_the_body_and_an_empty_one_fails() {
     for (answer, body) in [
         ("plain words", Some("plain words")),
         ("  ", None),
@@ -114,7 +114,7 @@ fn answers_that_are_no_json_are_a_body_and_empty_ones_are_nothing() {
 }
 
 #[test]
-fn what_cannot_be_specified_is_said_and_nothing_is_asked() {
+fn specify_refuses_cards_outside_triage_without_a_request() {
     let server = saying(&json!({"title": "t"}));
     let desk = desk_asking(&server, "");
     let ready = desk.create("ready", &[]);
@@ -126,7 +126,7 @@ fn what_cannot_be_specified_is_said_and_nothing_is_asked() {
             assert_refuses(&desk.kanban(&[verb, id]), 1, &format!("{id}: {why}"));
         }
         for args in [vec![verb], vec![verb, "t_00000000", "--all"]] {
-            let message = "name a card, or --all of them, and not both";
+            let message = "name a card or give --all, not both";
             assert_refuses(&desk.kanban(&args), 2, message);
         }
         let none = desk.kanban(&[verb, "--all"]);
@@ -138,7 +138,7 @@ fn what_cannot_be_specified_is_said_and_nothing_is_asked() {
 }
 
 #[test]
-fn a_model_that_does_not_answer_is_told_of_and_the_card_stays() {
+fn a_failing_model_leaves_the_card_in_triage() {
     let refused = Answer::status(401, &json!({"error": {"message": "bad key"}}));
     let server = ModelServer::always(refused);
     let desk = desk_asking(&server, "");
@@ -155,7 +155,7 @@ fn a_model_that_does_not_answer_is_told_of_and_the_card_stays() {
 }
 
 #[test]
-fn a_card_that_is_moved_meanwhile_is_left_alone() {
+fn a_card_moved_meanwhile_is_left_alone() {
     let mut desk = None;
     let server = {
         let (sender, receiver) = std::sync::mpsc::channel::<(std::path::PathBuf, String)>();
@@ -182,7 +182,7 @@ fn a_card_that_is_moved_meanwhile_is_left_alone() {
 }
 
 #[test]
-fn all_of_a_tenant_and_one_failure_is_not_the_end() {
+fn specify_all_continues_after_a_failure() {
     let mut first = true;
     let server = ModelServer::start_with(move |_| {
         let answer = if std::mem::take(&mut first) {
@@ -272,7 +272,7 @@ fn a_card_is_split_among_the_profiles() {
 }
 
 #[test]
-fn parts_wait_where_that_is_configured_and_one_piece_stays_one() {
+fn decomposed_cards_wait_if_configured() {
     let server = saying(&json!({"fanout": true, "tasks": [{"title": "a"}, {"title": "b"}]}));
     let desk = desk_asking(&server, "kanban: {auto_promote_children: false}\n");
     let root = desk.create("all", &["--triage"]);
@@ -317,7 +317,7 @@ fn plans_that_cannot_be_used_write_nothing() {
 }
 
 #[test]
-fn a_script_can_do_it_without_a_key() {
+fn triage_works_with_the_replay_provider() {
     let desk = Desk::new();
     desk.home.put(
         "config.yaml",

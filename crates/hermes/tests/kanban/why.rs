@@ -13,7 +13,7 @@ fn verdicts(crew: &Crew, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_card_has_its_reason() {
+fn why_explains_every_status() {
     let crew = Crew::configured(&["max_in_progress_per_profile: 1", "max_in_progress: 2"]);
     let desk = &crew.desk;
     let running = desk.create("running", &["--assignee", "alpha"]);

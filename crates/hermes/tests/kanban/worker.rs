@@ -18,7 +18,7 @@ fn as_worker(desk: &Desk, id: &str, run: i64, args: &[&str]) -> Outcome {
 }
 
 #[test]
-fn a_worker_whose_card_was_taken_back_changes_nothing() {
+fn a_stale_worker_changes_nothing() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let stale = desk.claimed(&id);
@@ -54,7 +54,7 @@ fn a_worker_whose_card_was_taken_back_changes_nothing() {
 }
 
 #[test]
-fn a_worker_speaks_in_its_own_name() {
+fn a_worker_comments_as_its_profile() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let run = desk.claimed(&id);
@@ -125,7 +125,7 @@ fn a_directory_that_is_not_ours_is_never_removed() {
 }
 
 #[test]
-fn a_card_with_checks_is_not_done_by_saying_so() {
+fn completing_a_card_runs_its_checks() {
     let desk = Desk::new();
     let id = desk.create("x", &["--check", "false"]);
     let outcome = desk.kanban(&["complete", &id]);
@@ -134,7 +134,7 @@ fn a_card_with_checks_is_not_done_by_saying_so() {
 }
 
 #[test]
-fn a_strange_attempt_is_no_attempt() {
+fn a_malformed_run_id_counts_as_none() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let odd = desk

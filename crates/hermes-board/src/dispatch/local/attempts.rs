@@ -1,7 +1,7 @@
 //! Which processes of this machine belong to which attempt at a card of a board.
 //!
-//! Whoever a worker starts inherits the variables that name board, card and attempt, so that its
-//! processes are found whether or not anybody recorded the worker, and wherever they went.
+//! Every process that a worker starts inherits the variables that name board, card and attempt, so
+//! its processes are found whether or not the worker was recorded.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use crate::boards::Board;
 use crate::dispatch::local::children::Children;
 use crate::dispatch::local::exit_record::read_exit_record;
 use crate::dispatch::local::identity::ProcessSpace;
-use crate::dispatch::{Kin, Processes};
+use crate::dispatch::{AttemptProcesses, Processes};
 use crate::model::{RunId, TaskId, WorkerExit, WorkerIdentity};
 use crate::plan::WorkerRef;
 
@@ -30,7 +30,7 @@ pub(super) fn mark_names() -> [&'static str; 3] {
     ]
 }
 
-/// Who belongs to a board.
+/// Processes of attempts at cards of a board.
 #[derive(Debug)]
 pub(super) struct Attempts<'b> {
     board: &'b Board,
@@ -39,7 +39,7 @@ pub(super) struct Attempts<'b> {
 }
 
 impl<'b> Attempts<'b> {
-    /// Nobody was looked for.
+    /// Without a scan.
     pub(super) fn unknown(board: &'b Board) -> Self {
         Self {
             board,
@@ -48,19 +48,19 @@ impl<'b> Attempts<'b> {
         }
     }
 
-    /// Looks at every process of this user.
-    pub(super) fn look(board: &'b Board) -> Self {
+    /// Scans every process of this user.
+    pub(super) fn scan(board: &'b Board) -> Self {
         let mut attempts = Self::unknown(board);
-        let place = BoardPlace::of(board);
+        let matcher = BoardMatcher::of(board);
         for process in processes_marked(&mark_names()) {
-            if let Some(attempt) = place.attempt_of(&process) {
+            if let Some(attempt) = matcher.attempt_of(&process) {
                 attempts.found.entry(attempt).or_default().push(process);
             }
         }
         attempts
     }
 
-    /// Every attempt of which something lives, with one process of it.
+    /// Every attempt with live processes, with one of them.
     pub(super) fn each(&self) -> impl Iterator<Item = WorkerRef> {
         self.found.iter().filter_map(|((task, run), processes)| {
             let process = self.leader(task, *run).or(processes.first())?;
@@ -77,8 +77,8 @@ impl<'b> Attempts<'b> {
         }
     }
 
-    /// The worker itself, if it lives: it carries the mark of this very start, which none of its
-    /// children keeps. One that another program started is the first that leads a session.
+    /// The worker itself, if it is alive: it carries the mark of this start, which its children do not
+    /// keep. A worker of another program is the first process that leads a session.
     pub(super) fn leader(&self, task: &TaskId, run: RunId) -> Option<&MarkedProcess> {
         let processes = self.found.get(&(task.clone(), run))?;
         let leaders = || processes.iter().filter(|process| process.leads_session);
@@ -91,13 +91,13 @@ impl<'b> Attempts<'b> {
     }
 }
 
-/// A board and the ways in which it can be named.
-pub(super) struct BoardPlace {
+/// Recognises a board by the path of its database.
+pub(super) struct BoardMatcher {
     database: PathBuf,
     canonical: Option<PathBuf>,
 }
 
-impl BoardPlace {
+impl BoardMatcher {
     pub(super) fn of(board: &Board) -> Self {
         Self {
             database: board.database.clone(),
@@ -105,7 +105,7 @@ impl BoardPlace {
         }
     }
 
-    fn is_meant_by(&self, database: &OsStr) -> bool {
+    fn matches(&self, database: &OsStr) -> bool {
         let named = Path::new(database);
         named == self.database
             || (self.canonical.is_some() && hermes_fs::canonicalize(named).ok() == self.canonical)
@@ -118,7 +118,7 @@ impl BoardPlace {
         };
         let run: i64 = run.to_str()?.parse().ok()?;
         let task = TaskId::new(task.to_str()?);
-        self.is_meant_by(database).then_some((task, RunId(run)))
+        self.matches(database).then_some((task, RunId(run)))
     }
 }
 
@@ -136,9 +136,8 @@ impl Processes for Workers<'_> {
     fn age_of(&self, task: &TaskId, pid: u32, identity: Option<&WorkerIdentity>) -> Option<i64> {
         let identity = match identity {
             Some(identity) => self.attempts.space.process(pid, identity)?,
-            // Another program recorded nothing but the number: whoever has it now must say that
-            // this card is its own.
-            None => identity_of(pid).filter(|_| says_it_works_on(pid, task))?,
+            // Another program recorded only the process id: the process must name this card.
+            None => identity_of(pid).filter(|_| names_card(pid, task))?,
         };
         let age = hermes_proc::age_of(&identity)?;
         i64::try_from(age.as_secs()).ok()
@@ -152,23 +151,27 @@ impl Processes for Workers<'_> {
         }
     }
 
-    fn of_attempt(&self, task: &TaskId, run: RunId) -> Kin {
+    fn of_attempt(&self, task: &TaskId, run: RunId) -> AttemptProcesses {
         match self.attempts.leader(task, run) {
-            Some(leader) => Kin::Leader(self.attempts.reference(task, run, &leader.identity)),
-            None if self.attempts.found.contains_key(&(task.clone(), run)) => Kin::Others,
-            None => Kin::Nobody,
+            Some(leader) => {
+                AttemptProcesses::Worker(self.attempts.reference(task, run, &leader.identity))
+            }
+            None if self.attempts.found.contains_key(&(task.clone(), run)) => {
+                AttemptProcesses::ChildrenOnly
+            }
+            None => AttemptProcesses::None,
         }
     }
 
     fn exit_of(&self, task: &TaskId, run: RunId) -> Option<WorkerExit> {
         let board = self.attempts.board;
-        let heard = self.children.exit_of(board, task, run);
-        heard.or_else(|| read_exit_record(board, task, run))
+        let seen = self.children.exit_of(board, task, run);
+        seen.or_else(|| read_exit_record(board, task, run))
     }
 }
 
-/// Whether a process names the card in its environment or among its arguments.
-pub(super) fn says_it_works_on(pid: u32, task: &TaskId) -> bool {
+/// Whether a process names the card in its environment or its arguments.
+pub(super) fn names_card(pid: u32, task: &TaskId) -> bool {
     let named = variable(pid, vars::HERMES_KANBAN_TASK.name);
     named.is_some_and(|named| named == task.as_str())
         || hermes_proc::command_line(pid).is_some_and(|words| {
@@ -203,8 +206,8 @@ pub(super) fn exec_id(database: &Path, task: &TaskId, run: RunId) -> String {
     ])
 }
 
-/// The mark of the checks of a card. There is one round of them at a time, so whoever begins the
-/// next one finds what is left of an earlier one.
+/// The mark of the checks of a card. There is one session at a time, so the next one finds what an
+/// earlier one left.
 pub(crate) fn check_mark(database: &Path, task: &TaskId) -> String {
     mark(&[
         database.as_os_str().as_encoded_bytes(),

@@ -1,13 +1,13 @@
-//! Workers that this process started: they end as its children, and only it hears how.
+//! Workers that this process started; only their parent learns how they exit.
 //!
-//! Kept across looks and boards by whoever dispatches for longer than a moment. Children that other
-//! parts of the program started are never waited for.
+//! A long-running dispatcher keeps them across ticks and boards. Children that other parts of the
+//! program started are never waited for.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use hermes_home::ProfileName;
-use hermes_proc::{Ended, SessionChild};
+use hermes_proc::{Child, ExitStatus};
 
 use crate::boards::Board;
 use crate::dispatch::local::exit_record::write_record;
@@ -16,7 +16,7 @@ use crate::model::{RunId, TaskId, WorkerExit};
 /// Ends that are remembered.
 const REMEMBERED: usize = 4096;
 
-/// Workers of this process that have not been waited for, and how others ended.
+/// Workers of this process that have not been reaped, and how others exited.
 #[derive(Debug, Default)]
 pub struct Children {
     workers: Vec<OwnWorker>,
@@ -28,15 +28,15 @@ pub struct Children {
 #[derive(Debug)]
 struct OwnWorker {
     attempt: Attempt,
-    place: WorkerPlace,
-    child: SessionChild,
+    record: ChildRecord,
+    child: Child,
 }
 
-/// Whose worker it is, and where it is written how it ended.
+/// Profile and exit record of a worker.
 #[derive(Debug)]
-pub(super) struct WorkerPlace {
+pub(super) struct ChildRecord {
     pub(super) profile: ProfileName,
-    pub(super) record: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,19 +66,19 @@ impl Children {
         for worker in over {
             let OwnWorker {
                 attempt,
-                place: WorkerPlace { profile, record },
-                child,
+                record: ChildRecord { profile, path },
+                mut child,
             } = worker;
-            let Ok(ended) = child.reap() else {
-                // Somebody else waited for it; then nobody here knows how it ended.
+            let Ok(ended) = child.wait() else {
+                // Some other part of the program reaped it; its exit is unknown.
                 continue;
             };
             let exit = exit_of(ended);
             if matches!(exit, WorkerExit::Signal(_)) {
                 self.killed.insert(profile);
             }
-            if let Err(error) = write_record(&record, attempt.run, exit, now) {
-                tracing::warn!(%error, task = attempt.task.as_str(), "could not record how a worker ended");
+            if let Err(error) = write_record(&path, attempt.run, exit, now) {
+                tracing::warn!(%error, task = attempt.task.as_str(), "could not record the exit of a worker");
             }
             if self.ended.len() >= REMEMBERED {
                 self.ended.pop_front();
@@ -92,8 +92,8 @@ impl Children {
         board: &Board,
         task: &TaskId,
         run: RunId,
-        place: WorkerPlace,
-        child: SessionChild,
+        record: ChildRecord,
+        child: Child,
     ) {
         self.workers.push(OwnWorker {
             attempt: Attempt {
@@ -101,7 +101,7 @@ impl Children {
                 task: task.clone(),
                 run,
             },
-            place,
+            record,
             child,
         });
     }
@@ -130,9 +130,9 @@ impl Children {
     }
 }
 
-fn exit_of(ended: Ended) -> WorkerExit {
+fn exit_of(ended: ExitStatus) -> WorkerExit {
     match ended {
-        Ended::Exited(code) => WorkerExit::Code(code),
-        Ended::Signalled(signal) => WorkerExit::Signal(signal),
+        ExitStatus::Exited(code) => WorkerExit::Code(code),
+        ExitStatus::Signalled(signal) => WorkerExit::Signal(signal),
     }
 }

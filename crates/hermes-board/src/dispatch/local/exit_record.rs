@@ -1,7 +1,7 @@
-//! How a worker ended, in a file that outlives whoever started it.
+//! The exit record: a file that says how a worker exited, for dispatchers that did not see it.
 //!
-//! A worker of ours writes it as its last act, and a dispatcher that sees a worker of its own end
-//! writes it too: the next dispatcher can tell a quota wall from a crash though it saw neither.
+//! A worker writes it as its last act, and a dispatcher that reaps a worker writes it too, so that the
+//! next dispatcher can tell a used-up quota from a crash.
 
 use std::path::Path;
 
@@ -23,8 +23,8 @@ struct Record {
     ended_at: i64,
 }
 
-/// Records how the worker of an attempt ended, unless a later attempt has an end on record already.
-/// Says whether it was written.
+/// Records how the worker of an attempt exited, unless a later attempt has a record already. Returns
+/// whether it was written.
 pub fn write_exit_record(
     board: &Board,
     task: &TaskId,
@@ -62,8 +62,7 @@ pub(super) fn write_record(path: &Path, run: RunId, exit: WorkerExit, now: i64) 
     Ok(true)
 }
 
-/// How the worker of this attempt ended, if that is on record. A file that makes no sense says
-/// nothing.
+/// How the worker of this attempt exited, if it is recorded. A malformed file counts as none.
 pub(super) fn read_exit_record(board: &Board, task: &TaskId, run: RunId) -> Option<WorkerExit> {
     let record = read(&board.exit_record_of(task).ok()?)?;
     if record.run_id != run.0 {

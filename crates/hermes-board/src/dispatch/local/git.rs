@@ -1,4 +1,4 @@
-//! The few things git is asked for. Its own words are passed on when it refuses.
+//! The few git commands for worktrees. The message of git is passed on when it fails.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -122,12 +122,7 @@ impl Git {
     ) -> Result<String, GitError> {
         let mut args: Vec<OsString> = vec!["-C".into(), directory.into()];
         args.extend(words.into_iter().map(Into::into));
-        let spec = ChildSpec {
-            program: self.program.clone(),
-            args,
-            cwd: None,
-            env: self.env.clone(),
-        };
+        let spec = ChildSpec::new(&self.program, args, &self.env);
         let answer = spec.run_captured(LIMIT, ANSWER)?;
         if answer.status.success() {
             let text = String::from_utf8_lossy(&answer.stdout);

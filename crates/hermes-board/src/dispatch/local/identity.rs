@@ -1,8 +1,8 @@
-//! What tells a worker from every other process, as the board records it.
+//! The identity of a worker process, as the board records it.
 //!
-//! Numbers of processes mean something only inside one namespace of one boot. In a container the
-//! namespace is part of the recorded boot, so that a container that was started anew, or the one
-//! beside it, is not mistaken for this place although the kernel is the same.
+//! Process ids are valid only inside one namespace of one boot. In a container the
+//! namespace is part of the recorded boot, so that a restarted container, or the one beside it, is not
+//! mistaken for this one although the kernel is the same.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::model::WorkerIdentity;
 /// The namespace of a machine that is no container.
 const INITIAL: &str = "pid:[4026531836]";
 
-/// Where numbers of processes count: this boot, in this namespace.
+/// Where process ids are valid: this boot, in this namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessSpace {
-    /// As the kernel tells it.
+    /// As the kernel reports it.
     boot_id: String,
     /// As it is recorded.
     recorded: String,
@@ -27,7 +27,7 @@ impl ProcessSpace {
     pub(crate) fn own() -> Self {
         let own = hermes_proc::identity_of(std::process::id());
         let boot_id = own.map(|own| own.boot_id).unwrap_or_default();
-        // Where the system does not tell, everything is one namespace.
+        // Where the system does not report it, everything is one namespace.
         let namespace = hermes_fs::read_link(Path::new("/proc/self/ns/pid")).ok();
         let namespace = namespace.and_then(|path| path.to_str().map(str::to_owned));
         Self::new(boot_id, namespace.as_deref())
@@ -46,8 +46,8 @@ impl ProcessSpace {
         &self.recorded
     }
 
-    /// Whether this was recorded before the machine was started anew. Beside us in the same boot may
-    /// be other containers, whose processes cannot be seen.
+    /// Whether this was recorded before the machine was restarted. Other containers of the same boot
+    /// have processes that cannot be seen.
     pub(crate) fn is_of_another_boot(&self, identity: &WorkerIdentity) -> bool {
         let boot = identity.boot_id.split(' ').next();
         boot.is_some_and(|boot| !boot.is_empty() && boot != self.boot_id)
@@ -58,7 +58,7 @@ impl ProcessSpace {
         hermes_proc::identity_of(pid).map(|identity| self.record(&identity))
     }
 
-    /// A process of this place, as it is recorded.
+    /// A process of this namespace, as it is recorded.
     pub(crate) fn record(&self, identity: &ProcessIdentity) -> WorkerIdentity {
         WorkerIdentity {
             start: identity.start_time,
@@ -66,7 +66,7 @@ impl ProcessSpace {
         }
     }
 
-    /// The process that was recorded; `None` if that was elsewhere or in another boot.
+    /// The recorded process; `None` if it is of another namespace or boot.
     pub(crate) fn process(&self, pid: u32, identity: &WorkerIdentity) -> Option<ProcessIdentity> {
         (identity.boot_id == self.recorded).then(|| ProcessIdentity {
             pid,

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use hermes_config::{Environment, vars};
 use hermes_home::ProfileName;
-use hermes_proc::{EnvPlan, EnvRequest, SessionSpec, SpawnClass, StandardStreams, find_on_path};
+use hermes_proc::{ChildSpec, EnvPlan, EnvRequest, Group, SpawnClass, Streams, find_on_path};
 
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::local::attempts::exec_id;
-use crate::dispatch::local::children::{Children, WorkerPlace};
+use crate::dispatch::local::children::{ChildRecord, Children};
 use crate::dispatch::local::identity::ProcessSpace;
 use crate::dispatch::local::log_file::open_log;
-use crate::dispatch::local::{WorkerSetup, ending};
-use crate::dispatch::{NewWorker, Order};
+use crate::dispatch::local::{WorkerSetup, terminate};
+use crate::dispatch::{SpawnedWorker, WorkerSpawnRequest};
 use crate::model::Task;
 use crate::worker_terminal_timeout;
 
@@ -29,15 +29,15 @@ pub(super) enum LaunchError {
     File(#[from] hermes_fs::Error),
     #[error(transparent)]
     Process(#[from] hermes_proc::Error),
-    #[error("nobody was given the card")]
+    #[error("the card has no assignee")]
     NoAssignee,
-    #[error("there is no profile '{}'", crate::shown(name, 64))]
+    #[error("no such profile: '{}'", crate::shown(name, 64))]
     NoProfile { name: String },
-    #[error("processes of an earlier attempt could not be ended (pid {pids})")]
+    #[error("processes of an earlier attempt could not be terminated (pid {pids})")]
     EarlierAttempt { pids: String },
 }
 
-/// The program workers are: `HERMES_BIN`, or this one.
+/// The program of workers: `HERMES_BIN`, or this one.
 pub fn worker_program(env: &Environment, home: &BoardHome, own: &Path) -> PathBuf {
     let Some(named) = env.text(&vars::HERMES_BIN) else {
         return own.to_owned();
@@ -53,59 +53,50 @@ pub fn worker_program(env: &Environment, home: &BoardHome, own: &Path) -> PathBu
 
 /// Starts a worker for a card that has been claimed. Nothing of an earlier attempt runs beside it.
 pub(super) fn launch(
-    order: &Order<'_>,
+    request: &WorkerSpawnRequest<'_>,
     board: &Board,
     setup: &WorkerSetup,
     children: &mut Children,
-) -> Result<NewWorker, LaunchError> {
-    let Order { task, run, .. } = *order;
+) -> Result<SpawnedWorker, LaunchError> {
+    let WorkerSpawnRequest { task, run, .. } = *request;
     let profile = profile_of(task, setup)?;
-    if !order.is_first_attempt {
-        let mut survivors = ending::end_earlier(board, &task.id, run, setup.timing);
+    if !request.is_first_attempt {
+        let mut survivors =
+            terminate::terminate_earlier_attempts(board, &task.id, run, setup.timing);
         let patience = setup.timing.patience;
-        survivors.extend(ending::end_earlier_checks(board, &task.id, patience));
+        survivors.extend(terminate::terminate_earlier_checks(
+            board, &task.id, patience,
+        ));
         if !survivors.is_empty() {
             return Err(LaunchError::EarlierAttempt {
-                pids: ending::pids(&survivors),
+                pids: terminate::pids(&survivors),
             });
         }
     }
     let log = open_log(&board.log_of(&task.id)?, setup.log)?;
-    let place = WorkerPlace {
-        record: board.exit_record_of(&task.id)?,
+    let record = ChildRecord {
+        path: board.exit_record_of(&task.id)?,
         profile: profile.clone(),
     };
-    let plan = environment(order, board, setup, &profile);
-    let variables: Vec<(OsString, OsString)> = plan
-        .variables()
-        .iter()
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let workspace = order.workspace.path.as_path();
-    let child = SessionSpec {
-        program: &setup.program,
-        args: arguments(order, setup, &profile),
-        cwd: if workspace.is_dir() {
-            workspace
-        } else {
-            Path::new("/")
-        },
-        variables: &variables,
-        streams: StandardStreams {
+    let env = environment(request, board, setup, &profile);
+    let workspace = Some(&request.workspace.path).filter(|path| path.is_dir());
+    let spec = ChildSpec {
+        cwd: Some(workspace.map_or_else(|| PathBuf::from("/"), Clone::clone)),
+        streams: Streams::Given {
             input: None,
             output: Some(log.into()),
-            is_terminal: false,
         },
-        inherited: Vec::new(),
-        ends_with_us: false,
-    }
-    .start()?;
-    let worker = NewWorker {
+        group: Group::Session,
+        kill_on_drop: false,
+        ..ChildSpec::new(&setup.program, arguments(request, setup, &profile), env)
+    };
+    let child = spec.spawn()?;
+    let worker = SpawnedWorker {
         pid: child.pid(),
         // Not waited for yet, so its entry is there.
         identity: ProcessSpace::own().identity_of(child.pid()),
     };
-    children.add(board, &task.id, run, place, child);
+    children.add(board, &task.id, run, record, child);
     Ok(worker)
 }
 
@@ -123,11 +114,15 @@ fn profile_of(task: &Task, setup: &WorkerSetup) -> Result<ProfileName, LaunchErr
     }
 }
 
-fn arguments(order: &Order<'_>, setup: &WorkerSetup, profile: &ProfileName) -> Vec<OsString> {
-    let task = order.task;
+fn arguments(
+    request: &WorkerSpawnRequest<'_>,
+    setup: &WorkerSetup,
+    profile: &ProfileName,
+) -> Vec<OsString> {
+    let task = request.task;
     let mut words: Vec<OsString> = vec!["-p".into(), profile.as_str().into()];
     words.extend(["--cli".into(), "--accept-hooks".into()]);
-    let skills: Vec<&str> = if order.review {
+    let skills: Vec<&str> = if request.review {
         vec![REVIEW_SKILL]
     } else {
         let given = task.skills.iter().flatten().map(|skill| skill.trim());
@@ -155,22 +150,25 @@ fn arguments(order: &Order<'_>, setup: &WorkerSetup, profile: &ProfileName) -> V
 /// All variables of a worker: those of this process as far as another Hermes may have them, and
 /// what it needs to know about its card.
 fn environment(
-    order: &Order<'_>,
+    request: &WorkerSpawnRequest<'_>,
     board: &Board,
     setup: &WorkerSetup,
     profile: &ProfileName,
 ) -> EnvPlan {
-    let task = order.task;
-    let workspace = &order.workspace.path;
-    let branch = order.workspace.branch.as_deref();
+    let task = request.task;
+    let workspace = &request.workspace.path;
+    let branch = request.workspace.branch.as_deref();
     let branch = branch.or(filled(task.branch_name.as_deref()));
     let mut extra: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |var: &vars::Var, value: &OsStr| extra.push((var.name.into(), value.into()));
     set(&vars::HERMES_PROFILE, profile.as_str().as_ref());
     set(&vars::HERMES_KANBAN_TASK, task.id.as_str().as_ref());
     set(&vars::HERMES_KANBAN_WORKSPACE, workspace.as_os_str());
-    set(&vars::HERMES_KANBAN_RUN_ID, order.run.to_string().as_ref());
-    set(&vars::HERMES_KANBAN_CLAIM_LOCK, order.lock.as_ref());
+    set(
+        &vars::HERMES_KANBAN_RUN_ID,
+        request.run.to_string().as_ref(),
+    );
+    set(&vars::HERMES_KANBAN_CLAIM_LOCK, request.lock.as_ref());
     set(&vars::HERMES_KANBAN_DB, board.database.as_os_str());
     set(
         &vars::HERMES_KANBAN_WORKSPACES_ROOT,
@@ -203,7 +201,7 @@ fn environment(
             optional.push((var, Some(seconds.to_string().into())));
         }
     }
-    // What is not said about this card must not be inherited from another one.
+    // Variables that this card does not set must not be inherited from another one.
     let mut base = setup.base.clone();
     base.retain(|(name, _)| !optional.iter().any(|(var, _)| name == var.name));
     extra.extend(
@@ -213,11 +211,11 @@ fn environment(
     );
     let mut policy = setup.policy.clone();
     policy.hermes_home = setup.location.profile_home(profile);
-    let mark = exec_id(&board.database, &task.id, order.run);
-    let mut request = EnvRequest::new(SpawnClass::Hermes, &base, &policy);
-    request.extra = &extra;
-    request.exec_id = Some(&mark);
-    EnvPlan::build(&request)
+    let mark = exec_id(&board.database, &task.id, request.run);
+    let mut env = EnvRequest::new(SpawnClass::Hermes, &base, &policy);
+    env.extra = &extra;
+    env.exec_id = Some(&mark);
+    EnvPlan::build(&env)
 }
 
 fn inherited_number(setup: &WorkerSetup, name: &str) -> Option<i64> {

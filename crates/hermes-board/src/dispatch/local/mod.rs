@@ -2,12 +2,12 @@
 
 mod attempts;
 mod children;
-mod ending;
 mod exit_record;
 mod git;
 mod identity;
 mod launch;
 mod log_file;
+mod terminate;
 mod workspace;
 
 use std::collections::BTreeSet;
@@ -20,17 +20,17 @@ use hermes_home::{Location, ProfileName};
 use hermes_proc::{EnvPolicy, KillTiming};
 
 pub use children::Children;
-pub use ending::WORKER_TIMING;
 pub use exit_record::write_exit_record;
 pub use launch::worker_program;
 pub use log_file::LogRotation;
+pub use terminate::WORKER_TIMING;
 
-pub(super) use attempts::check_mark;
-pub(super) use ending::{end_earlier_checks, pids};
-pub(super) use identity::ProcessSpace;
+pub(crate) use attempts::check_mark;
+pub(crate) use identity::ProcessSpace;
+pub(crate) use terminate::{pids, terminate_earlier_checks};
 
 use crate::boards::{Board, BoardHome};
-use crate::dispatch::{NewWorker, Order, Workshop, worker_fact};
+use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact};
 use crate::model::{Task, Termination, WorkerIdentity};
 use crate::plan::{Facts, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
@@ -39,10 +39,10 @@ use crate::{Claimer, Clock, SystemClock};
 /// Names of toolsets, for the home of a profile.
 pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
 
-/// Puts away what lost workers of a profile could not. Must not take long.
+/// Releases what lost workers of a profile could not release. Must not take long.
 pub type AfterLoss = Arc<dyn Fn(&ProfileName) + Send + Sync>;
 
-/// How workers are started, the same for all boards.
+/// How workers are started on any board.
 #[derive(Clone)]
 pub struct WorkerSetup {
     /// The program; see [`worker_program`].
@@ -55,19 +55,19 @@ pub struct WorkerSetup {
     pub policy: EnvPolicy,
     /// Logs.
     pub log: LogRotation,
-    /// How patient ending a worker is.
+    /// Deadlines for terminating a worker.
     pub timing: KillTiming,
     /// Toolsets that a profile with this home uses on the command line; none to leave it to the
     /// worker.
     pub toolsets: ToolsetsOf,
-    /// Called after workers of a profile ended without putting away what was theirs: killed, crashed,
-    /// or ended by a dispatcher.
+    /// Called after workers of a profile were killed, crashed or terminated, and so could not release
+    /// their resources.
     pub after_loss: AfterLoss,
 }
 
 impl WorkerSetup {
-    /// The usual: workers are `HERMES_BIN` or the program of `policy`, and choose their toolsets
-    /// themselves. `env` is that of the process, with the home that was chosen.
+    /// Defaults: workers are `HERMES_BIN` or the program of `policy`, and choose their toolsets
+    /// themselves. `env` is that of this process, with the chosen home.
     pub fn new(
         env: &Environment,
         home: &BoardHome,
@@ -101,9 +101,9 @@ impl std::fmt::Debug for WorkerSetup {
     }
 }
 
-/// This machine, as far as one board is concerned.
+/// Workers of one board on this machine.
 #[derive(Debug)]
-pub struct LocalWorkshop<'w> {
+pub struct LocalWorkerHost<'w> {
     /// The board.
     pub board: &'w Board,
     /// All boards.
@@ -114,20 +114,20 @@ pub struct LocalWorkshop<'w> {
     pub children: &'w mut Children,
 }
 
-impl Workshop for LocalWorkshop<'_> {
+impl WorkerHost for LocalWorkerHost<'_> {
     fn reap(&mut self) {
         self.children.reap(SystemClock.now());
     }
 
-    fn dispatcher(&self) -> Option<WorkerIdentity> {
+    fn dispatcher_identity(&self) -> Option<WorkerIdentity> {
         ProcessSpace::own().identity_of(std::process::id())
     }
 
-    fn look(&self, board: &Snapshot) -> Facts {
+    fn observe(&self, board: &Snapshot) -> Facts {
         let claimer = Claimer::of_this_process();
-        // Looking at every process is worth it only if one could belong to a card.
+        // Scanning every process is worth it only if one could belong to a card.
         let attempts = if has_history(board) {
-            attempts::Attempts::look(self.board)
+            attempts::Attempts::scan(self.board)
         } else {
             attempts::Attempts::unknown(self.board)
         };
@@ -154,18 +154,18 @@ impl Workshop for LocalWorkshop<'_> {
         facts
     }
 
-    fn end(&mut self, workers: &[WorkerRef]) -> Vec<Termination> {
+    fn terminate(&mut self, workers: &[WorkerRef]) -> Vec<Termination> {
         let timing = self.setup.timing;
-        ending::end_all(self.board, self.children, workers, timing)
+        terminate::terminate_all(self.board, self.children, workers, timing)
     }
 
-    fn prepare(&mut self, task: &Task) -> Result<ResolvedWorkspace, String> {
+    fn prepare_workspace(&mut self, task: &Task) -> Result<ResolvedWorkspace, String> {
         workspace::resolve_workspace(task, self.board, self.home, self.setup)
             .map_err(|error| error.to_string())
     }
 
-    fn start(&mut self, order: &Order<'_>) -> Result<NewWorker, String> {
-        launch::launch(order, self.board, self.setup, self.children)
+    fn spawn(&mut self, request: &WorkerSpawnRequest<'_>) -> Result<SpawnedWorker, String> {
+        launch::launch(request, self.board, self.setup, self.children)
             .map_err(|error| error.to_string())
     }
 }
@@ -176,11 +176,11 @@ fn has_history(board: &Snapshot) -> bool {
     !board.running.is_empty()
         || board.ready.iter().any(was_tried)
         || board.review.iter().any(was_tried)
-        || board.promotable.iter().any(|one| was_tried(&one.card))
-        || board.due.iter().any(|one| was_tried(&one.card))
+        || board.promotable.iter().any(was_tried)
+        || board.due.iter().any(was_tried)
 }
 
-/// Names that workers can be started for.
+/// Profiles that workers can be started for.
 fn profiles(location: &Location) -> BTreeSet<String> {
     let mut names = BTreeSet::from([ProfileName::default_profile().as_str().to_owned()]);
     // An installation without named profiles has no such directory.

@@ -31,12 +31,9 @@ pub(super) enum WorkspaceError {
     NoRepository,
     #[error("{} is not inside a git repository", path.display())]
     OutsideRepository { path: PathBuf },
-    #[error("'{}' cannot be the name of a branch", crate::shown(branch, 100))]
+    #[error("invalid branch name: '{}'", crate::shown(branch, 100))]
     BadBranch { branch: String },
-    #[error(
-        "'{}' is no kind of workspace that this program knows",
-        crate::shown(kind, 40)
-    )]
+    #[error("unknown kind of workspace: '{}'", crate::shown(kind, 40))]
     UnknownKind { kind: String },
 }
 
@@ -47,7 +44,7 @@ pub(super) fn resolve_workspace(
     home: &BoardHome,
     setup: &WorkerSetup,
 ) -> Result<ResolvedWorkspace, WorkspaceError> {
-    let place = Place {
+    let resolver = Resolver {
         task,
         board,
         home,
@@ -55,31 +52,31 @@ pub(super) fn resolve_workspace(
     };
     match task.workspace() {
         Some(WorkspaceKind::Scratch) => {
-            let path = match place.stored()? {
+            let path = match resolver.stored()? {
                 Some(path) => path,
                 None => board.workspace_of(&task.id)?,
             };
-            place.directory(path)
+            directory(path)
         }
         Some(WorkspaceKind::Dir) => {
-            let path = place.stored()?.ok_or(WorkspaceError::NoDirectory)?;
-            place.directory(path)
+            let path = resolver.stored()?.ok_or(WorkspaceError::NoDirectory)?;
+            directory(path)
         }
-        Some(WorkspaceKind::Worktree) => place.worktree(),
+        Some(WorkspaceKind::Worktree) => resolver.worktree(),
         None => Err(WorkspaceError::UnknownKind {
             kind: task.workspace_kind.clone(),
         }),
     }
 }
 
-struct Place<'p> {
+struct Resolver<'p> {
     task: &'p Task,
     board: &'p Board,
     home: &'p BoardHome,
     setup: &'p WorkerSetup,
 }
 
-impl Place<'_> {
+impl Resolver<'_> {
     /// The path that stands on the card.
     fn stored(&self) -> Result<Option<PathBuf>, WorkspaceError> {
         let raw = self.task.workspace_path.as_deref().map(str::trim);
@@ -98,12 +95,6 @@ impl Place<'_> {
         }
     }
 
-    #[expect(clippy::unused_self, reason = "reads like its siblings")]
-    fn directory(&self, path: PathBuf) -> Result<ResolvedWorkspace, WorkspaceError> {
-        hermes_fs::create_dir_all(&path, 0o700)?;
-        Ok(ResolvedWorkspace { path, branch: None })
-    }
-
     fn worktree(&self) -> Result<ResolvedWorkspace, WorkspaceError> {
         let git = Git::find(self.setup)?;
         let branch = self.branch()?;
@@ -114,7 +105,7 @@ impl Place<'_> {
             let repository = git
                 .top_of(&anchor)?
                 .ok_or(WorkspaceError::OutsideRepository { path: anchor })?;
-            let target = self.own_place_in(&repository)?;
+            let target = self.worktree_in(&repository)?;
             return make(&git, &repository, target, branch);
         };
         if requested.is_dir() {
@@ -129,7 +120,7 @@ impl Place<'_> {
                         branch: Some(branch),
                     });
                 }
-                let target = self.own_place_in(&repository)?;
+                let target = self.worktree_in(&repository)?;
                 return make(&git, &repository, target, branch);
             }
         }
@@ -150,12 +141,17 @@ impl Place<'_> {
         Ok(branch)
     }
 
-    fn own_place_in(&self, repository: &Path) -> Result<PathBuf, WorkspaceError> {
+    fn worktree_in(&self, repository: &Path) -> Result<PathBuf, WorkspaceError> {
         // The name of a scratch directory is the card's, checked to be harmless.
         let scratch = self.board.workspace_of(&self.task.id)?;
         let name = scratch.file_name().unwrap_or_default();
         Ok(repository.join(WORKTREES).join(name))
     }
+}
+
+fn directory(path: PathBuf) -> Result<ResolvedWorkspace, WorkspaceError> {
+    hermes_fs::create_dir_all(&path, 0o700)?;
+    Ok(ResolvedWorkspace { path, branch: None })
 }
 
 /// Makes a worktree, or takes the one that is there from an earlier attempt.

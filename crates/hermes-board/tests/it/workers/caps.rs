@@ -39,7 +39,7 @@ fn of(report: &Report, profile: &str, current: usize) -> (usize, usize) {
 }
 
 #[test]
-fn a_profile_takes_two_and_the_rest_waits_with_its_count() {
+fn the_limit_per_profile_defers_the_rest() {
     let mut yard = yard("kanban: {max_in_progress_per_profile: 2}");
     let mut store = yard.open();
     cards(&yard, &mut store, "alpha", 5);
@@ -56,7 +56,7 @@ fn a_profile_takes_two_and_the_rest_waits_with_its_count() {
 }
 
 #[test]
-fn what_is_in_progress_counts() {
+fn running_cards_count_against_the_limit() {
     let mut yard = yard("kanban: {max_in_progress_per_profile: 2}");
     let mut store = yard.open();
     cards(&yard, &mut store, "alpha", 1);
@@ -69,7 +69,7 @@ fn what_is_in_progress_counts() {
 }
 
 #[test]
-fn those_that_waited_go_when_there_is_time() {
+fn deferred_cards_start_when_there_is_capacity() {
     let mut yard = yard("kanban: {max_in_progress_per_profile: 2}");
     let mut store = yard.open();
     cards(&yard, &mut store, "alpha", 5);
@@ -83,7 +83,7 @@ fn those_that_waited_go_when_there_is_time() {
 }
 
 #[test]
-fn a_cap_that_makes_no_sense_is_none() {
+fn an_invalid_limit_is_ignored() {
     for bad in ["0", "-1", "abc", "null"] {
         let mut yard = yard(&format!("kanban: {{max_in_progress_per_profile: {bad}}}"));
         let mut store = yard.open();
@@ -136,7 +136,7 @@ fn two_caps_do_not_count_one_card_twice() {
 }
 
 #[test]
-fn reviews_count_like_all_others_and_get_the_skill_of_reviewers() {
+fn reviews_count_and_get_the_review_skill() {
     let mut yard = yard("kanban: {max_in_progress: 1}");
     let mut store = yard.open();
     let reviewed = cards(&yard, &mut store, "alpha", 2);
@@ -155,7 +155,7 @@ fn reviews_count_like_all_others_and_get_the_skill_of_reviewers() {
 }
 
 #[test]
-fn a_full_board_still_tells_cards_apart() {
+fn a_full_board_still_reports_each_reason() {
     let mut yard = yard("kanban: {max_in_progress: 1}");
     let mut store = yard.open();
     cards(&yard, &mut store, "alpha", 2);

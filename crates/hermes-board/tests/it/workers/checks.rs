@@ -4,10 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use hermes_board::boards::{Board, BoardHome};
-use hermes_board::dispatch::{CheckSetup, Finish, complete};
+use hermes_board::completion::{CompletionOutcome, CompletionSetup, complete};
+use hermes_board::dispatch::WorkerSetup;
 use hermes_board::model::{CheckMark, Object, Outcome, Status, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, NewTask, Release};
 use hermes_board::{BoardOptions, ListQuery, SqliteBoard};
+use hermes_proc::Wake;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -21,20 +23,37 @@ fn with_checks(checks: &[&str]) -> NewTask {
     }
 }
 
-fn setup<'s>(yard: &'s Yard, board: &'s Board, limit: Duration) -> CheckSetup<'s> {
-    CheckSetup {
+fn setup<'s>(
+    home: &'s BoardHome,
+    workers: &'s WorkerSetup,
+    board: &'s Board,
+    check_timeout: Duration,
+    interrupt: &'s Wake,
+) -> CompletionSetup<'s> {
+    CompletionSetup {
         board,
-        home: &yard.fixture.home,
-        workers: &yard.dispatcher.workers,
-        limit,
+        home,
+        workers,
+        check_timeout,
         policy: FailurePolicy::with_limit(2),
         redact: &|text| text.replace("hunter2", "[secret]"),
+        judge: None,
+        interrupt,
+        workspace_seen: None,
+        on_checks: &|_| {},
     }
 }
 
-fn finish(yard: &Yard, store: &mut SqliteBoard, id: &TaskId, limit: Duration) -> Finish {
+fn finish(yard: &Yard, store: &mut SqliteBoard, id: &TaskId, limit: Duration) -> CompletionOutcome {
     let board = yard.fixture.board();
-    let setup = setup(yard, &board, limit);
+    let interrupt = Wake::new().unwrap();
+    let setup = setup(
+        &yard.fixture.home,
+        &yard.dispatcher.workers,
+        &board,
+        limit,
+        &interrupt,
+    );
     let completion = Completion {
         expected_run: task(store, id).current_run_id,
         summary: Some("all done".to_owned()),
@@ -56,7 +75,10 @@ fn only_if_every_check_passes_is_a_card_done() {
     let workspace = yard.fixture.path("kanban/workspaces").join(id.as_str());
     std::fs::write(workspace.join("result"), "").unwrap();
     let run = run_of(&store, &id);
-    let Finish::Done { completed, checks } = finish(&yard, &mut store, &id, LONG) else {
+    let CompletionOutcome::Done {
+        completed, checks, ..
+    } = finish(&yard, &mut store, &id, LONG)
+    else {
         panic!("not done");
     };
     assert_eq!((completed.run, checks), (Some(run), 2));
@@ -74,7 +96,8 @@ fn a_check_sees_what_a_script_of_the_user_sees() {
     let yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file_with(&mut store, "", with_checks(&["env; false"]));
-    let Finish::CheckFailed { evidence, .. } = finish(&yard, &mut store, &id, LONG) else {
+    let CompletionOutcome::CheckFailed { evidence, .. } = finish(&yard, &mut store, &id, LONG)
+    else {
         panic!("it failed");
     };
     assert!(evidence.output.contains("PATH="), "{}", evidence.output);
@@ -87,7 +110,7 @@ fn a_check_sees_what_a_script_of_the_user_sees() {
 }
 
 #[test]
-fn the_first_check_that_fails_is_evidence_and_sends_the_card_back() {
+fn the_first_failed_check_is_recorded_and_fails_the_attempt() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let checks = [
@@ -98,7 +121,8 @@ fn the_first_check_that_fails_is_evidence_and_sends_the_card_back() {
     let id = yard.file_with(&mut store, "exec sleep 300", with_checks(&checks));
     yard.tick(&mut store);
     yard.worker_of(&id);
-    let Finish::CheckFailed { evidence, release } = finish(&yard, &mut store, &id, LONG) else {
+    let CompletionOutcome::CheckFailed { evidence, release } = finish(&yard, &mut store, &id, LONG)
+    else {
         panic!("it failed");
     };
     assert_eq!((evidence.position, evidence.exit_code), (2, Some(7)));
@@ -118,7 +142,8 @@ fn the_first_check_that_fails_is_evidence_and_sends_the_card_back() {
     // Again, and the breaker decides.
     yard.dispatcher.limits.crash_grace_seconds = 0;
     yard.tick(&mut store);
-    let Finish::CheckFailed { release, .. } = finish(&yard, &mut store, &id, LONG) else {
+    let CompletionOutcome::CheckFailed { release, .. } = finish(&yard, &mut store, &id, LONG)
+    else {
         panic!("it failed");
     };
     assert!(matches!(
@@ -132,14 +157,15 @@ fn the_first_check_that_fails_is_evidence_and_sends_the_card_back() {
 }
 
 #[test]
-fn a_check_that_takes_too_long_is_ended_with_what_it_started() {
+fn a_check_over_its_time_limit_is_terminated_with_its_children() {
     let yard = Yard::new();
     let mut store = yard.open();
     let check = "setsid sh -c 'echo $$ > pid.tmp; mv pid.tmp pid; exec sleep 300' &
         while ! test -e pid; do sleep 0.01; done; echo waiting; sleep 300";
     let id = yard.file_with(&mut store, "", with_checks(&[check]));
     let short = Duration::from_secs(2);
-    let Finish::CheckFailed { evidence, .. } = finish(&yard, &mut store, &id, short) else {
+    let CompletionOutcome::CheckFailed { evidence, .. } = finish(&yard, &mut store, &id, short)
+    else {
         panic!("it failed");
     };
     assert!(evidence.timed_out);
@@ -151,13 +177,13 @@ fn a_check_that_takes_too_long_is_ended_with_what_it_started() {
 }
 
 #[test]
-fn a_card_that_nobody_worked_on_is_checked_all_the_same() {
+fn an_unclaimed_card_is_checked_too() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file_with(&mut store, "", with_checks(&["true"]));
     assert!(matches!(
         finish(&yard, &mut store, &id, LONG),
-        Finish::Done { checks: 1, .. }
+        CompletionOutcome::Done { checks: 1, .. }
     ));
     let card = task(&store, &id);
     assert_eq!((card.status(), card.claim_lock), (Status::Done, None));
@@ -165,7 +191,7 @@ fn a_card_that_nobody_worked_on_is_checked_all_the_same() {
 }
 
 #[test]
-fn deliverables_are_kept_when_the_checks_have_passed_and_not_before() {
+fn deliverables_are_copied_only_after_the_checks_passed() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file_with(
@@ -185,10 +211,20 @@ fn deliverables_are_kept_when_the_checks_have_passed_and_not_before() {
         metadata: Some(metadata.clone()),
         ..Completion::default()
     };
-    let setup = setup(&yard, &board, LONG);
+    let interrupt = Wake::new().unwrap();
+    let setup = setup(
+        &yard.fixture.home,
+        &yard.dispatcher.workers,
+        &board,
+        LONG,
+        &interrupt,
+    );
     let first = completion(&store);
     let finish = complete(&mut store, &id, &first, &setup).unwrap();
-    assert!(matches!(finish, Finish::CheckFailed { .. }), "{finish:?}");
+    assert!(
+        matches!(finish, CompletionOutcome::CheckFailed { .. }),
+        "{finish:?}"
+    );
     assert_eq!(store.attachments(&id).unwrap(), []);
     assert!(workspace.join("report.txt").exists());
 
@@ -196,7 +232,7 @@ fn deliverables_are_kept_when_the_checks_have_passed_and_not_before() {
     let second = completion(&store);
     let finish = complete(&mut store, &id, &second, &setup).unwrap();
     assert!(
-        matches!(finish, Finish::Done { checks: 2, .. }),
+        matches!(finish, CompletionOutcome::Done { checks: 2, .. }),
         "{finish:?}"
     );
     let kept = store.attachments(&id).unwrap();
@@ -216,9 +252,17 @@ fn a_stale_worker_completes_nothing_and_runs_no_check() {
         expected_run: task(&store, &id).current_run_id,
         ..Completion::default()
     };
-    yard.dispatcher.take_back(&mut store, &id, None).unwrap();
+    yard.dispatcher.reclaim(&mut store, &id, None).unwrap();
     let board = yard.fixture.board();
-    let refused = complete(&mut store, &id, &stale, &setup(&yard, &board, LONG));
+    let interrupt = Wake::new().unwrap();
+    let setup = setup(
+        &yard.fixture.home,
+        &yard.dispatcher.workers,
+        &board,
+        LONG,
+        &interrupt,
+    );
+    let refused = complete(&mut store, &id, &stale, &setup);
     assert!(refused.is_err(), "{refused:?}");
     let workspace = yard.fixture.path("kanban/workspaces").join(id.as_str());
     assert!(!workspace.join("ran").exists());
@@ -238,19 +282,14 @@ fn checker() {
     let board = home.select(None).unwrap();
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     let id = store.list(&ListQuery::default()).unwrap().remove(0).id;
-    let setup = CheckSetup {
-        board: &board,
-        home: &home,
-        workers: &worker_setup(root),
-        limit: LONG,
-        policy: FailurePolicy::default(),
-        redact: &str::to_owned,
-    };
+    let interrupt = Wake::new().unwrap();
+    let workers = worker_setup(root);
+    let setup = setup(&home, &workers, &board, LONG, &interrupt);
     complete(&mut store, &id, &Completion::default(), &setup).unwrap();
 }
 
 #[test]
-fn what_a_killed_completion_left_running_is_ended_by_the_next_one() {
+fn the_next_completion_terminates_leftovers_of_a_killed_one() {
     let yard = Yard::new();
     let mut store = yard.open();
     // The first time it takes for ever, and not in the shell itself.
@@ -276,7 +315,7 @@ fn what_a_killed_completion_left_running_is_ended_by_the_next_one() {
     assert_eq!(status(&store, &id), Status::Running);
     assert!(matches!(
         finish(&yard, &mut store, &id, LONG),
-        Finish::Done { checks: 1, .. }
+        CompletionOutcome::Done { checks: 1, .. }
     ));
     assert!(!lives(left));
 }

@@ -40,17 +40,17 @@ fn without_a_default_the_card_is_skipped_and_its_row_untouched() {
 }
 
 #[test]
-fn a_blank_default_is_none() {
+fn a_blank_default_assignee_is_none() {
     stays_untouched(yard("kanban: {default_assignee: '   '}"));
 }
 
 #[test]
-fn a_default_that_is_no_profile_is_ignored() {
+fn a_default_assignee_without_profile_is_ignored() {
     stays_untouched(yard("kanban: {default_assignee: orion-cc}"));
 }
 
 #[test]
-fn a_default_is_written_down_with_its_source_and_works_in_the_same_look() {
+fn a_default_assignee_is_recorded_and_used_in_the_same_tick() {
     let mut yard = yard("kanban: {default_assignee: ' Alpha '}");
     let mut store = yard.open();
     let id = unassigned(&yard, &mut store);
@@ -84,7 +84,7 @@ fn a_dry_run_reports_the_default_and_changes_nothing() {
 }
 
 #[test]
-fn whoever_was_given_a_card_keeps_it() {
+fn an_assigned_card_keeps_its_assignee() {
     let mut yard = yard("kanban: {default_assignee: alpha}");
     let mut store = yard.open();
     let given = |name: &str| NewTask {
@@ -102,7 +102,7 @@ fn whoever_was_given_a_card_keeps_it() {
 }
 
 #[test]
-fn a_card_that_finds_no_room_is_given_to_nobody_yet() {
+fn a_card_without_capacity_is_not_assigned_yet() {
     let mut yard = yard("kanban: {default_assignee: alpha, max_in_progress: 1}");
     let mut store = yard.open();
     let first = unassigned(&yard, &mut store);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hermes_board::boards::BoardHome;
 use hermes_board::dispatch::{
-    Dispatcher, Order, Pass, Step, TakenBack, Tick, Workshop, write_exit_record,
+    Dispatcher, Reclaimed, Step, Tick, TickMode, WorkerHost, WorkerSpawnRequest, write_exit_record,
 };
 use hermes_board::model::{Status, TaskId, WorkerExit};
 use hermes_board::plan::Limits;
@@ -17,7 +17,7 @@ use super::{Yard, eventually, ids, lives, run_of, started, worker_setup};
 use crate::{complete, kinds, status, task};
 
 #[test]
-fn a_card_is_blocked_by_the_configured_number_of_crashes() {
+fn crashes_block_a_card_at_the_configured_limit() {
     let mut yard = Yard::new();
     yard.dispatcher.limits.failure_limit = 3;
     let mut store = yard.open();
@@ -52,7 +52,7 @@ fn a_card_is_blocked_by_the_configured_number_of_crashes() {
 }
 
 #[test]
-fn three_workers_that_forget_their_card_are_enough() {
+fn three_protocol_violations_block_a_card() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exit 0");
@@ -74,7 +74,7 @@ fn three_workers_that_forget_their_card_are_enough() {
 }
 
 #[test]
-fn a_quota_wall_is_no_failure_and_is_waited_out() {
+fn worker_exit_75_is_no_failure_and_starts_a_cooldown() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exit 75");
@@ -106,7 +106,7 @@ fn a_quota_wall_is_no_failure_and_is_waited_out() {
 }
 
 #[test]
-fn a_worker_that_was_told_to_end_has_crashed() {
+fn a_worker_killed_by_sigterm_has_crashed() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(
@@ -125,7 +125,7 @@ fn a_worker_that_was_told_to_end_has_crashed() {
 }
 
 #[test]
-fn a_worker_over_its_time_is_ended_with_everything_it_started() {
+fn a_worker_over_its_limit_is_terminated_with_its_children() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let script = "trap '' TERM
@@ -163,7 +163,7 @@ fn a_worker_over_its_time_is_ended_with_everything_it_started() {
 }
 
 #[test]
-fn what_a_worker_left_running_is_ended_before_the_next_one_starts() {
+fn leftover_processes_are_terminated_before_the_next_worker() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let leaving = "sh -c 'echo $$ > \"$here/left.tmp\"; mv \"$here/left.tmp\" \"$here/left\"; exec sleep 300' &
@@ -179,7 +179,7 @@ fn what_a_worker_left_running_is_ended_before_the_next_one_starts() {
 }
 
 #[test]
-fn a_claim_that_ran_out_is_prolonged_while_its_worker_lives_and_speaks() {
+fn an_expired_claim_is_extended_while_its_worker_is_alive() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");
@@ -200,7 +200,7 @@ fn a_claim_that_ran_out_is_prolonged_while_its_worker_lives_and_speaks() {
 }
 
 #[test]
-fn how_a_worker_ended_is_known_to_the_next_dispatcher() {
+fn the_next_dispatcher_reads_the_exit_record() {
     for (exit, bucket) in [
         (0, "protocol_violation"),
         (75, "rate_limited"),
@@ -224,7 +224,7 @@ fn how_a_worker_ended_is_known_to_the_next_dispatcher() {
 }
 
 #[test]
-fn a_dispatcher_that_sees_its_worker_end_leaves_it_in_writing() {
+fn a_dispatcher_writes_the_exit_record_of_its_worker() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "kill -9 $$");
@@ -245,7 +245,7 @@ fn a_dispatcher_that_sees_its_worker_end_leaves_it_in_writing() {
 }
 
 #[test]
-fn a_worker_that_nobody_recorded_is_found_and_kept() {
+fn an_unrecorded_worker_is_adopted() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");
@@ -269,13 +269,14 @@ fn start_without_recording(yard: &mut Yard, store: &mut SqliteBoard, id: &TaskId
         lock: lock.clone(),
         ttl_seconds: 900,
         from: ClaimFrom::Ready,
+        dispatcher: None,
     };
     let ClaimOutcome::Claimed(claimed) = store.claim(&request).unwrap() else {
         panic!("{id} was not claimed");
     };
-    let mut workshop = yard.dispatcher.workshop(store.board());
-    let workspace = workshop.prepare(&claimed.task).unwrap();
-    let order = Order {
+    let mut host = yard.dispatcher.host(store.board());
+    let workspace = host.prepare_workspace(&claimed.task).unwrap();
+    let spawn = WorkerSpawnRequest {
         task: &claimed.task,
         run: claimed.run,
         lock: &lock,
@@ -283,12 +284,12 @@ fn start_without_recording(yard: &mut Yard, store: &mut SqliteBoard, id: &TaskId
         review: false,
         is_first_attempt: true,
     };
-    workshop.start(&order).unwrap();
+    host.spawn(&spawn).unwrap();
     yard.worker_of(id)
 }
 
 #[test]
-fn a_worker_that_ended_before_anybody_recorded_it_is_known_by_its_word() {
+fn an_unrecorded_worker_is_judged_by_its_exit_record() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let logs = yard.fixture.path("kanban/logs");
@@ -320,9 +321,9 @@ fn dispatcher_that_dies() {
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
     let mut tick = Tick::new(Limits::default(), Claimer::of_this_process().lock());
-    let mut workshop = dispatcher.workshop(&board);
+    let mut host = dispatcher.host(&board);
     for _ in 0..steps {
-        if tick.step(&mut store, &mut workshop).unwrap() == Step::Done {
+        if tick.step(&mut store, &mut host).unwrap() == Step::Done {
             return;
         }
     }
@@ -330,7 +331,7 @@ fn dispatcher_that_dies() {
 }
 
 #[test]
-fn wherever_a_dispatcher_dies_the_next_one_goes_on_at_once() {
+fn a_dispatcher_killed_at_any_step_is_replaced_at_once() {
     for steps in 1.. {
         let mut yard = Yard::new();
         yard.dispatcher.limits.failure_limit = 99;
@@ -362,7 +363,7 @@ fn wherever_a_dispatcher_dies_the_next_one_goes_on_at_once() {
 }
 
 #[test]
-fn a_card_that_goes_back_while_its_worker_lives_waits_for_it_to_end() {
+fn a_released_card_waits_for_its_old_worker() {
     let mut yard = Yard::new();
     yard.dispatcher.limits.crash_grace_seconds = 30;
     let mut store = yard.open();
@@ -392,23 +393,23 @@ fn a_card_that_goes_back_while_its_worker_lives_waits_for_it_to_end() {
 }
 
 #[test]
-fn taking_a_card_back_ends_its_worker_first() {
+fn reclaiming_terminates_the_worker_first() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");
     yard.tick(&mut store);
     let worker = yard.worker_of(&id);
-    let taken = yard.dispatcher.take_back(&mut store, &id, Some("why not"));
-    assert_eq!(taken.unwrap(), TakenBack::Yes);
+    let taken = yard.dispatcher.reclaim(&mut store, &id, Some("why not"));
+    assert_eq!(taken.unwrap(), Reclaimed::Yes);
     assert!(!lives(worker));
     let card = task(&store, &id);
     assert_eq!((card.status(), card.worker_pid), (Status::Ready, None));
-    let again = yard.dispatcher.take_back(&mut store, &id, None);
+    let again = yard.dispatcher.reclaim(&mut store, &id, None);
     assert!(again.is_err());
 }
 
 #[test]
-fn somebody_else_with_the_number_of_a_worker_is_left_alone() {
+fn a_reused_process_id_is_not_signalled() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exit 3");
@@ -456,13 +457,13 @@ fn dispatcher() {
     let board = home.select(None).unwrap();
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
-    let report = dispatcher.dispatch_once(&mut store, Pass::Real).unwrap();
+    let report = dispatcher.tick(&mut store, TickMode::Real).unwrap();
     assert_eq!(report.spawned.len(), 1);
     std::thread::sleep(Duration::from_mins(5));
 }
 
 #[test]
-fn a_worker_outlives_a_killed_dispatcher_and_the_next_one_knows_how_it_ended() {
+fn a_worker_outlives_a_killed_dispatcher() {
     for (exit, kind) in [(0, "protocol_violation"), (75, "rate_limited")] {
         let mut yard = Yard::new();
         let mut store = yard.open();
@@ -499,7 +500,7 @@ fn a_worker_outlives_a_killed_dispatcher_and_the_next_one_knows_how_it_ended() {
 }
 
 #[test]
-fn a_claim_without_end_and_worker_is_taken_back_at_once() {
+fn a_claim_without_expiry_and_worker_is_reclaimed_at_once() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");

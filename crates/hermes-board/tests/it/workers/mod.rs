@@ -1,10 +1,10 @@
 //! Dispatching with real processes: workers are shell scripts that do as they are told.
 
+mod board_loop;
 mod caps;
 mod checks;
 mod default_assignee;
 mod ends;
-mod rounds;
 mod start;
 mod storm;
 mod tick;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_board::dispatch::{
-    DispatchFlags, DispatchSettings, Dispatcher, LogRotation, Pass, WorkerSetup,
+    DispatchFlags, DispatchSettings, Dispatcher, LogRotation, TickMode, WorkerSetup,
 };
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
@@ -97,7 +97,7 @@ impl Yard {
     }
 
     fn tick(&mut self, store: &mut SqliteBoard) -> Report {
-        self.dispatcher.dispatch_once(store, Pass::Real).unwrap()
+        self.dispatcher.tick(store, TickMode::Real).unwrap()
     }
 
     fn preview(&mut self, store: &SqliteBoard) -> Plan {
@@ -105,7 +105,7 @@ impl Yard {
     }
 
     fn dry_run(&mut self, store: &mut SqliteBoard) -> Report {
-        self.dispatcher.dispatch_once(store, Pass::DryRun).unwrap()
+        self.dispatcher.tick(store, TickMode::DryRun).unwrap()
     }
 
     /// Dispatches as this configuration says, except that nobody waits for a crash.

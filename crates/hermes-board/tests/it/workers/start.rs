@@ -19,7 +19,7 @@ fn variables(yard: &Yard, id: &TaskId) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_worker_gets_its_arguments_its_variables_and_a_place_of_its_own() {
+fn a_worker_gets_arguments_variables_and_workspace() {
     let mut yard = Yard::new();
     yard.dispatcher.workers.toolsets = Arc::new(|home| {
         let name = home.file_name().unwrap().to_str().unwrap();
@@ -113,7 +113,7 @@ fn a_worker_gets_its_arguments_its_variables_and_a_place_of_its_own() {
 }
 
 #[test]
-fn a_plain_card_gets_plain_arguments_and_nothing_of_another_card() {
+fn a_plain_card_inherits_nothing_of_another_card() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");
@@ -195,7 +195,7 @@ fn rusqlite_open(yard: &Yard) -> hermes_store::rusqlite::Connection {
 }
 
 #[test]
-fn a_program_that_may_not_run_blocks_the_card_in_the_end() {
+fn a_program_that_cannot_run_blocks_the_card_at_the_limit() {
     let mut yard = Yard::new();
     super::make_executable(&yard.fixture.path("worker"), 0o600);
     let mut store = yard.open();
@@ -225,7 +225,7 @@ fn a_program_that_may_not_run_blocks_the_card_in_the_end() {
 }
 
 #[test]
-fn a_parked_card_wakes_and_starts_in_the_same_look() {
+fn a_scheduled_card_wakes_and_starts_in_the_same_tick() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file_with(

@@ -13,8 +13,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hermes_board::boards::{Board, BoardHome, BoardSlug};
-use hermes_board::dispatch::{Dispatcher, Pass, WORKER_TIMING, WorkerSetup};
-use hermes_board::files::complete_card;
+use hermes_board::completion::complete_card;
+use hermes_board::dispatch::{Dispatcher, TickMode, WORKER_TIMING, WorkerSetup};
 use hermes_board::model::{Outcome, RunId, Status, TaskId};
 use hermes_board::plan::Limits;
 use hermes_board::store::{BoardStore, Completion, NewTask};
@@ -131,7 +131,7 @@ impl Place {
         let mut dispatcher = Dispatcher::new(BoardHome::at(&self.0), limits, workers);
         let mut store = self.open();
         while !self.is_over() {
-            match dispatcher.dispatch_once(&mut store, Pass::Real) {
+            match dispatcher.tick(&mut store, TickMode::Real) {
                 Ok(report) => {
                     for failed in report.spawn_failed {
                         self.note("wrong", &format!("{}: {}", failed.task_id, failed.error));
@@ -256,7 +256,7 @@ fn file_cards(store: &mut SqliteBoard) {
 }
 
 #[test]
-fn every_card_is_done_once_whoever_dies() {
+fn every_card_is_completed_once_whatever_is_killed() {
     let memory = Path::new("/dev/shm");
     let directory = if memory.is_dir() {
         tempfile::tempdir_in(memory).unwrap()

@@ -11,7 +11,7 @@ use super::{Yard, files_below, ids, started};
 use crate::{assignee, events, file, status};
 
 #[test]
-fn a_lane_that_is_no_profile_leaves_no_trace() {
+fn a_card_of_a_lane_is_left_unchanged() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let new = NewTask {
@@ -29,7 +29,7 @@ fn a_lane_that_is_no_profile_leaves_no_trace() {
 }
 
 #[test]
-fn a_dry_run_changes_no_byte_and_says_what_will_be() {
+fn a_dry_run_changes_no_byte_and_predicts_the_tick() {
     let mut yard = Yard::new();
     yard.dispatcher.limits.max_spawn = Some(3);
     let mut store = yard.open();
@@ -72,7 +72,7 @@ fn a_dry_run_changes_no_byte_and_says_what_will_be() {
 }
 
 #[test]
-fn only_one_at_a_time_looks_at_a_board() {
+fn one_dispatcher_at_a_time_ticks_a_board() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");
@@ -90,7 +90,7 @@ fn only_one_at_a_time_looks_at_a_board() {
 }
 
 #[test]
-fn a_lock_that_cannot_be_made_keeps_nobody_from_working() {
+fn a_lock_that_cannot_be_created_does_not_stop_dispatching() {
     let mut yard = Yard::new();
     let mut store = yard.open();
     let id = yard.file(&mut store, "exec sleep 300");
@@ -99,7 +99,7 @@ fn a_lock_that_cannot_be_made_keeps_nobody_from_working() {
 }
 
 #[test]
-fn a_look_is_told_to_programs_in_the_words_of_the_reference_and_some_of_ours() {
+fn the_report_has_the_keys_of_the_reference_and_ours() {
     let mut yard = Yard::new();
     yard.configure("kanban: {max_in_progress_per_profile: 1, default_assignee: beta}");
     let mut store = yard.open();
@@ -141,7 +141,7 @@ fn a_look_is_told_to_programs_in_the_words_of_the_reference_and_some_of_ours() {
 }
 
 #[test]
-fn every_card_has_a_reason() {
+fn why_explains_every_card() {
     let mut yard = Yard::new();
     yard.configure("kanban: {max_in_progress: 1}");
     let mut store = yard.open();
@@ -156,7 +156,7 @@ fn every_card_has_a_reason() {
     assert_eq!(why(&store, &first), "A worker starts for alpha.");
     assert_eq!(
         why(&store, &second),
-        "There is no room: 1 in progress, kanban.max_in_progress is 1."
+        "The limit is reached: 1 in progress, kanban.max_in_progress is 1."
     );
     assert_eq!(why(&store, &child), format!("It waits for {first}."));
     crate::complete(&mut store, &second);

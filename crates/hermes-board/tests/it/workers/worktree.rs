@@ -69,7 +69,7 @@ fn a_repository_gets_a_worktree_and_the_first_worker_knows_its_branch() {
 }
 
 #[test]
-fn an_earlier_worktree_is_taken_again_with_what_is_checked_out_there() {
+fn an_existing_worktree_is_reused() {
     let mut yard = Yard::new();
     let repo = yard.fixture.path("repo");
     repository(&repo);
@@ -85,7 +85,7 @@ fn an_earlier_worktree_is_taken_again_with_what_is_checked_out_there() {
 }
 
 #[test]
-fn the_board_may_name_the_repository_and_a_card_the_branch_and_the_place() {
+fn the_board_names_the_repository_and_the_card_the_branch() {
     let mut yard = Yard::new();
     let repo = yard.fixture.path("repo");
     repository(&repo);
@@ -120,7 +120,7 @@ fn the_board_may_name_the_repository_and_a_card_the_branch_and_the_place() {
 }
 
 #[test]
-fn a_worktree_that_somebody_deleted_is_made_again() {
+fn a_deleted_worktree_is_created_again() {
     let mut yard = Yard::new();
     let repo = yard.fixture.path("repo");
     repository(&repo);
@@ -158,10 +158,7 @@ fn without_a_repository_there_is_no_worker_and_no_claim() {
         outside.display()
     );
     assert_eq!(why(&no_repository), not_inside);
-    assert_eq!(
-        why(&option),
-        "workspace: '--orphan' cannot be the name of a branch"
-    );
+    assert_eq!(why(&option), "workspace: invalid branch name: '--orphan'");
     for id in [no_anchor, no_repository, option] {
         let card = task(&store, &id);
         assert_eq!((card.status(), card.claim_lock), (Status::Ready, None));

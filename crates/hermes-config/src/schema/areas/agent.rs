@@ -1,9 +1,8 @@
 //! Models, the agent itself, and what it may use.
 
 use super::super::key::{
-    Fallback, Kind, Section, choice, custom, flag, int, list, map, positive, text, whole,
+    Fallback, Kind, Section, choice, custom, flag, int, list, map, number, positive, text, whole,
 };
-use crate::vars;
 
 pub(super) const MODEL: Section = Section {
     name: "model",
@@ -23,7 +22,7 @@ pub(super) const MODEL: Section = Section {
             "Provider to ask; empty means the first one with a key.",
         )
         .unset()
-        .var(&vars::HERMES_INFERENCE_PROVIDER),
+        .var("HERMES_INFERENCE_PROVIDER"),
         text("base_url", "", "Address of the provider's API.").unset(),
         text(
             "api_key",
@@ -131,37 +130,37 @@ pub(super) const AGENT: Section = Section {
     doc: "How long and how hard the agent works.",
     open: false,
     keys: &[
-        int("max_turns", 90, "Most turns for one request.").var(&vars::HERMES_MAX_ITERATIONS),
+        int("max_turns", 90, "Most turns for one request.").var("HERMES_MAX_ITERATIONS"),
         int(
             "gateway_timeout",
             1800,
             "Seconds a request through the gateway may take.",
         )
-        .var(&vars::HERMES_AGENT_TIMEOUT),
+        .var("HERMES_AGENT_TIMEOUT"),
         int(
             "gateway_timeout_warning",
             900,
             "Seconds after which the user is warned.",
         )
-        .var(&vars::HERMES_AGENT_TIMEOUT_WARNING),
+        .var("HERMES_AGENT_TIMEOUT_WARNING"),
         int(
             "gateway_notify_interval",
             180,
             "Seconds between signs of life.",
         )
-        .var(&vars::HERMES_AGENT_NOTIFY_INTERVAL),
+        .var("HERMES_AGENT_NOTIFY_INTERVAL"),
         int(
             "gateway_auto_continue_freshness",
             3600,
             "Seconds within which a cut-off turn is taken up again.",
         )
-        .var(&vars::HERMES_AUTO_CONTINUE_FRESHNESS),
+        .var("HERMES_AUTO_CONTINUE_FRESHNESS"),
         whole(
             "restart_drain_timeout",
             180,
             "Seconds a stopping gateway waits for running turns.",
         )
-        .var(&vars::HERMES_RESTART_DRAIN_TIMEOUT),
+        .var("HERMES_RESTART_DRAIN_TIMEOUT"),
         int("api_max_retries", 3, "Tries per request to a provider."),
         int(
             "clarify_timeout",
@@ -182,6 +181,18 @@ pub(super) const AGENT: Section = Section {
             Fallback::Bool(false),
             "Whether the agent checks its work before it stops.",
         ),
+        text(
+            "system_prompt",
+            "",
+            "Text added to the system prompt of every request.",
+        )
+        .unset(),
+        text(
+            "environment_hint",
+            "",
+            "What the model is told about the machine.",
+        )
+        .unset(),
         text("reasoning_effort", "", "How much the model thinks.").unset(),
         map(
             "reasoning_overrides",
@@ -199,11 +210,31 @@ pub(super) const DELEGATION: Section = Section {
     name: "delegation",
     doc: "Sub-agents.",
     open: true,
-    keys: &[int(
-        "max_concurrent_children",
-        3,
-        "Sub-agents that may run at once.",
-    )],
+    keys: &[
+        int(
+            "max_concurrent_children",
+            3,
+            "Sub-agents that may run at once.",
+        ),
+        int(
+            "max_iterations",
+            50,
+            "Most turns of a sub-agent; 50 if unset.",
+        )
+        .unset(),
+        int(
+            "child_timeout_seconds",
+            0,
+            "Seconds a sub-agent may take; 0 for no limit.",
+        )
+        .unset(),
+        int(
+            "max_spawn_depth",
+            1,
+            "Generations of sub-agents; 1 if unset.",
+        )
+        .unset(),
+    ],
 };
 
 pub(super) const MEMORY: Section = Section {
@@ -234,6 +265,7 @@ pub(super) const SKILLS: Section = Section {
     open: false,
     keys: &[
         list("external_dirs", "Further directories of skills."),
+        list("disabled", "Skills that stay off.").unset(),
         flag(
             "template_vars",
             true,
@@ -334,4 +366,130 @@ pub(super) const TOOL_OUTPUT: Section = Section {
         positive("max_lines", 2_000, "Most lines of one file reading."),
         positive("max_line_length", 2_000, "Most characters of one line."),
     ],
+};
+
+pub(super) const COMPRESSION: Section = Section {
+    name: "compression",
+    doc: "Shortening of long conversations.",
+    open: true,
+    keys: &[
+        flag(
+            "enabled",
+            true,
+            "Whether long conversations are shortened; yes if unset.",
+        )
+        .unset(),
+        number(
+            "threshold",
+            0.5,
+            "Share of the context window from which one is shortened; 0.5 if unset.",
+        )
+        .unset(),
+        number(
+            "target_ratio",
+            0.2,
+            "Share of that which stays as it is; 0.2 if unset.",
+        )
+        .unset(),
+        int(
+            "protect_first_n",
+            3,
+            "Messages at the beginning that stay; 3 if unset.",
+        )
+        .unset(),
+        flag(
+            "abort_on_summary_failure",
+            false,
+            "Whether everything stays as it is when no summary can be made.",
+        )
+        .unset(),
+    ],
+};
+
+pub(super) const TOOL_LOOP_GUARDRAILS: Section = Section {
+    name: "tool_loop_guardrails",
+    doc: "Brakes for repeated tool calls.",
+    open: true,
+    keys: &[
+        flag(
+            "warnings_enabled",
+            true,
+            "Whether the model is warned; yes if unset.",
+        )
+        .unset(),
+        flag(
+            "hard_stop_enabled",
+            false,
+            "Whether such calls are refused.",
+        )
+        .unset(),
+        positive(
+            "warn_after.exact_failure",
+            2,
+            "Failures of one call before a warning; 2 if unset.",
+        )
+        .unset(),
+        positive(
+            "warn_after.same_tool_failure",
+            3,
+            "Failures of one tool before a warning; 3 if unset.",
+        )
+        .unset(),
+        positive(
+            "warn_after.idempotent_no_progress",
+            2,
+            "Equal results of one call before a warning; 2 if unset.",
+        )
+        .unset(),
+        positive(
+            "hard_stop_after.exact_failure",
+            5,
+            "Failures of one call before a refusal; 5 if unset.",
+        )
+        .unset(),
+        positive(
+            "hard_stop_after.same_tool_failure",
+            8,
+            "Failures of one tool before a refusal; 8 if unset.",
+        )
+        .unset(),
+        positive(
+            "hard_stop_after.idempotent_no_progress",
+            5,
+            "Equal results of one call before a refusal; 5 if unset.",
+        )
+        .unset(),
+    ],
+};
+
+pub(super) const OPENROUTER: Section = Section {
+    name: "openrouter",
+    doc: "The provider OpenRouter.",
+    open: true,
+    keys: &[
+        flag(
+            "response_cache",
+            false,
+            "Whether answers may come from its cache.",
+        )
+        .unset(),
+        int(
+            "response_cache_ttl",
+            0,
+            "Seconds such an answer may be old.",
+        )
+        .unset(),
+    ],
+};
+
+pub(super) const PROMPT_CACHING: Section = Section {
+    name: "prompt_caching",
+    doc: "Caching of prompts.",
+    open: true,
+    keys: &[text(
+        "cache_ttl",
+        "",
+        "How long a prompt stays cached: `5m` or `1h`; `5m` if unset.",
+    )
+    .unset()],
 };

@@ -3,7 +3,6 @@
 use super::super::key::{
     Fallback, Kind, Section, custom, flag, int, list, map, positive, text, whole,
 };
-use crate::vars;
 
 pub(super) const KANBAN: Section = Section {
     name: "kanban",
@@ -18,7 +17,7 @@ pub(super) const KANBAN: Section = Section {
         whole(
             "dispatch_interval_seconds",
             60,
-            "Seconds between two looks at the board.",
+            "Seconds between two ticks of the dispatcher.",
         ),
         int(
             "failure_limit",
@@ -133,30 +132,30 @@ pub(super) const GATEWAY: Section = Section {
             false,
             "Whether only files of allowed directories are delivered.",
         )
-        .var(&vars::HERMES_MEDIA_DELIVERY_STRICT),
+        .var("HERMES_MEDIA_DELIVERY_STRICT"),
         list(
             "media_delivery_allow_dirs",
             "Directories whose files may be delivered.",
         )
-        .var(&vars::HERMES_MEDIA_ALLOW_DIRS),
+        .var("HERMES_MEDIA_ALLOW_DIRS"),
         flag(
             "trust_recent_files",
             true,
             "Whether files just made may be delivered.",
         )
-        .var(&vars::HERMES_MEDIA_TRUST_RECENT_FILES),
+        .var("HERMES_MEDIA_TRUST_RECENT_FILES"),
         int(
             "trust_recent_files_seconds",
             600,
             "How long a file counts as just made.",
         )
-        .var(&vars::HERMES_MEDIA_TRUST_RECENT_FILES_SECONDS),
+        .var("HERMES_MEDIA_TRUST_RECENT_FILES_SECONDS"),
         flag(
             "multiplex_profiles",
             false,
             "Whether the default gateway serves all profiles.",
         )
-        .var(&vars::GATEWAY_MULTIPLEX_PROFILES),
+        .var("GATEWAY_MULTIPLEX_PROFILES"),
         whole(
             "platform_connect_timeout",
             30,

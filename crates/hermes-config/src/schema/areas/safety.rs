@@ -1,7 +1,6 @@
 //! What the agent must not do, and who is asked.
 
 use super::super::key::{Section, choice, flag, list, positive, text, whole};
-use crate::vars;
 
 pub(super) const SECURITY: Section = Section {
     name: "security",
@@ -18,7 +17,7 @@ pub(super) const SECURITY: Section = Section {
             true,
             "Whether secrets are masked in logs and results.",
         )
-        .var(&vars::HERMES_REDACT_SECRETS),
+        .var("HERMES_REDACT_SECRETS"),
         flag(
             "allow_lazy_installs",
             true,
@@ -29,15 +28,15 @@ pub(super) const SECURITY: Section = Section {
             true,
             "Whether commands are checked by tirith, if it is there.",
         )
-        .var(&vars::TIRITH_ENABLED),
-        text("tirith_path", "tirith", "Program of tirith.").var(&vars::TIRITH_BIN),
-        whole("tirith_timeout", 5, "Seconds for one check.").var(&vars::TIRITH_TIMEOUT),
+        .var("TIRITH_ENABLED"),
+        text("tirith_path", "tirith", "Program of tirith.").var("TIRITH_BIN"),
+        whole("tirith_timeout", 5, "Seconds for one check.").var("TIRITH_TIMEOUT"),
         flag(
             "tirith_fail_open",
             true,
             "Whether a failing check lets the command through.",
         )
-        .var(&vars::TIRITH_FAIL_OPEN),
+        .var("TIRITH_FAIL_OPEN"),
         flag(
             "website_blocklist.enabled",
             false,
@@ -61,7 +60,8 @@ pub(super) const APPROVALS: Section = Section {
             "mode",
             &["manual", "smart", "off"],
             "smart",
-            "Who decides about risky commands.",
+            "Who decides about risky commands: `manual` asks the person, `smart` the model of \
+             `auxiliary.approval` first, `off` nobody.",
         ),
         positive("timeout", 60, "Seconds a question stays open."),
         positive(

@@ -1,7 +1,6 @@
 //! What people see.
 
 use super::super::key::{Section, choice, flag, int, list, map, text};
-use crate::vars;
 
 pub(super) const DASHBOARD: Section = Section {
     name: "dashboard",
@@ -89,7 +88,7 @@ pub(super) const DISPLAY: Section = Section {
             "interrupt",
             "What a message does while a turn runs.",
         )
-        .var(&vars::HERMES_GATEWAY_BUSY_INPUT_MODE),
+        .var("HERMES_GATEWAY_BUSY_INPUT_MODE"),
         flag(
             "bell_on_complete",
             false,
@@ -101,7 +100,13 @@ pub(super) const DISPLAY: Section = Section {
             "all",
             "Which notices about background processes a chat gets.",
         )
-        .var(&vars::HERMES_BACKGROUND_NOTIFICATIONS),
+        .var("HERMES_BACKGROUND_NOTIFICATIONS"),
+        flag(
+            "file_mutation_verifier",
+            true,
+            "Whether files whose last change failed are named after a turn; yes if unset.",
+        )
+        .unset(),
         map("platforms", "Other values per platform."),
     ],
 };
@@ -110,5 +115,5 @@ pub(super) const TIMEZONE: Section = Section {
     name: "timezone",
     doc: "Zone for timestamps and schedules; empty means the machine's.",
     open: false,
-    keys: &[text("", "", "Name of the zone, such as `Europe/Berlin`.").var(&vars::HERMES_TIMEZONE)],
+    keys: &[text("", "", "Name of the zone, such as `Europe/Berlin`.").var("HERMES_TIMEZONE")],
 };

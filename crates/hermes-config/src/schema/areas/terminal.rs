@@ -3,7 +3,6 @@
 use super::super::key::{
     Fallback, Kind, Section, choice, custom, flag, int, list, map, number, positive, text, whole,
 };
-use crate::vars;
 
 const IMAGE: &str = "nikolaik/python-nodejs:python3.11-nodejs20";
 const SINGULARITY_IMAGE: &str = "docker://nikolaik/python-nodejs:python3.11-nodejs20";
@@ -33,16 +32,15 @@ pub(super) const TERMINAL: Section = Section {
             "local",
             "Where commands run.",
         )
-        .var(&vars::TERMINAL_ENV),
-        text("modal_mode", "auto", "How the modal backend is reached.")
-            .var(&vars::TERMINAL_MODAL_MODE),
+        .var("TERMINAL_ENV"),
+        text("modal_mode", "auto", "How the modal backend is reached.").var("TERMINAL_MODAL_MODE"),
         text(
             "cwd",
             ".",
             "Directory to start in; `.` is where Hermes was started.",
         )
-        .var(&vars::TERMINAL_CWD),
-        positive("timeout", 180, "Seconds a command may take.").var(&vars::TERMINAL_TIMEOUT),
+        .var("TERMINAL_CWD"),
+        positive("timeout", 180, "Seconds a command may take.").var("TERMINAL_TIMEOUT"),
         number(
             "daemon_term_grace_seconds",
             2.0,
@@ -67,14 +65,14 @@ pub(super) const TERMINAL: Section = Section {
             true,
             "Whether directory, variables and functions last from call to call.",
         )
-        .var(&vars::TERMINAL_PERSISTENT_SHELL),
+        .var("TERMINAL_PERSISTENT_SHELL"),
         choice(
             "home_mode",
             HOME_MODES,
             "auto",
             "Which HOME commands see; `auto` means the profile's only in containers.",
         )
-        .var(&vars::TERMINAL_HOME_MODE),
+        .var("TERMINAL_HOME_MODE"),
         flag(
             "profile_home_keychain",
             true,
@@ -95,60 +93,58 @@ pub(super) const TERMINAL: Section = Section {
             "kill",
             "What becomes of background processes when Hermes ends.",
         ),
-        text("docker_image", IMAGE, "Image of the docker backend.")
-            .var(&vars::TERMINAL_DOCKER_IMAGE),
+        text("docker_image", IMAGE, "Image of the docker backend.").var("TERMINAL_DOCKER_IMAGE"),
         text(
             "singularity_image",
             SINGULARITY_IMAGE,
             "Image of the singularity backend.",
         )
-        .var(&vars::TERMINAL_SINGULARITY_IMAGE),
-        text("modal_image", IMAGE, "Image of the modal backend.").var(&vars::TERMINAL_MODAL_IMAGE),
-        text("daytona_image", IMAGE, "Image of the daytona backend.")
-            .var(&vars::TERMINAL_DAYTONA_IMAGE),
+        .var("TERMINAL_SINGULARITY_IMAGE"),
+        text("modal_image", IMAGE, "Image of the modal backend.").var("TERMINAL_MODAL_IMAGE"),
+        text("daytona_image", IMAGE, "Image of the daytona backend.").var("TERMINAL_DAYTONA_IMAGE"),
         list(
             "docker_forward_env",
             "Variables of this process handed into containers.",
         )
-        .var(&vars::TERMINAL_DOCKER_FORWARD_ENV),
-        map("docker_env", "Variables set in containers.").var(&vars::TERMINAL_DOCKER_ENV),
+        .var("TERMINAL_DOCKER_FORWARD_ENV"),
+        map("docker_env", "Variables set in containers.").var("TERMINAL_DOCKER_ENV"),
         list("docker_volumes", "Mounts, as `host:container[:mode]`.")
-            .var(&vars::TERMINAL_DOCKER_VOLUMES),
+            .var("TERMINAL_DOCKER_VOLUMES"),
         list(
             "docker_extra_args",
             "Further arguments for creating a container.",
         )
-        .var(&vars::TERMINAL_DOCKER_EXTRA_ARGS),
+        .var("TERMINAL_DOCKER_EXTRA_ARGS"),
         flag(
             "docker_mount_cwd_to_workspace",
             false,
             "Whether the start directory is mounted at `/workspace`.",
         )
-        .var(&vars::TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE),
+        .var("TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE"),
         flag(
             "docker_run_as_host_user",
             false,
             "Whether commands in containers run with the user's own ids.",
         )
-        .var(&vars::TERMINAL_DOCKER_RUN_AS_HOST_USER),
+        .var("TERMINAL_DOCKER_RUN_AS_HOST_USER"),
         flag(
             "docker_persist_across_processes",
             true,
             "Whether a later process finds the same container again.",
         )
-        .var(&vars::TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES),
+        .var("TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES"),
         flag(
             "docker_orphan_reaper",
             true,
             "Whether containers that nobody uses are removed.",
         )
-        .var(&vars::TERMINAL_DOCKER_ORPHAN_REAPER),
+        .var("TERMINAL_DOCKER_ORPHAN_REAPER"),
         flag(
             "docker_network",
             true,
             "Whether containers reach the network.",
         )
-        .var(&vars::TERMINAL_DOCKER_NETWORK),
+        .var("TERMINAL_DOCKER_NETWORK"),
         int(
             "docker_pids_limit",
             256,
@@ -191,43 +187,42 @@ pub(super) const TERMINAL: Section = Section {
             Fallback::Text("auto"),
             "Whether a container gets an init process; `auto` unless its image brings one.",
         ),
-        whole("container_cpu", 1, "Cores of a container.").var(&vars::TERMINAL_CONTAINER_CPU),
+        whole("container_cpu", 1, "Cores of a container.").var("TERMINAL_CONTAINER_CPU"),
         int("container_memory", 5120, "Memory of a container in MB.")
-            .var(&vars::TERMINAL_CONTAINER_MEMORY),
-        int("container_disk", 51200, "Disk of a container in MB.")
-            .var(&vars::TERMINAL_CONTAINER_DISK),
+            .var("TERMINAL_CONTAINER_MEMORY"),
+        int("container_disk", 51200, "Disk of a container in MB.").var("TERMINAL_CONTAINER_DISK"),
         flag(
             "container_persistent",
             true,
             "Whether files in a container last.",
         )
-        .var(&vars::TERMINAL_CONTAINER_PERSISTENT),
+        .var("TERMINAL_CONTAINER_PERSISTENT"),
         int(
             "lifetime_seconds",
             300,
             "Seconds an idle environment is kept.",
         )
         .unset()
-        .var(&vars::TERMINAL_LIFETIME_SECONDS),
+        .var("TERMINAL_LIFETIME_SECONDS"),
         text("ssh_host", "", "Host of the ssh backend.")
             .unset()
-            .var(&vars::TERMINAL_SSH_HOST),
+            .var("TERMINAL_SSH_HOST"),
         text("ssh_user", "", "User of the ssh backend.")
             .unset()
-            .var(&vars::TERMINAL_SSH_USER),
+            .var("TERMINAL_SSH_USER"),
         int("ssh_port", 22, "Port of the ssh backend.")
             .unset()
-            .var(&vars::TERMINAL_SSH_PORT),
+            .var("TERMINAL_SSH_PORT"),
         text("ssh_key", "", "Key file of the ssh backend.")
             .unset()
-            .var(&vars::TERMINAL_SSH_KEY),
+            .var("TERMINAL_SSH_KEY"),
         list(
             "credential_files",
             "Files of the home that containers and remote machines get to see.",
         ),
         text("sandbox_dir", "", "Directory for the files of sandboxes.")
             .unset()
-            .var(&vars::TERMINAL_SANDBOX_DIR),
+            .var("TERMINAL_SANDBOX_DIR"),
         text(
             "sudo_password",
             "",
@@ -235,6 +230,6 @@ pub(super) const TERMINAL: Section = Section {
         )
         .unset()
         .secret()
-        .var(&vars::SUDO_PASSWORD),
+        .var("SUDO_PASSWORD"),
     ],
 };

@@ -17,7 +17,7 @@ const SENDING: [&str; 8] = [
     "https://",
     "socket",
 ];
-/// Signs of reading what is nobody's business.
+/// Signs of reading secrets.
 const SECRETS: [&str; 12] = [
     ".env",
     "printenv",

@@ -4,9 +4,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hermes_policy::ReadGuard;
+
 use super::rules::{Home, JudgedWrite, WriteRules};
 use crate::context::CallContext;
-use crate::files::credential_stores::CredentialStores;
 use crate::files::filesystem::{FileOperations, Loaded, PageRead, Writing, Written};
 use crate::files::page::PageWanted;
 use crate::files::search::{Found, Query};
@@ -58,12 +59,12 @@ impl PlaceFiles {
         Ok(home)
     }
 
-    pub(super) fn stores(&self, context: &CallContext) -> Result<CredentialStores, String> {
+    pub(super) fn read_guard(&self, context: &CallContext) -> Result<ReadGuard, String> {
         let home = match self.rules {
             WriteRules::Unrestricted => None,
             WriteRules::Machine { .. } => Some(self.home_there(context)?),
         };
-        Ok(self.rules.stores(home.as_ref()))
+        Ok(self.rules.read_guard(home.as_ref()))
     }
 
     /// Runs a script that knows paths; the error is a sentence.

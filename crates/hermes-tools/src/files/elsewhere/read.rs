@@ -61,7 +61,7 @@ impl PlaceFiles {
         context: &CallContext,
     ) -> Result<PageRead, String> {
         let real = answer.path()?;
-        if let Some(message) = self.stores(context)?.refusal(&real) {
+        if let Some(message) = self.read_guard(context)?.refusal(&real) {
             return Err(message);
         }
         let (stamp, size) = stamp_of(answer)?;

@@ -3,10 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use hermes_policy::{WriteContext, check_write_by_text};
+use hermes_policy::{PrivateHomes, ReadGuard, WriteContext, check_write_by_text};
 
 use crate::context::CrossProfile;
-use crate::files::credential_stores::CredentialStores;
 
 /// Which paths of a place are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,15 +54,14 @@ impl WriteRules {
         refusal.map(|why| format!("Write denied: {why}."))
     }
 
-    /// Files that are not shown.
-    pub(super) fn stores(&self, home: Option<&Home>) -> CredentialStores {
-        let homes = match (self, home) {
-            (Self::Machine { .. }, Some(home)) => {
-                vec![home.written.join(".hermes"), home.real.join(".hermes")]
-            }
+    /// Which files are shown.
+    pub(super) fn read_guard(&self, home: Option<&Home>) -> ReadGuard {
+        let accounts = match (self, home) {
+            (Self::Machine { .. }, Some(home)) => vec![home.written.clone(), home.real.clone()],
             _ => Vec::new(),
         };
-        CredentialStores::new(homes)
+        let hermes = accounts.iter().map(|home| home.join(".hermes")).collect();
+        ReadGuard::by_text(PrivateHomes { accounts, hermes })
     }
 }
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use grep_matcher::Matcher;
+use hermes_policy::ReadGuard;
 
 use super::files::PlaceFiles;
 use super::grep_output::{MOST_LINE, Records};
 use super::grep_syntax::at_least;
 use crate::context::CallContext;
-use crate::files::credential_stores::CredentialStores;
 use crate::files::search::{
     Contents, Found, Line, MAX_COUNTED, NameGlob, PATIENCE, Query, What, shown_text,
 };
@@ -30,7 +30,7 @@ const WITHOUT_RIPGREP: &str = "ripgrep (rg) is not installed there, so files nam
 struct Search<'a> {
     files: &'a PlaceFiles,
     query: &'a Query,
-    stores: CredentialStores,
+    guard: ReadGuard,
     context: &'a CallContext,
 }
 
@@ -51,7 +51,7 @@ impl PlaceFiles {
         let search = Search {
             files: self,
             query,
-            stores: self.stores(context)?,
+            guard: self.read_guard(context)?,
             context,
         };
         let mut found = search.run(Ripgrep::IfThere);
@@ -89,7 +89,7 @@ impl Search<'_> {
             kind => return Err(answer.refusal(kind, &self.query.root, "search")),
         }
         let root = answer.path()?;
-        if let Some(message) = self.stores.refusal(&root) {
+        if let Some(message) = self.guard.refusal(&root) {
             return Err(message);
         }
         let mut found = Found {
@@ -236,7 +236,7 @@ impl Search<'_> {
         };
         !is_hidden
             && glob.is_none_or(|glob| glob.fits(root, path))
-            && self.stores.refusal(path).is_none()
+            && self.guard.refusal(path).is_none()
     }
 }
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use hermes_policy::ReadGuard;
 use hermes_proc::Wake;
 use ignore::WalkBuilder;
 
 use super::found::{Found, Line, MAX_COUNTED, shown_text};
 use super::query::{Contents, NameGlob, Query, What};
-use crate::files::credential_stores::CredentialStores;
 use crate::files::patience::{Attentive, Patience, Stopped};
 
 /// A search that takes longer ends with what it has.
@@ -22,12 +22,12 @@ const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) fn walk_and_search(
     root: PathBuf,
     query: &Query,
-    stores: &CredentialStores,
+    guard: &ReadGuard,
     interrupt: &Wake,
 ) -> Found {
     let walk = Walk {
         root: &root,
-        stores,
+        guard,
         patience: Patience::new(interrupt, PATIENCE),
     };
     let mut found = match &query.what {
@@ -40,7 +40,7 @@ pub(crate) fn walk_and_search(
 
 struct Walk<'a> {
     root: &'a Path,
-    stores: &'a CredentialStores,
+    guard: &'a ReadGuard,
     patience: Patience<'a>,
 }
 
@@ -99,7 +99,7 @@ impl Walk<'_> {
             let Ok(entry) = entry else { continue };
             // Links are not followed, so the paths of the walk are without them too.
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            if is_file && self.stores.refusal(entry.path()).is_none() {
+            if is_file && self.guard.refusal(entry.path()).is_none() {
                 visit(found, entry.path());
             }
         }
@@ -189,7 +189,7 @@ mod tests {
         interrupt.raise();
         let walk = Walk {
             root: dir.path(),
-            stores: &CredentialStores::new(Vec::new()),
+            guard: &ReadGuard::by_text(hermes_policy::PrivateHomes::default()),
             patience: Patience::new(&interrupt, PATIENCE),
         };
         let wanted = Contents {

@@ -36,8 +36,9 @@ pub(crate) struct Shared {
     /// Work in a git worktree of its own
     #[arg(short, long)]
     pub(super) worktree: bool,
-    /// Approve shell hooks that were not seen before
-    #[arg(long)]
+    /// Accepted for the Python runtime, which runs shell hooks; no effect here
+    // Dispatchers and scripts written for it pass the flag.
+    #[arg(long, hide = true)]
     pub(super) accept_hooks: bool,
     /// Run risky commands unasked
     #[arg(long)]

@@ -97,6 +97,10 @@ impl Conversation {
             places: toolbox.child_places(),
         };
         let judge = judge(&side, &id, &context);
+        let home = context.location.home.clone();
+        toolbox
+            .approval_model()
+            .serve(Arc::clone(&side), home, id.clone());
         call.conversation = OfTools {
             session_id: Some(id.to_string()),
             todos: Arc::clone(&call.conversation.todos),
@@ -231,6 +235,8 @@ impl Conversation {
         self.agent.start_over(id.clone(), new, &text)?;
         self.renew_prompt(&id);
         self.resumed = None;
+        self.toolbox.forget_approvals();
+        self.serve_approvals(&id);
         self.children.parent = id.clone();
         self.renew_children();
         Ok(id)
@@ -253,8 +259,18 @@ impl Conversation {
         self.renew_prompt(&id);
         self.children.provider = opened;
         self.children.side = Some(side);
+        self.serve_approvals(&id);
         self.renew_children();
         Ok(())
+    }
+
+    /// Flagged commands are assessed by the side models of this conversation, on its account.
+    fn serve_approvals(&self, id: &SessionId) {
+        if let Some(side) = &self.children.side {
+            let home = self.context.location.home.clone();
+            let model = self.toolbox.approval_model();
+            model.serve(Arc::clone(side), home, id.clone());
+        }
     }
 
     fn prompt(&self, id: &SessionId) -> PromptParts {

@@ -1,6 +1,6 @@
 //! The program git, asked about a directory.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -54,10 +54,8 @@ impl Git {
         most: usize,
     ) -> std::result::Result<String, String> {
         let spec = ChildSpec {
-            program: self.program.clone(),
-            args: words.iter().map(OsString::from).collect(),
             cwd: Some(directory.to_owned()),
-            env: self.env.clone(),
+            ..ChildSpec::new(&self.program, words, &self.env)
         };
         let captured = spec
             .run_captured(LIMIT, most)

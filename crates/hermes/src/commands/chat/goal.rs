@@ -130,7 +130,7 @@ fn judged(conversation: &Conversation, card: &Task, result: &TurnResult) -> Goal
     let claim = GoalClaim {
         title: &card.title,
         body: card.body.as_deref().unwrap_or_default(),
-        said: result.final_response.as_deref().unwrap_or_default(),
+        summary: result.final_response.as_deref().unwrap_or_default(),
     };
     conversation.judge(&claim)
 }

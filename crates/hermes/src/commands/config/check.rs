@@ -1,8 +1,9 @@
-//! `hermes config check`: what is set, what is missing, what nobody reads.
+//! `hermes config check`: what is set, what is missing, and what has no effect.
 
 use std::process::ExitCode;
 
-use hermes_config::dotenv::known_names;
+use hermes_config::dotenv::{KnownName, known_names};
+use hermes_config::python_runtime;
 use hermes_config::schema::CONFIG_VERSION;
 use hermes_config::settings::{Problem, version_of};
 use serde_json::json;
@@ -31,6 +32,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         .iter()
         .filter(|p| matches!(p, Problem::UnknownKey { .. }))
         .count();
+    let python_only = python_runtime::in_use(config);
     if args.json {
         let problems: Vec<_> = config
             .problems()
@@ -44,6 +46,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "current_version": CONFIG_VERSION,
             "unknown_keys": unknown,
             "problems": problems,
+            "python_only": python_only,
             "variables_set": set.iter().map(|known| known.name).collect::<Vec<_>>(),
         }))?;
     } else {
@@ -57,10 +60,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             set.len() + unset.len()
         ))?;
         for known in &set {
-            printer.line(format!("    ✓ {}", known.name))?;
+            printer.line(format!("    ✓ {}", described(known)))?;
         }
         for known in unset.iter().filter(|_| args.all) {
-            printer.line(format!("    ○ {}", known.name))?;
+            printer.line(format!("    ○ {}", described(known)))?;
         }
         for problem in config.problems() {
             printer.line(format!("  ⚠ {problem}"))?;
@@ -68,12 +71,22 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
                 printer.line(format!("    → {hint}"))?;
             }
         }
+        for name in &python_only {
+            printer.line(format!("  ○ {name}: {}", python_runtime::NOTE))?;
+        }
         printer.line(format!("  Unknown keys: {unknown}"))?;
     }
     if usable {
         Ok(ExitCode::SUCCESS)
     } else {
         Err(CommandError::silent())
+    }
+}
+
+fn described(known: &KnownName) -> String {
+    match known.python {
+        true => format!("{} ({})", known.name, python_runtime::NOTE),
+        false => known.name.to_owned(),
     }
 }
 

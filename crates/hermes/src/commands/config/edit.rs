@@ -23,12 +23,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
     }
     let (program, mut args) = editor(context)?;
     args.push(path.clone().into_os_string());
-    let child = ChildSpec {
-        program: program.clone(),
-        args,
-        cwd: None,
-        env: context.environment().helper_plan(),
-    };
+    let child = ChildSpec::new(&program, args, context.environment().helper_plan());
     let status = child.run_interactive().map_err(|error| {
         CommandError::environment(error.to_string()).hint("set EDITOR to a program that exists")
     })?;

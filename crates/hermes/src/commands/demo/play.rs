@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use hermes_board::EventQuery;
-use hermes_board::dispatch::{Dispatcher, Pass};
+use hermes_board::dispatch::{Dispatcher, TickMode};
 use hermes_board::model::{Event, Status, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_proc::{ProcessHandle, identity_of};
@@ -93,7 +93,7 @@ impl<'a> Play<'a> {
     /// One look of the dispatcher; says whether all cards have come to an end.
     pub(super) fn step(&mut self) -> Result<bool> {
         self.dispatcher
-            .dispatch_once(&mut self.session.store, Pass::Real)?;
+            .tick(&mut self.session.store, TickMode::Real)?;
         let elapsed = self.began.elapsed();
         let mut is_over = true;
         for card in &mut self.cards {
@@ -144,7 +144,7 @@ impl<'a> Play<'a> {
             let why = Some("the demo is over");
             let taken = self
                 .dispatcher
-                .take_back(&mut self.session.store, &card.id, why);
+                .reclaim(&mut self.session.store, &card.id, why);
             // Its worker may have finished it at the last moment.
             if let Err(error) = taken
                 && is_running(&self.session, &card.id)?

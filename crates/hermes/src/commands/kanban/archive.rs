@@ -1,4 +1,4 @@
-//! `hermes kanban archive`: cards put away, and, once they are, deleted for good.
+//! `hermes kanban archive`: archiving cards, and deleting archived ones for good.
 
 use std::process::ExitCode;
 
@@ -12,10 +12,10 @@ use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The cards to put away
+    /// The cards to archive
     #[arg(value_name = "ID")]
     ids: Vec<TaskId>,
-    /// Delete these cards, which were put away before, with everything that hangs on them
+    /// Delete these archived cards with everything that belongs to them
     #[arg(long = "rm", value_name = "ID", num_args = 1..)]
     delete: Vec<TaskId>,
 }
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         ([], []) => return Err(refusal("name at least one card")),
         ([_, ..], [_, ..]) => {
             return Err(refusal(
-                "either put cards away or delete some with --rm, not both at once",
+                "archive cards or delete some with --rm, not both at once",
             ));
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! `hermes kanban assign`: whom a card is given to.
+//! `hermes kanban assign`: the assignee of a card.
 
 use std::process::ExitCode;
 
@@ -9,14 +9,14 @@ use super::session::BoardSession;
 use crate::context::Context;
 use crate::error::Result;
 
-/// Words that mean nobody.
-const NOBODY: [&str; 3] = ["none", "-", "null"];
+/// Names that mean no assignee.
+const NO_ASSIGNEE: [&str; 3] = ["none", "-", "null"];
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// Profile or lane; none, - or null for nobody
+    /// Profile or lane; none, - or null for no assignee
     #[arg(value_name = "PROFILE")]
     assignee: String,
 }
@@ -33,9 +33,9 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// A name, or nobody.
+/// An assignee, or none.
 pub(super) fn parse(text: &str) -> Result<Option<Assignee>> {
-    if NOBODY.contains(&text.trim().to_lowercase().as_str()) {
+    if NO_ASSIGNEE.contains(&text.trim().to_lowercase().as_str()) {
         return Ok(None);
     }
     Ok(Some(Assignee::parse(text)?))

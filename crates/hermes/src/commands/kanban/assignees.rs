@@ -1,4 +1,4 @@
-//! `hermes kanban assignees`: profiles, and everybody else who has cards.
+//! `hermes kanban assignees`: profiles, and everyone else who has cards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;

@@ -18,10 +18,10 @@ pub(super) struct AttachArgs {
     id: TaskId,
     /// The file, at most 25 MiB
     path: PathBuf,
-    /// Kind of content, such as text/plain
+    /// Content type, such as text/plain
     #[arg(long, value_name = "TYPE")]
     content_type: Option<String>,
-    /// Name to keep it under
+    /// Name of the attachment
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Who attaches it
@@ -52,7 +52,7 @@ pub(super) fn attach(
     let mut session = BoardSession::open(context, board)?;
     let path = session.home.expand(&args.path);
     if !path.is_file() {
-        return Err(refusal(format!("there is no file {}", path.display())));
+        return Err(refusal(format!("no such file: {}", path.display())));
     }
     let leaf = path.file_name().unwrap_or_default().to_string_lossy();
     let name = args.name.as_deref().unwrap_or(&leaf);
@@ -120,7 +120,7 @@ pub(super) fn remove(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The kind of content that an ending usually means.
+/// The usual content type of a file extension.
 fn content_type(name: &str) -> Option<&'static str> {
     let (_, ending) = name.rsplit_once('.')?;
     Some(match ending.to_ascii_lowercase().as_str() {

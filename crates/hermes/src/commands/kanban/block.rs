@@ -14,19 +14,19 @@ use crate::error::Result;
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// Why; also said in a comment
+    /// Reason; also added as a comment
     reason: Vec<String>,
     /// More cards to block for the same reason
     #[arg(long, value_name = "ID", num_args = 1..)]
     ids: Vec<TaskId>,
-    /// Kind of reason: another card, a person's answer, something no agent can do, or bad luck
+    /// Kind of reason: another card, a person's answer, something no agent can do, or a passing problem
     #[arg(long, value_name = "KIND", value_parser = kind_parser())]
     kind: Option<BlockKind>,
 }
 
 fn kind_parser() -> impl TypedValueParser<Value = BlockKind> {
-    let words = PossibleValuesParser::new(BlockKind::ALL.iter().map(|kind| kind.as_str()));
-    words.map(|word| BlockKind::parse(&word).unwrap_or(BlockKind::NeedsInput))
+    let names = PossibleValuesParser::new(BlockKind::ALL.iter().map(|kind| kind.as_str()));
+    names.map(|name| BlockKind::parse(&name).unwrap_or(BlockKind::NeedsInput))
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
@@ -57,7 +57,7 @@ fn block(
         expected_run: session.own_run(id),
     })?;
     let why = because(reason);
-    let line = match outcome.landed {
+    let line = match outcome.status {
         Status::Todo => format!("{id} → todo (waits for its parents){why}"),
         Status::Triage => format!(
             "{id} → triage (blocked again for the same reason; a person has to decide){why}"
@@ -67,7 +67,7 @@ fn block(
     session.printer().line(line)?;
     if kind == Some(BlockKind::Dependency) && outcome.kind != kind {
         session.printer().note(format!(
-            "hint: {id} waits for no open card, so it needs somebody's answer; `hermes kanban \
+            "hint: {id} has no open parent, so it needs an answer from somebody; `hermes kanban \
              link` names what it waits for"
         ))?;
     }
@@ -85,8 +85,8 @@ pub(super) fn all(first: &TaskId, others: &[TaskId]) -> Vec<TaskId> {
     std::iter::once(first).chain(others).cloned().collect()
 }
 
-/// Says a reason on the card as well, where people read: before the change, because what is said
-/// after it counts as an answer. Nothing is said on a card to which the change cannot happen.
+/// Adds the reason as a comment: before the change, because a later comment counts as an answer. No
+/// comment is added to a card that cannot be changed.
 pub(super) fn announce(
     session: &mut BoardSession<'_>,
     id: &TaskId,

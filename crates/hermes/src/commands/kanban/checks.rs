@@ -1,4 +1,4 @@
-//! Acceptance checks on the command line: how they are given, and how they look.
+//! Acceptance checks on the command line: their arguments, and how they are printed.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ const FILE_LIMIT: u64 = 1024 * 1024;
 /// Most characters of a command on a line.
 const COMMAND: usize = 200;
 
-/// Commands that must pass.
+/// Acceptance checks.
 #[derive(Debug, clap::Args)]
 pub(super) struct CheckArgs {
-    /// Command that must pass before the card counts as done; can be repeated
+    /// Acceptance check: a command that must pass before the card is done; can be repeated
     #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
     checks: Vec<String>,
-    /// File with such commands, one a line; blank lines and lines with # do not count
+    /// File with such commands, one per line; blank lines and lines that begin with # are ignored
     #[arg(long, value_name = "FILE")]
     check_file: Vec<PathBuf>,
 }
@@ -39,7 +39,7 @@ impl CheckArgs {
             let before = commands.len();
             commands.extend(lines(&text).map(str::to_owned));
             if commands.len() == before {
-                return Err(refusal(format!("{} holds no check", path.display())));
+                return Err(refusal(format!("{} contains no check", path.display())));
             }
         }
         Ok(commands)
@@ -52,7 +52,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The checks of a card with what the last round found.
+/// The checks of a card with the results of the last session.
 pub(super) fn describe(checks: &[Check], mark: CheckMark, last: Option<&CheckSession>) -> String {
     let standing = match mark {
         CheckMark::None => return String::new(),

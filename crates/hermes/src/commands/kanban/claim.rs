@@ -1,9 +1,9 @@
-//! `hermes kanban claim`: a card taken by hand, with the directory it is worked on in.
+//! `hermes kanban claim`: claiming a card by hand, with its workspace.
 
 use std::process::ExitCode;
 
 use hermes_board::Claimer;
-use hermes_board::dispatch::{DispatchFlags, Workshop};
+use hermes_board::dispatch::{DispatchFlags, WorkerHost};
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{
     Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace,
@@ -20,7 +20,7 @@ use crate::ui::one_line;
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// Seconds without a sign of life after which others may have it [default: 900]
+    /// Seconds without a heartbeat after which the claim expires [default: 900]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(1..))]
     ttl: Option<i64>,
 }
@@ -34,17 +34,18 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         lock: lock.clone(),
         ttl_seconds: args.ttl.unwrap_or(dispatcher.limits.claim_ttl_seconds),
         from: ClaimFrom::Ready,
+        dispatcher: None,
     })?;
     let claimed = match outcome {
         ClaimOutcome::Claimed(claimed) => claimed,
         other => return Err(not_claimed(&args.id, &session, &other)),
     };
     let board = session.store.board().clone();
-    let prepared = dispatcher.workshop(&board).prepare(&claimed.task);
+    let prepared = dispatcher.host(&board).prepare_workspace(&claimed.task);
     let workspace = match prepared {
         Ok(workspace) => workspace,
         Err(problem) => {
-            let problem = format!("{} has no place to be worked on: {problem}", args.id);
+            let problem = format!("{} has no workspace: {problem}", args.id);
             return Err(give_back(&mut session, &args.id, &lock, &problem)?);
         }
     };
@@ -63,11 +64,11 @@ fn record(
     let id = &claimed.task.id;
     match session.store.record_workspace(id, claimed.run, workspace)? {
         Applied::Yes => Ok(()),
-        Applied::LostRace => Err(refusal(format!("{id} was taken back meanwhile"))),
+        Applied::LostRace => Err(refusal(format!("{id} was reclaimed meanwhile"))),
     }
 }
 
-/// Lets a card go that was claimed a moment ago; what is left to say is why.
+/// Releases a card that was just claimed, and returns why.
 fn give_back(
     session: &mut BoardSession<'_>,
     id: &TaskId,
@@ -91,12 +92,12 @@ fn not_claimed(id: &TaskId, session: &BoardSession<'_>, outcome: &ClaimOutcome) 
             one_line(status, NAME),
             one_line(lock.as_deref().unwrap_or("(none)"), NAME)
         )),
-        ClaimOutcome::ParentsOpen => refusal(format!(
-            "cannot claim {shown}: it waits for cards that are not finished"
-        ))
-        .hint(format!("`hermes kanban why {shown}` names them")),
+        ClaimOutcome::ParentsOpen => {
+            refusal(format!("cannot claim {shown}: it waits for open parents"))
+                .hint(format!("`hermes kanban why {shown}` names them"))
+        }
         ClaimOutcome::TooEarly { at } => refusal(format!(
-            "cannot claim {shown}: its moment comes at {}",
+            "cannot claim {shown}: it is scheduled for {}",
             session.time().minute(*at)
         )),
         ClaimOutcome::Unknown | ClaimOutcome::Claimed(_) => {

@@ -12,13 +12,13 @@ use crate::error::Result;
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// What to say
+    /// Text of the comment
     #[arg(required = true)]
     text: Vec<String>,
-    /// Who says it
+    /// Author
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
-    /// Keep at most so many characters
+    /// Longest comment, in characters
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_len: Option<u32>,
 }
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// At most `most` characters, with a word about what was cut where there is room for it.
+/// At most `most` characters, with a note about the cut where it fits.
 fn trimmed(body: String, most: usize) -> String {
     if body.chars().count() <= most {
         return body;

@@ -4,18 +4,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::SideJudge;
-use hermes_board::dispatch::Finish;
-use hermes_board::files::complete_card;
-use hermes_board::model::{CheckEvidence, Object, Task, TaskId};
-use hermes_board::store::{BoardStore, CompleteOutcome, Completion, Release};
+use hermes_board::completion::{self, CompletionOutcome, CompletionSetup};
+use hermes_board::dispatch::DispatchFlags;
+use hermes_board::model::{CheckEvidence, Object, TaskId};
+use hermes_board::store::{Completion, FailurePolicy, Release};
 use hermes_proc::Wake;
 use hermes_providers::{SideModels, Wanted};
-use hermes_tools::{GoalClaim, GoalJudge, GoalVerdict};
+use hermes_secret::Sink;
 use serde_json::Value;
 
 use super::cards::TITLE;
 use super::session::{BoardSession, refusal, usage};
-use super::workers::complete_checked;
+use super::workers::{dispatch_settings, worker_setup};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{one_line, visible};
@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// Short result
     #[arg(long, value_name = "TEXT")]
     result: Option<String>,
-    /// What is handed over; only for a single card
+    /// Summary for whoever goes on; only for a single card
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
     /// Facts for programs, a JSON object; only for a single card
@@ -44,8 +44,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     if args.ids.len() > 1 && (args.summary.is_some() || args.metadata.is_some()) {
         return Err(usage(
-            "--summary and --metadata say what one card hands over; they cannot be the same for \
-             several",
+            "--summary and --metadata describe the result of one card, and several were named",
         )
         .hint("complete the cards one by one, or without them"));
     }
@@ -64,62 +63,64 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         expected_run: session.own_run(id),
         ..completion.clone()
     };
-    ask_the_judge(session, id, &completion)?;
-    let checks = match complete_card(&mut session.store, &session.home, id, &completion)? {
-        CompleteOutcome::Done(_) => {
-            return Ok(session.printer().line(format!("Completed {id}"))?);
-        }
-        CompleteOutcome::NeedsChecks(checks) => counted(checks.len()),
-    };
-    if !session.task(id)?.status().satisfies_children() {
-        let note = format!("{id}: running {checks}");
-        session.printer().note(note)?;
-    }
-    match complete_checked(session, id, &completion)? {
-        Finish::Done { .. } => Ok(session
-            .printer()
-            .line(format!("Completed {id} ({checks} passed)"))?),
-        Finish::CheckFailed { evidence, release } => {
-            session.printer().err(&output(&evidence))?;
-            Err(failed(id, &evidence, release))
-        }
-        Finish::LostRace => Err(refusal(format!(
-            "{id} was changed by somebody else while its checks ran"
-        ))),
-    }
-}
-
-/// A card with a goal is done when a judge finds it reached. Without a verdict it may pass: a judge
-/// who is away must not hold up work that is finished.
-fn ask_the_judge(session: &BoardSession<'_>, id: &TaskId, completion: &Completion) -> Result<()> {
-    let card = session.store.task(id)?;
-    let open = |card: &Task| card.goal_mode && !card.status().satisfies_children();
-    let Some(card) = card.filter(open) else {
-        return Ok(());
-    };
+    let context = session.context;
+    let settings = dispatch_settings(context, &DispatchFlags::default());
+    let workers = worker_setup(context, &session.home, &settings);
+    let board = session.store.board().clone();
+    let redactor = context.redactor().for_sink(Sink::Output);
     let judge = SideJudge {
-        side: Arc::new(SideModels::new(session.context.config(), Wanted::default())),
+        side: Arc::new(SideModels::new(context.config(), Wanted::default())),
         account: None,
     };
     let interrupt = Wake::new().map_err(|error| {
         CommandError::environment(format!("no file descriptor is left: {error}"))
     })?;
-    let claim = GoalClaim {
-        title: &card.title,
-        body: card.body.as_deref().unwrap_or_default(),
-        said: completion.handoff().unwrap_or("(nothing was said)"),
+    let setup = CompletionSetup {
+        board: &board,
+        home: &session.home,
+        workers: &workers,
+        check_timeout: settings.check_timeout,
+        policy: FailurePolicy::with_limit(settings.limits.failure_limit),
+        redact: &|text| redactor.redact(text).into_owned(),
+        judge: Some(&judge),
+        interrupt: &interrupt,
+        workspace_seen: None,
+        on_checks: &|count| {
+            let note = format!("{id}: running {}", counted(count));
+            // The checks matter more than a terminal that went away.
+            hermes_telemetry::best_effort("announce checks", || {
+                context.printer.note(note.as_str())
+            });
+        },
     };
-    match judge.judge(&claim, &interrupt) {
-        GoalVerdict::Reached => Ok(()),
-        GoalVerdict::Unjudged(why) => Ok(session.printer().note(format!(
-            "{id}: completed without a verdict on its goal: {}",
-            one_line(&why, TITLE)
-        ))?),
-        GoalVerdict::NotYet(why) => Err(refusal(format!(
+    match completion::complete(&mut session.store, id, &completion, &setup)? {
+        CompletionOutcome::Done {
+            checks, unjudged, ..
+        } => {
+            if let Some(reason) = unjudged {
+                session.printer().note(format!(
+                    "{id}: completed without a verdict on its goal: {}",
+                    one_line(&reason, TITLE)
+                ))?;
+            }
+            let passed = match checks {
+                0 => String::new(),
+                checks => format!(" ({} passed)", counted(checks)),
+            };
+            Ok(session.printer().line(format!("Completed {id}{passed}"))?)
+        }
+        CompletionOutcome::GoalNotReached(reason) => Err(refusal(format!(
             "{id} is not done: a judge finds its goal not reached: {}",
-            one_line(&why, SHOWN_REASON)
+            one_line(&reason, SHOWN_REASON)
         ))
-        .hint("say with --summary what was reached, or do what is missing")),
+        .hint("describe with --summary what was reached, or do what is missing")),
+        CompletionOutcome::CheckFailed { evidence, release } => {
+            session.printer().err(&output(&evidence))?;
+            Err(check_failed(id, &evidence, release))
+        }
+        CompletionOutcome::LostRace => Err(refusal(format!(
+            "{id} is not done: somebody else changed it while its checks ran"
+        ))),
     }
 }
 
@@ -141,7 +142,7 @@ fn output(evidence: &CheckEvidence) -> String {
     out
 }
 
-fn failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> CommandError {
+fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> CommandError {
     let what = format!(
         "{id} is not done: check {} ({}) {}",
         evidence.position,
@@ -150,11 +151,11 @@ fn failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> CommandErr
     );
     match release {
         Release::Requeued { failures } => refusal(what).hint(format!(
-            "it is ready again, failure {failures} is on it; `hermes kanban show {id}` has the output"
+            "it is ready for another attempt (failure {failures}); `hermes kanban show {id}` has the output"
         )),
         Release::Blocked { failures, limit } => refusal(what).hint(format!(
-            "it is blocked after {failures} failures, {limit} are allowed; `hermes kanban unblock \
-             {id}` sets it free"
+            "it is blocked after {failures} failures (the limit is {limit}); `hermes kanban unblock {id}` \
+             frees it"
         )),
         Release::LostRace => refusal(what),
     }
@@ -165,6 +166,6 @@ pub(super) fn metadata(text: &str) -> Result<Object> {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(usage("--metadata: must be a JSON object")),
-        Err(error) => Err(usage(format!("--metadata: no JSON: {error}"))),
+        Err(error) => Err(usage(format!("--metadata: invalid JSON: {error}"))),
     }
 }

@@ -1,5 +1,5 @@
-//! `hermes kanban create`: everything that can be wrong with the arguments is said before the board
-//! is touched.
+//! `hermes kanban create`: arguments are checked before the board
+//! is opened.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,24 +22,24 @@ use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is to be done, in one line
+    /// Title: what is to be done
     title: String,
-    /// The opening post
+    /// Description
     #[arg(long, value_name = "TEXT")]
     body: Option<String>,
-    /// Profile or lane the card is given to
+    /// Assignee: a profile or a lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
-    /// Card to wait for; can be repeated
+    /// Parent card that must be finished first; can be repeated
     #[arg(long, value_name = "ID")]
     parent: Vec<TaskId>,
-    /// Where it is worked on: scratch, worktree, worktree:PATH or dir:PATH
+    /// Workspace: scratch, worktree, worktree:PATH or dir:PATH
     #[arg(long, value_name = "KIND", default_value = "scratch")]
     workspace: String,
     /// Branch of the worktree
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Project the card belongs to, by name or short name
+    /// Project of the card, by id or short name
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     /// Namespace inside the board
@@ -53,34 +53,34 @@ pub(super) struct Args {
         allow_negative_numbers = true
     )]
     priority: i64,
-    /// Let it be specified before anybody works on it
+    /// Put the card into triage, to be specified first
     #[arg(long)]
     triage: bool,
-    /// The same key again gives the same card
+    /// Return the existing card if this key was used before
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     idempotency_key: Option<String>,
-    /// Longest time of an attempt: seconds, or 90s, 30m, 2h, 1d
+    /// Time limit of an attempt: seconds, or 90s, 30m, 2h, 1d
     #[arg(long, value_name = "TIME")]
     max_runtime: Option<String>,
-    /// Who files it
+    /// Who creates the card
     #[arg(long, value_name = "NAME", default_value = "user")]
     created_by: String,
-    /// Skill its worker loads; can be repeated
+    /// Skill for the worker; can be repeated
     #[arg(long = "skill", value_name = "NAME")]
     skills: Vec<String>,
-    /// Failures after which it is blocked, instead of the setting kanban.failure_limit
+    /// Failures after which the card is blocked, instead of kanban.failure_limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_retries: Option<i64>,
-    /// Let its worker go on until a judge is satisfied
+    /// Let the worker go on until a judge finds the goal reached
     #[arg(long)]
     goal: bool,
-    /// Most turns of such a worker
+    /// Turn limit of such a worker
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     goal_max_turns: Option<i64>,
-    /// Hold it until somebody unblocks it
+    /// Initial status; blocked waits until somebody unblocks it
     #[arg(long, value_name = "STATUS", value_parser = ["running", "blocked"], default_value = "running")]
     initial_status: String,
-    /// Park it until this moment: 2027-01-31T09:00:00Z, or seconds since 1970
+    /// Schedule the card for this time: 2027-01-31T09:00:00Z, or seconds since 1970
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["triage"])]
     scheduled_at: Option<String>,
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     if let Some(name) = task.assignee.as_deref() {
         if !is_profile(context, name) {
             context.printer.note(format!(
-                "hint: '{}' is no profile here; the card waits for another program to claim it",
+                "hint: there is no profile '{}'; the card waits for another program to claim it",
                 one_line(name, 64)
             ))?;
         } else if task.status() == Status::Ready {
@@ -178,7 +178,7 @@ fn start(args: &Args) -> Result<StartIn> {
     let blocked = args.initial_status == "blocked";
     if blocked && (args.triage || args.scheduled_at.is_some()) {
         return Err(usage(
-            "a card can start in one place: --initial-status blocked, --triage or --scheduled-at",
+            "a card can have one initial status: --initial-status blocked, --triage or --scheduled-at",
         ));
     }
     if let Some(text) = &args.scheduled_at {
@@ -208,7 +208,7 @@ fn workspace(text: &str, home: &BoardHome) -> Result<(WorkspaceKind, Option<Stri
         ("dir", Some(_)) => WorkspaceKind::Dir,
         _ => {
             return Err(usage(format!(
-                "--workspace: '{}' is none of scratch, worktree, worktree:PATH and dir:PATH",
+                "--workspace: '{}' is not one of scratch, worktree, worktree:PATH and dir:PATH",
                 one_line(text, 64)
             )));
         }
@@ -216,7 +216,7 @@ fn workspace(text: &str, home: &BoardHome) -> Result<(WorkspaceKind, Option<Stri
     let path = path.filter(|path| !path.is_empty());
     let Some(path) = path.map(|path| home.expand(&PathBuf::from(path))) else {
         return Err(usage(format!(
-            "--workspace {kind}: needs a path behind the colon"
+            "--workspace {kind}: a path must follow the colon"
         )));
     };
     if !path.is_absolute() {
@@ -225,14 +225,14 @@ fn workspace(text: &str, home: &BoardHome) -> Result<(WorkspaceKind, Option<Stri
             one_line(&path.to_string_lossy(), 200)
         ));
         return Err(match std::path::absolute(&path) {
-            Ok(meant) => refusal.hint(format!("here that would be {kind}:{}", meant.display())),
+            Ok(meant) => refusal.hint(format!("did you mean {kind}:{}?", meant.display())),
             Err(_) => refusal,
         });
     }
     Ok((kind, Some(path.to_string_lossy().into_owned())))
 }
 
-/// A name that git would not take for an option or for two words.
+/// A branch name that is neither an option nor several words.
 fn branch(text: &str) -> Result<String> {
     let name = text.trim();
     let problem = if name.is_empty() {
@@ -240,7 +240,7 @@ fn branch(text: &str) -> Result<String> {
     } else if name.starts_with('-') {
         "must not begin with '-'"
     } else if name.contains(|char: char| char.is_whitespace() || char.is_control()) {
-        "must not contain blanks"
+        "must not contain spaces"
     } else {
         return Ok(name.to_owned());
     };

@@ -1,7 +1,7 @@
 //! `hermes kanban daemon`: a dispatcher of its own, for machines without a gateway.
 //!
-//! Looks at every board, or at one, until a signal ends it. Workers go on without it; the next
-//! dispatcher finds them. Only one dispatcher is at work for all boards of a home, gateways included.
+//! Dispatches on every board, or on one, until a signal ends it. Workers outlive it; the next
+//! dispatcher finds them. One dispatcher serves all boards of a home, gateways included.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hermes_board::Error;
 use hermes_board::boards::{BoardHome, DispatcherLock};
-use hermes_board::dispatch::{BoardRound, Looked, Rounds};
+use hermes_board::dispatch::{BoardLoop, BoardTick, TickOutcome};
 use hermes_board::plan::Report;
 use hermes_proc::{EndSignals, first_readable};
 
@@ -23,24 +23,24 @@ use crate::backend::OrphanSweep;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
-/// Shortest and longest pause between two looks.
+/// Shortest and longest pause between two ticks.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_hours(24);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Seconds between two looks, instead of kanban.dispatch_interval_seconds
+    /// Seconds between two ticks, instead of kanban.dispatch_interval_seconds
     #[arg(long, value_name = "SECONDS")]
     interval: Option<f64>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// File that holds the number of this process while it runs
+    /// File that holds the id of this process while it runs
     #[arg(long, value_name = "FILE")]
     pidfile: Option<PathBuf>,
-    /// Print what each look did
+    /// Print what each tick did
     #[arg(short, long)]
     verbose: bool,
-    /// Has no effect here; scripts for the reference give it
+    /// Accepted for scripts of the reference; has no effect
     #[arg(long, hide = true)]
     force: bool,
 }
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let flags = args.limits.flags();
     let settings = dispatch_settings(context, &flags);
     context.printer.note(format!(
-        "Looking at {} every {} s (pid {}). Ctrl-C to stop.",
+        "Dispatching on {} every {} s (pid {}). Ctrl-C to stop.",
         only.as_ref().map_or_else(
             || "all boards".to_owned(),
             |one| format!("board {}", one.slug)
@@ -66,27 +66,27 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         std::process::id()
     ))?;
     let dispatcher = dispatcher_of(context, home, &settings);
-    let mut rounds = Rounds::new(dispatcher, settings.board_options(&context.env));
-    rounds.only = only.map(|board| board.slug);
-    let mut teller = Teller::new(args.verbose);
+    let mut boards = BoardLoop::new(dispatcher, settings.board_options(&context.env));
+    boards.only = only.map(|board| board.slug);
+    let mut reporter = Reporter::new(args.verbose);
     let orphans = OrphanSweep::of(context);
     loop {
         // What is configured may change while we run.
         let now = context.anew();
         let settings = dispatch_settings(&now, &flags);
-        rounds.dispatcher.workers = worker_setup(&now, &rounds.dispatcher.home, &settings);
-        rounds.dispatcher.workers.after_loss = orphans.after_loss();
-        rounds.dispatcher.limits = settings.limits.clone();
-        rounds.options = settings.board_options(&now.env);
-        teller.tell(&now, rounds.round(Instant::now()))?;
-        teller.tell_if_stuck(&now, rounds.is_stuck())?;
+        boards.dispatcher.workers = worker_setup(&now, &boards.dispatcher.home, &settings);
+        boards.dispatcher.workers.after_loss = orphans.after_loss();
+        boards.dispatcher.limits = settings.limits.clone();
+        boards.options = settings.board_options(&now.env);
+        reporter.report(&now, boards.tick_all(Instant::now()))?;
+        reporter.warn_if_stuck(&now, boards.is_stuck())?;
         let pause = interval.unwrap_or(settings.interval);
         first_readable(&[signals.as_fd()], Some(pause))?;
         if signals.take().is_some() {
-            let left = match rounds.dispatcher.children() {
+            let left = match boards.dispatcher.children() {
                 0 => String::new(),
-                1 => "; one worker goes on".to_owned(),
-                more => format!("; {more} workers go on"),
+                1 => "; one worker keeps running".to_owned(),
+                more => format!("; {more} workers keep running"),
             };
             context.printer.note(format!("Stopped{left}."))?;
             return Ok(ExitCode::SUCCESS);
@@ -102,17 +102,17 @@ fn interval(seconds: f64) -> Result<Duration> {
         .ok_or_else(|| usage("--interval must be a positive number of seconds"))
 }
 
-/// The right to dispatch for this home. A lock that cannot be taken for any other reason than that
-/// somebody has it does no harm: every board has one of its own.
+/// The right to dispatch for this home. A lock that fails for another reason than being held does no
+/// harm: every board has one of its own.
 fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<DispatcherLock>> {
     match DispatcherLock::take(home) {
         Ok(Some(lock)) => Ok(Some(lock)),
-        Ok(None) => Err(refusal("another dispatcher is at work for this home").hint(
-            "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` looks once",
+        Ok(None) => Err(refusal("another dispatcher is running for this home").hint(
+            "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` runs a single tick",
         )),
         Err(error) => {
             context.printer.warn(
-                format!("could not take the lock of dispatchers: {error}"),
+                format!("could not take the dispatcher lock: {error}"),
                 None,
             )?;
             Ok(None)
@@ -120,7 +120,7 @@ fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<DispatcherLoc
     }
 }
 
-/// The number of this process in a file, for as long as the process runs.
+/// The id of this process in a file, for as long as the process runs.
 struct PidFile(PathBuf);
 
 impl PidFile {
@@ -148,65 +148,65 @@ impl Drop for PidFile {
     }
 }
 
-/// Says at the terminal what rounds came to; the log has it as well.
-struct Teller {
+/// Prints what became of boards; the log has it as well.
+struct Reporter {
     verbose: bool,
-    /// What was last said about what cannot be looked at.
-    said: HashMap<String, String>,
+    /// The last message about each board that cannot be used.
+    reported: HashMap<String, String>,
     was_stuck: bool,
 }
 
-impl Teller {
+impl Reporter {
     fn new(verbose: bool) -> Self {
         Self {
             verbose,
-            said: HashMap::new(),
+            reported: HashMap::new(),
             was_stuck: false,
         }
     }
 
-    fn tell(
+    fn report(
         &mut self,
         context: &Context,
-        round: hermes_board::Result<Vec<BoardRound>>,
+        round: hermes_board::Result<Vec<BoardTick>>,
     ) -> Result<()> {
         let rows = match round {
             Ok(rows) => rows,
             Err(error) => return self.complain(context, "the list of boards", error),
         };
-        self.said.remove("the list of boards");
+        self.reported.remove("the list of boards");
         for row in rows {
             let board = format!("board {}", row.slug);
-            match row.looked {
-                Looked::At(report) => {
-                    self.said.remove(&board);
+            match row.outcome {
+                TickOutcome::Ticked(report) => {
+                    self.reported.remove(&board);
                     if self.verbose {
                         report_line(context, row.slug.as_str(), &report)?;
                     }
                 }
-                Looked::Failed(error) => self.complain(context, &board, error)?,
-                Looked::Resting => {}
+                TickOutcome::Failed(error) => self.complain(context, &board, error)?,
+                TickOutcome::Skipped => {}
             }
         }
         Ok(())
     }
 
-    /// The same trouble is told once.
+    /// The same problem is reported once.
     fn complain(&mut self, context: &Context, what: &str, error: Error) -> Result<()> {
         let error = CommandError::from(error);
         let (message, hints) = error.words();
-        if self.said.get(what).is_none_or(|said| said != message) {
-            self.said.insert(what.to_owned(), message.to_owned());
+        if self.reported.get(what).is_none_or(|last| last != message) {
+            self.reported.insert(what.to_owned(), message.to_owned());
             let hint = hints.first().map(String::as_str);
             context.printer.warn(format!("{what}: {message}"), hint)?;
         }
         Ok(())
     }
 
-    fn tell_if_stuck(&mut self, context: &Context, is_stuck: bool) -> Result<()> {
+    fn warn_if_stuck(&mut self, context: &Context, is_stuck: bool) -> Result<()> {
         if is_stuck && !self.was_stuck {
             context.printer.warn(
-                "there is ready work, and no worker could be started for a while",
+                "cards are ready, but no worker could be started for a while",
                 Some(
                     "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
                 ),
@@ -217,7 +217,7 @@ impl Teller {
     }
 }
 
-/// What a look did, if it did anything.
+/// What a tick did, if it did anything.
 fn report_line(context: &Context, board: &str, report: &Report) -> Result<()> {
     let counts = [
         ("reclaimed", report.reclaimed.len()),
@@ -230,15 +230,17 @@ fn report_line(context: &Context, board: &str, report: &Report) -> Result<()> {
         ("rate_limited", report.rate_limited.len()),
         ("spawn_failed", report.spawn_failed.len()),
     ];
-    let words: Vec<String> = counts
+    let parts: Vec<String> = counts
         .iter()
         .filter(|(_, count)| *count > 0)
         .map(|(what, count)| format!("{what}={count}"))
         .collect();
-    if words.is_empty() {
+    if parts.is_empty() {
         return Ok(());
     }
     let time = LocalTime::of(context).minute(jiff::Timestamp::now().as_second());
-    let words = words.join(" ");
-    Ok(context.printer.line(format!("[{time}] {board}: {words}"))?)
+    let summary = parts.join(" ");
+    Ok(context
+        .printer
+        .line(format!("[{time}] {board}: {summary}"))?)
 }

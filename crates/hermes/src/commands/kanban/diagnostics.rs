@@ -15,7 +15,7 @@ use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only what is at least this bad
+    /// Only diagnostics of at least this severity
     #[arg(long, value_name = "SEVERITY", value_parser = severity_parser())]
     severity: Option<Severity>,
     /// Only this card
@@ -27,8 +27,8 @@ pub(super) struct Args {
 }
 
 fn severity_parser() -> impl TypedValueParser<Value = Severity> {
-    let words = PossibleValuesParser::new(Severity::ALL.iter().map(|severity| severity.as_str()));
-    words.map(|word| Severity::parse(&word).unwrap_or(Severity::Warning))
+    let names = PossibleValuesParser::new(Severity::ALL.iter().map(|severity| severity.as_str()));
+    names.map(|name| Severity::parse(&name).unwrap_or(Severity::Warning))
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {

@@ -1,8 +1,8 @@
-//! `hermes kanban dispatch`: one look at the board.
+//! `hermes kanban dispatch`: one tick of the board.
 
 use std::process::ExitCode;
 
-use hermes_board::dispatch::{DispatchFlags, Pass};
+use hermes_board::dispatch::{DispatchFlags, TickMode};
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
 
@@ -17,7 +17,7 @@ use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only say what would be done
+    /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(super) struct Args {
 /// Limits that outrank the configuration.
 #[derive(Debug, clap::Args)]
 pub(super) struct LimitArgs {
-    /// Most cards in progress, instead of the setting kanban.max_spawn
+    /// Most running cards, instead of kanban.max_spawn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max: Option<i64>,
     /// Failures after which a card is blocked, instead of kanban.failure_limit
@@ -51,13 +51,13 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let mut session = BoardSession::open(context, board)?;
     let mut dispatcher = dispatcher(&session, &args.limits.flags());
     let pass = if args.dry_run {
-        Pass::DryRun
+        TickMode::DryRun
     } else {
-        Pass::Real
+        TickMode::Real
     };
     let orphans = OrphanSweep::of(context);
     dispatcher.workers.after_loss = orphans.after_loss();
-    let report = dispatcher.dispatch_once(&mut session.store, pass)?;
+    let report = dispatcher.tick(&mut session.store, pass)?;
     if args.json {
         context.printer.json(&serde_json::to_value(&report)?)?;
     } else {
@@ -71,10 +71,10 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was done, or would be.
+/// What was or would be done.
 fn described(report: &Report, assignee: &str, dry: bool, time: &LocalTime) -> String {
     if report.skipped_locked {
-        return "Another dispatcher is looking at this board; nothing was done.\n".to_owned();
+        return "Another dispatcher is active on this board; nothing was done.\n".to_owned();
     }
     let mut out = String::new();
     let mut count = |label: &str, ids: &[TaskId], named: bool| {
@@ -91,12 +91,12 @@ fn described(report: &Report, assignee: &str, dry: bool, time: &LocalTime) -> St
     count("Promoted:", &report.promoted, false);
     out.push_str(&format!("{:14}{}\n", "Spawned:", report.spawned.len()));
     for started in &report.spawned {
-        let place = match started.workspace.as_str() {
+        let workspace = match started.workspace.as_str() {
             "" => "-".to_owned(),
             path => one_line(path, TITLE),
         };
         out.push_str(&format!(
-            "  - {}  ->  {}  @ {place}{}\n",
+            "  - {}  ->  {}  @ {workspace}{}\n",
             started.task_id,
             one_line(&started.assignee, NAME),
             if dry { " (dry)" } else { "" }
@@ -106,7 +106,7 @@ fn described(report: &Report, assignee: &str, dry: bool, time: &LocalTime) -> St
     out
 }
 
-/// Why cards were given away or left, as far as any were.
+/// Why cards were assigned or skipped.
 fn reasons(report: &Report, assignee: &str, time: &LocalTime) -> String {
     let mut out = String::new();
     let mut list = |label: &str, ids: &[TaskId]| {
@@ -129,7 +129,7 @@ fn reasons(report: &Report, assignee: &str, time: &LocalTime) -> String {
         list(&label, std::slice::from_ref(&one.task_id));
     }
     list(
-        "Skipped (non-spawnable assignee, for others to claim)",
+        "Skipped (assignee is not a profile; to be claimed by others)",
         &report.skipped_nonspawnable,
     );
     // From here on what only this program tells.
@@ -146,24 +146,24 @@ fn reasons(report: &Report, assignee: &str, time: &LocalTime) -> String {
         list(&label, std::slice::from_ref(&one.task_id));
     }
     for one in &report.skipped_scheduled {
-        let label = format!("Parked (until {})", time.minute(one.at));
+        let label = format!("Scheduled (for {})", time.minute(one.at));
         list(&label, std::slice::from_ref(&one.task_id));
     }
     for one in &report.spawn_failed {
         let label = format!("Could not start ({})", one_line(&one.error, 300));
         list(&label, std::slice::from_ref(&one.task_id));
     }
-    list("Met a quota wall", &report.rate_limited);
+    list("Reached a quota", &report.rate_limited);
     list("Woken", &report.woken);
     list("Waiting for a parent again", &report.sent_back);
     list("Worker found and recorded", &report.adopted);
     list("Claim prolonged", &report.extended);
-    list("Worker could not be ended", &report.reclaim_deferred);
+    list("Worker could not be terminated", &report.reclaim_deferred);
     list("Changed by somebody else meanwhile", &report.lost_race);
     out
 }
 
-/// Cards without room, those of the same limit together: there may be thousands.
+/// Cards that wait for a limit, grouped by limit: there may be thousands.
 fn by_cap(report: &Report) -> Vec<(&'static str, usize, usize, Vec<TaskId>)> {
     let mut groups: Vec<(&'static str, usize, usize, Vec<TaskId>)> = Vec::new();
     for one in &report.skipped_capped {
@@ -180,10 +180,10 @@ fn by_cap(report: &Report) -> Vec<(&'static str, usize, usize, Vec<TaskId>)> {
 
 fn guard_words(reason: GuardReason) -> &'static str {
     match reason {
-        GuardReason::RateLimitCooldown => "its worker met a quota wall",
+        GuardReason::RateLimitCooldown => "its worker reached a quota",
         GuardReason::BlockerAuth => "its last failure was about quota or permission",
-        GuardReason::RecentSuccess => "it was completed a short while ago",
+        GuardReason::RecentSuccess => "it was completed recently",
         GuardReason::ActivePr => "a pull request was named on it",
-        GuardReason::PreviousWorkerAlive => "a worker of its last attempt is still there",
+        GuardReason::PreviousWorkerAlive => "a worker of its last attempt is still running",
     }
 }

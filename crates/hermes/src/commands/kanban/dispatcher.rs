@@ -1,4 +1,4 @@
-//! Whether anybody starts workers for ready cards.
+//! Whether a dispatcher starts workers for ready cards.
 
 use hermes_home::probe_gateway;
 use hermes_home::profiles::names;
@@ -6,7 +6,7 @@ use hermes_home::profiles::names;
 use super::session::BoardSession;
 use crate::error::Result;
 
-/// Says on standard error that a ready card will wait, and how to change that.
+/// Warns that a ready card will wait, and says how to change that.
 pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
     let printer = session.printer();
     if !any_gateway_runs(session)? {
@@ -15,8 +15,8 @@ pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
             return Ok(());
         }
         printer.warn(
-            "no dispatcher runs, so nobody starts a worker for this card yet",
-            Some("`hermes kanban daemon` keeps looking at the board, `hermes kanban dispatch` looks once"),
+            "no dispatcher is running, so no worker is started for this card yet",
+            Some("`hermes kanban daemon` dispatches continuously, `hermes kanban dispatch` once"),
         )?;
     } else if !session.settings.dispatch_in_gateway {
         printer.warn(

@@ -1,4 +1,4 @@
-//! `hermes kanban edit`: what a finished card handed over, and the checks of one that waits.
+//! `hermes kanban edit`: the result of a finished card, and the checks of one that nobody works on.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     #[arg(required_unless_present_any = ["checks", "check_file", "no_checks"])]
     result: Option<String>,
-    /// What the card handed over; the result if not given
+    /// New summary; the result if not given
     #[arg(long, value_name = "TEXT", requires = "result")]
     summary: Option<String>,
     /// Facts for programs, a JSON object
@@ -27,7 +27,7 @@ pub(super) struct Args {
     metadata: Option<String>,
     #[command(flatten)]
     checks: checks::CheckArgs,
-    /// Take all checks off the card
+    /// Remove all checks
     #[arg(long)]
     no_checks: bool,
 }

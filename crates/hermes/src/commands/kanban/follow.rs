@@ -1,6 +1,6 @@
 //! `hermes kanban tail` and `watch`: what happens, as it happens.
 //!
-//! A board is asked for events only after somebody has written to it; an idle one costs a look at a
+//! A board is queried for events only after somebody has written to it; an idle one costs reading one
 //! number. Ctrl-C ends either verb, and that is a success.
 
 use std::collections::HashMap;
@@ -19,9 +19,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
-/// Shortest pause between two looks.
+/// Shortest pause between two queries.
 const LEAST_PAUSE: f64 = 0.1;
-/// Longest pause between two looks.
+/// Longest pause between two queries.
 const MOST_PAUSE: f64 = 3600.0;
 /// Events taken at a time.
 const BATCH: u32 = 200;
@@ -30,7 +30,7 @@ const BATCH: u32 = 200;
 pub(super) struct TailArgs {
     /// The card
     id: TaskId,
-    /// Seconds between two looks
+    /// Seconds between two queries
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     interval: f64,
 }
@@ -46,7 +46,7 @@ pub(super) struct WatchArgs {
     /// Only events of these kinds, separated by commas
     #[arg(long, value_name = "KINDS")]
     kinds: Option<String>,
-    /// Seconds between two looks
+    /// Seconds between two queries
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     interval: f64,
 }
@@ -111,7 +111,7 @@ pub(super) fn watch(args: &WatchArgs, context: &Context, board: Option<&str>) ->
     })
 }
 
-/// Whom the card of an event is given to. Asked again only after the card was given to another.
+/// The assignee of the card of an event. Queried again only after the card was reassigned.
 fn assignee_of(
     session: &BoardSession<'_>,
     event: &Event,
@@ -129,7 +129,7 @@ fn assignee_of(
     Ok(assignee)
 }
 
-/// Hands over events from `query.after` on until somebody wants an end.
+/// Passes on events from `query.after` on until a signal ends it.
 fn follow(
     session: &BoardSession<'_>,
     mut query: EventQuery,
@@ -158,7 +158,7 @@ fn follow(
     }
 }
 
-/// Hands over all events there are; gives where to go on.
+/// Passes on all events there are; returns where to go on.
 fn drain(
     session: &BoardSession<'_>,
     query: &EventQuery,

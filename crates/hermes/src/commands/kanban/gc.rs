@@ -1,4 +1,4 @@
-//! `hermes kanban gc`: what nobody needs any more.
+//! `hermes kanban gc`: garbage collection.
 
 use std::process::ExitCode;
 

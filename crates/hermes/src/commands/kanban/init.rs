@@ -1,4 +1,4 @@
-//! `hermes kanban init`: the database, checked to the last page, and who could work on cards.
+//! `hermes kanban init`: creates or fully checks the database, and lists the profiles.
 
 use std::process::ExitCode;
 
@@ -18,12 +18,12 @@ pub(super) fn run(context: &Context, board: Option<&str>) -> Result<ExitCode> {
         context.display(database)
     ))?;
     let profiles = names(&context.location)?;
-    printer.line("\nProfiles that cards can be given to:")?;
+    printer.line("\nProfiles that cards can be assigned to:")?;
     for profile in &profiles {
         printer.line(format!("  {profile}"))?;
     }
     if profiles.len() == 1 {
-        printer.line("More are made with `hermes profile create NAME`.")?;
+        printer.line("`hermes profile create NAME` creates more.")?;
     }
     let seconds = session.settings.dispatch_interval.as_secs();
     printer.line(format!(

@@ -13,7 +13,7 @@ use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The card that is waited for
+    /// The card that must be finished first
     parent: TaskId,
     /// The card that waits
     child: TaskId,
@@ -32,7 +32,7 @@ pub(super) fn unlink(args: &Args, context: &Context, board: Option<&str>) -> Res
     let mut session = BoardSession::open(context, board)?;
     if session.store.unlink(&args.parent, &args.child)?.is_none() {
         return Err(refusal(format!(
-            "there is no link {} -> {}",
+            "no such link: {} -> {}",
             one_line(args.parent.as_str(), NAME),
             one_line(args.child.as_str(), NAME)
         )));

@@ -18,37 +18,37 @@ use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Only my own
+    /// Only cards of the profile in use
     #[arg(long)]
     mine: bool,
-    /// Only those of this profile or lane
+    /// Only cards of this profile or lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
-    /// Only those that stand there
+    /// Only cards with this status
     #[arg(long, value_name = "STATUS", value_parser = status_parser())]
     status: Option<Status>,
-    /// Only those of this namespace
+    /// Only cards of this namespace
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Only those that this session filed
+    /// Only cards that this session created
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Also those that were put away
+    /// Include archived cards
     #[arg(long)]
     archived: bool,
-    /// In which order
+    /// Order
     #[arg(long, value_name = "ORDER", value_parser = sort_parser())]
     sort: Option<SortOrder>,
-    /// Only those of this template
+    /// Only cards of this template
     #[arg(long, value_name = "ID")]
     workflow_template_id: Option<String>,
-    /// Only those at this step
+    /// Only cards at this step
     #[arg(long, value_name = "KEY")]
     step_key: Option<String>,
-    /// At most so many
+    /// At most this many cards
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// Leave out so many at the beginning
+    /// Skip this many cards
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u32,
     /// Print JSON
@@ -58,13 +58,13 @@ pub(super) struct Args {
 
 /// The nine that can be asked for.
 pub(super) fn status_parser() -> impl TypedValueParser<Value = Status> {
-    let words = PossibleValuesParser::new(Status::ALL.iter().map(|status| status.as_str()));
-    words.map(|word| Status::from_database(&word))
+    let names = PossibleValuesParser::new(Status::ALL.iter().map(|status| status.as_str()));
+    names.map(|name| Status::from_database(&name))
 }
 
 fn sort_parser() -> impl TypedValueParser<Value = SortOrder> {
-    let words = PossibleValuesParser::new(SortOrder::ALL.iter().map(|order| order.as_str()));
-    words.map(|word| SortOrder::parse(&word).unwrap_or(SortOrder::Priority))
+    let names = PossibleValuesParser::new(SortOrder::ALL.iter().map(|order| order.as_str()));
+    names.map(|name| SortOrder::parse(&name).unwrap_or(SortOrder::Priority))
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
@@ -131,7 +131,7 @@ fn print_lines(session: &BoardSession<'_>, query: &ListQuery, out: &mut impl Wri
     Ok(())
 }
 
-/// Hands over the cards until one cannot be printed.
+/// Passes on the cards until one cannot be printed.
 fn each(
     session: &BoardSession<'_>,
     query: &ListQuery,

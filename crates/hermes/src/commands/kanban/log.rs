@@ -20,7 +20,7 @@ const CHUNK: usize = 64 * 1024;
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// Only the end: at most so many bytes, beginning with a whole line
+    /// Only the end: at most this many bytes, beginning with a whole line
     #[arg(long, value_name = "BYTES")]
     tail: Option<u64>,
 }
@@ -32,8 +32,8 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         Ok((file, meta)) => (file, meta.len()),
         Err(error) if error.is_not_found() => {
             let id = one_line(args.id.as_str(), NAME);
-            return Err(refusal(format!("there is no log of {id} yet"))
-                .hint("a log begins when a worker starts"));
+            return Err(refusal(format!("{id} has no log yet"))
+                .hint("the log is created when a worker starts"));
         }
         Err(error) => return Err(error.into()),
     };
@@ -83,7 +83,7 @@ fn print(
     Ok(())
 }
 
-/// Whether a line ends behind `begin`, with something behind it.
+/// Whether a line ends after `begin`, with text after it.
 fn has_line_break(file: &mut File, begin: u64, buffer: &mut [u8]) -> std::io::Result<bool> {
     file.seek(SeekFrom::Start(begin))?;
     let mut found = false;

@@ -1,7 +1,7 @@
 //! `hermes kanban`: the task board, a file per verb.
 //!
-//! Verbs turn arguments into requests and outcomes into words; what may happen to a card is decided
-//! in `hermes-board`. Refusals begin with `kanban:`, exit codes are 0, 1 and 2.
+//! Commands turn arguments into requests and outcomes into text; `hermes-board` decides what happens to
+//! a card. Refusals begin with `kanban:`, exit codes are 0, 1 and 2.
 
 mod archive;
 mod assign;
@@ -64,34 +64,34 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Make the database of the board, or check the one that is there
+    /// Create the database of the board, or check the existing one
     Init,
-    /// Manage boards: list them, make them, switch between them
+    /// Manage boards: list, create, switch, archive
     Boards(boards::Args),
-    /// File a card
+    /// Create a card
     Create(Box<create::Args>),
-    /// File cards for several workers, one who verifies and one who puts it together
+    /// Create cards for parallel workers, a verifier and a synthesizer
     Swarm(swarm::Args),
     /// List cards
     #[command(visible_alias = "ls")]
     List(list::Args),
-    /// Show the whole board, kept up to date
+    /// Show the whole board, updated live
     Board(live::Args),
-    /// Show one card with everything that hangs on it
+    /// Show one card with everything that belongs to it
     Show(show::Args),
-    /// Give a card to a profile, or to nobody
+    /// Assign a card to a profile, or to nobody
     Assign(assign::Args),
-    /// Take a card out of the hands it is in; its worker is ended
+    /// Reclaim a running card; its worker is terminated
     Reclaim(reclaim::Args),
-    /// Give a card to another profile, also one that is being worked on
+    /// Assign a card to another profile, even while it is running
     Reassign(reclaim::ReassignArgs),
     /// Make a card wait for another
     Link(links::Args),
-    /// Let a card wait no longer for another
+    /// Remove a link between two cards
     Unlink(links::Args),
-    /// Take a ready card to work on it yourself
+    /// Claim a ready card to work on it yourself
     Claim(claim::Args),
-    /// Say something on a card
+    /// Comment on a card
     Comment(comment::Args),
     /// Attach a file to a card
     Attach(attachments::AttachArgs),
@@ -99,56 +99,56 @@ enum Verb {
     Attachments(attachments::ListArgs),
     /// Remove an attached file
     AttachRm(attachments::RemoveArgs),
-    /// Finish cards
+    /// Complete cards
     Complete(complete::Args),
     /// Change the result of a finished card, or the checks of one that nobody works on
     Edit(edit::Args),
-    /// Block cards until somebody answers
+    /// Block cards until somebody unblocks them
     Block(block::Args),
-    /// Park cards until a moment, or until somebody unblocks them
+    /// Schedule cards for later, or until somebody unblocks them
     Schedule(schedule::Args),
-    /// Free blocked or parked cards
+    /// Unblock blocked or scheduled cards
     Unblock(unblock::Args),
-    /// Make waiting or blocked cards ready by hand
+    /// Promote waiting or blocked cards by hand
     Promote(promote::Args),
-    /// Put cards away, or delete those that were
+    /// Archive cards, or delete archived ones
     Archive(archive::Args),
     /// Print what happens to one card
     Tail(follow::TailArgs),
     /// Print what happens on the board
     Watch(follow::WatchArgs),
-    /// Look at the board once: take back what is stuck, start workers for what is ready
+    /// Run one tick: reclaim stuck cards, start workers for ready ones
     Dispatch(dispatch::Args),
-    /// Say what a dispatcher would do with a card, and why
+    /// Explain what a dispatcher would do with a card
     Why(why::Args),
-    /// Look at all boards again and again, where no gateway does
+    /// Dispatch on all boards continuously, where no gateway does
     Daemon(daemon::Args),
     /// Count cards
     Stats(stats::Args),
-    /// Let a chat hear of a card
+    /// Subscribe a chat to a card
     NotifySubscribe(notify::SubscribeArgs),
-    /// List the chats that hear of cards
+    /// List the subscriptions of chats
     NotifyList(notify::ListArgs),
-    /// Let a chat hear of a card no longer
+    /// Unsubscribe a chat from a card
     NotifyUnsubscribe(notify::UnsubscribeArgs),
     /// Print the output of a card's worker
     Log(log::Args),
     /// List the attempts at a card
     Runs(runs::Args),
-    /// Give a sign of life for a card that is being worked on
+    /// Record a heartbeat for a running card
     Heartbeat(heartbeat::Args),
-    /// List who can be given cards, and what they have
+    /// List assignees and their cards
     Assignees(assignees::Args),
-    /// Print what a worker is told about its card
+    /// Print the text that the worker of a card reads
     Context(context::Args),
-    /// Let a model make cards in triage clear
+    /// Let a model specify cards in triage
     Specify(triage::Args),
     /// Let a model split cards in triage among the profiles
     Decompose(triage::Args),
-    /// List cards in distress
+    /// List problems of cards
     #[command(visible_alias = "diag")]
     Diagnostics(diagnostics::Args),
-    /// Remove what nobody needs any more
+    /// Collect garbage: old events, logs, workspaces
     Gc(gc::Args),
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
 }
 
-/// Without a verb there is nothing to do but to say which there are.
+/// Without a subcommand, print which there are.
 fn help(context: &Context) -> Result<ExitCode> {
     let mut tree = crate::cli::command();
     tree.build();

@@ -1,4 +1,4 @@
-//! `hermes kanban notify-subscribe`, `notify-list` and `notify-unsubscribe`: chats that hear of cards.
+//! `hermes kanban notify-subscribe`, `notify-list` and `notify-unsubscribe`: chats that follow cards.
 
 use std::process::ExitCode;
 
@@ -31,17 +31,17 @@ pub(super) struct SubscribeArgs {
     id: TaskId,
     #[command(flatten)]
     chat: ChatArgs,
-    /// Who asks
+    /// User who subscribes
     #[arg(long, value_name = "ID")]
     user_id: Option<String>,
-    /// Profile whose gateway tells the chat; the one in use if not given
+    /// Profile whose gateway notifies the chat; the one in use if not given
     #[arg(long, value_name = "NAME")]
     notifier_profile: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ListArgs {
-    /// Only those of this card
+    /// Only subscriptions to this card
     id: Option<TaskId>,
     /// Print JSON
     #[arg(long)]

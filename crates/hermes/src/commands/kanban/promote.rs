@@ -15,15 +15,15 @@ use crate::error::{CommandError, Result};
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// Why
+    /// Reason
     reason: Vec<String>,
     /// More cards to promote for the same reason
     #[arg(long, value_name = "ID", num_args = 1..)]
     ids: Vec<TaskId>,
-    /// Although parents are open
+    /// Promote despite open parents
     #[arg(long)]
     force: bool,
-    /// Only say whether it would work
+    /// Only check whether it would work
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

@@ -1,8 +1,8 @@
-//! `hermes kanban reclaim` and `reassign`: cards taken out of the hands they are in.
+//! `hermes kanban reclaim` and `reassign`: running cards made ready again.
 
 use std::process::ExitCode;
 
-use hermes_board::dispatch::{DispatchFlags, TakenBack};
+use hermes_board::dispatch::{DispatchFlags, Reclaimed};
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 
@@ -17,7 +17,7 @@ use crate::error::Result;
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -26,20 +26,20 @@ pub(super) struct Args {
 pub(super) struct ReassignArgs {
     /// The card
     id: TaskId,
-    /// Profile or lane; none, - or null for nobody
+    /// Profile or lane; none, - or null for no assignee
     #[arg(value_name = "PROFILE")]
     assignee: String,
-    /// Take it out of the hands it is in first
+    /// Reclaim the card first, if it is running
     #[arg(long)]
     reclaim: bool,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let mut session = BoardSession::open(context, board)?;
-    take_back(&mut session, &args.id, args.reason.as_deref())?;
+    reclaim_card(&mut session, &args.id, args.reason.as_deref())?;
     context.printer.line(format!("Reclaimed {}", args.id))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -53,7 +53,7 @@ pub(super) fn reassign(
     let mut session = BoardSession::open(context, board)?;
     let task = session.task(&args.id)?;
     if args.reclaim && task.claim_lock.is_some() {
-        take_back(&mut session, &args.id, args.reason.as_deref())?;
+        reclaim_card(&mut session, &args.id, args.reason.as_deref())?;
     }
     session.store.assign(&args.id, assignee.as_ref())?;
     context.printer.line(format!(
@@ -64,23 +64,23 @@ pub(super) fn reassign(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ends the worker of a card, if it is on this machine, and makes the card ready.
-fn take_back(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str>) -> Result<()> {
+/// Terminates the worker of a card, if it runs on this machine, and makes the card ready.
+fn reclaim_card(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str>) -> Result<()> {
     let mut dispatcher = dispatcher(session, &DispatchFlags::default());
     let orphans = OrphanSweep::of(session.context);
     dispatcher.workers.after_loss = orphans.after_loss();
-    let taken = dispatcher.take_back(&mut session.store, id, reason)?;
+    let outcome = dispatcher.reclaim(&mut session.store, id, reason)?;
     orphans.finish();
-    match taken {
-        TakenBack::Yes => Ok(()),
-        TakenBack::WorkerLives(end) => {
+    match outcome {
+        Reclaimed::Yes => Ok(()),
+        Reclaimed::WorkerAlive(end) => {
             let pid = end.prev_pid.map(|pid| format!(" (pid {pid})"));
             Err(refusal(format!(
-                "the worker of {id}{} could not be ended, so the card stays with it",
+                "could not terminate the worker of {id}{}, so it keeps the card",
                 pid.unwrap_or_default()
             ))
-            .hint("end it by hand, as the user it runs as, and try again"))
+            .hint("terminate it as the user it runs as, and try again"))
         }
-        TakenBack::LostRace => Err(refusal(format!("{id} was changed by somebody else"))),
+        Reclaimed::LostRace => Err(refusal(format!("somebody else changed {id} meanwhile"))),
     }
 }

@@ -1,4 +1,4 @@
-//! `hermes kanban schedule`: parked until a moment, or until somebody unblocks it.
+//! `hermes kanban schedule`: scheduling cards for later.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use super::times::parse_moment;
 use crate::context::Context;
 use crate::error::Result;
 
-/// Where cards can be parked from.
+/// Statuses from which cards can be scheduled.
 const PARKABLE: &[Status] = &[
     Status::Todo,
     Status::Ready,
@@ -23,12 +23,12 @@ const PARKABLE: &[Status] = &[
 pub(super) struct Args {
     /// The card
     id: TaskId,
-    /// Why; also said in a comment
+    /// Reason; also added as a comment
     reason: Vec<String>,
-    /// More cards to park for the same reason
+    /// More cards to schedule for the same reason
     #[arg(long, value_name = "ID", num_args = 1..)]
     ids: Vec<TaskId>,
-    /// Wake it at this moment: 2027-01-31T09:00:00Z, or seconds since 1970
+    /// When the card wakes: 2027-01-31T09:00:00Z, or seconds since 1970
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
 }

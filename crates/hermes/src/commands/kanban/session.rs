@@ -1,11 +1,11 @@
-//! What every verb works with: the board it is about, open, and what is configured about it.
+//! What every command of the board works with: the open board and its settings.
 
 use std::process::ExitCode;
 
 use hermes_board::boards::{Board, BoardHome};
 use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{BoardOptions, CheckDepth, Error, KanbanSettings, SqliteBoard};
+use hermes_board::{BoardOptions, CheckDepth, Error, KanbanSettings, SqliteBoard, WorkerVariables};
 use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
@@ -16,10 +16,10 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind, Result};
 use crate::ui::Printer;
 
-/// Who acts where nobody is named.
-const NOBODY_IN_PARTICULAR: &str = "user";
+/// Author where no profile is known.
+const DEFAULT_AUTHOR: &str = "user";
 
-/// An open board and its surroundings.
+/// An open board with its settings.
 pub(in crate::commands) struct BoardSession<'a> {
     pub(super) context: &'a Context,
     pub(super) home: BoardHome,
@@ -28,12 +28,12 @@ pub(in crate::commands) struct BoardSession<'a> {
 }
 
 impl<'a> BoardSession<'a> {
-    /// Opens the board of a command, making its database if there is none.
+    /// Opens the board of a command, creating its database if there is none.
     pub(in crate::commands) fn open(context: &'a Context, board: Option<&str>) -> Result<Self> {
         Self::open_checked(context, board, CheckDepth::WhenDue)
     }
 
-    /// As [`Self::open`], looking at the file this thoroughly.
+    /// As [`Self::open`], checking the file this thoroughly.
     pub(super) fn open_checked(
         context: &'a Context,
         board: Option<&str>,
@@ -65,22 +65,18 @@ impl<'a> BoardSession<'a> {
         found.ok_or_else(|| Error::UnknownTask { id: id.clone() }.into())
     }
 
-    /// Who acts.
+    /// The author of changes.
     pub(super) fn author(&self) -> String {
         author(self.context)
     }
 
-    /// The attempt that speaks, if this process is the worker of the card.
+    /// The attempt of this process, if it is the worker of the card.
     pub(super) fn own_run(&self, card: &TaskId) -> Option<RunId> {
-        if self.home.worker_task() != Some(card) {
-            return None;
-        }
-        let run = self.context.env.text(&vars::HERMES_KANBAN_RUN_ID)?;
-        run.parse().ok().map(RunId)
+        WorkerVariables::read(&self.context.env)?.run_of(card)
     }
 
-    /// Does something to each of these cards. One that fails does not hold up the others; the exit
-    /// code tells of it.
+    /// Does something to each of these cards. A failure does not stop the others; it shows in the exit
+    /// code.
     pub(super) fn for_each(
         &mut self,
         cards: &[TaskId],
@@ -131,16 +127,13 @@ pub(super) fn open(
     })
 }
 
-/// Who acts: the profile that variables name, the one in use, or somebody.
+/// The author: the profile that variables name, or the one in use.
 pub(super) fn author(context: &Context) -> String {
     let named = [&vars::HERMES_PROFILE_NAME, &vars::HERMES_PROFILE]
         .into_iter()
         .find_map(|var| context.env.text(var));
     let current = || context.current.as_ref().map(ProfileName::as_str);
-    named
-        .or_else(current)
-        .unwrap_or(NOBODY_IN_PARTICULAR)
-        .to_owned()
+    named.or_else(current).unwrap_or(DEFAULT_AUTHOR).to_owned()
 }
 
 /// Whether there is a profile of this name.
@@ -148,12 +141,12 @@ pub(super) fn is_profile(context: &Context, name: &str) -> bool {
     ProfileName::parse(name).is_ok_and(|name| existing(&context.location, &name).is_ok())
 }
 
-/// The command line is wrong in a way the parser cannot see.
+/// A usage error that the parser cannot detect.
 pub(super) fn usage(message: impl Into<String>) -> CommandError {
     CommandError::usage(message).by_the_board()
 }
 
-/// Refused for a reason of the board's.
+/// A refusal by the board.
 pub(super) fn refusal(message: impl Into<String>) -> CommandError {
     CommandError::user(message).by_the_board()
 }

@@ -17,7 +17,7 @@ use crate::ui::{one_line, visible};
 
 /// Events shown; JSON has all of them.
 const EVENTS: usize = 20;
-/// Most characters of a summary or an error of an attempt.
+/// Longest summary or error of an attempt that is printed, in characters.
 const HANDOFF: usize = 160;
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub(super) struct FilterArgs {
     /// Only attempts whose status or outcome is the one of --state-name
     #[arg(long, value_name = "TYPE", value_parser = ["status", "outcome"])]
     state_type: Option<String>,
-    /// The word that status or outcome must have
+    /// The status or outcome
     #[arg(long, value_name = "WORD")]
     state_name: Option<String>,
 }
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// A card with everything that hangs on it, for people.
+/// A card with everything that belongs to it, as text.
 pub(super) fn text(
     session: &BoardSession<'_>,
     id: &TaskId,
@@ -127,7 +127,7 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     fact(
         "goal",
         task.goal_mode
-            .then(|| "until a judge is satisfied".to_owned()),
+            .then(|| "until a judge finds the goal reached".to_owned()),
     );
     let by = task.created_by.as_deref().unwrap_or("-");
     let created = format!("{} by {}", time.minute(task.created_at), one_line(by, NAME));
@@ -151,7 +151,7 @@ fn workspace(task: &Task) -> String {
     }
 }
 
-/// Failures that are too many, and who says so.
+/// The failure limit, and where it comes from.
 fn retries(session: &BoardSession<'_>, task: &Task) -> String {
     match (task.max_retries, session.settings.failure_limit) {
         (Some(own), _) => format!("{own} (task)"),
@@ -180,7 +180,7 @@ fn distress(signs: &[Diagnostic]) -> String {
     out
 }
 
-/// Particulars of a sign of distress, and what to try first.
+/// Details of a diagnostic, and what to try first.
 pub(super) fn sign_details(sign: &Diagnostic) -> String {
     let mut out = String::new();
     if !sign.data.is_empty() {
@@ -216,7 +216,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// A text under its heading; nothing if there is none.
+/// A text under its heading, if there is any.
 fn section(heading: &str, text: Option<&str>) -> String {
     match text.filter(|text| !text.trim().is_empty()) {
         Some(text) => format!("\n{heading}:\n{}\n", visible(text.trim_end())),
@@ -277,7 +277,7 @@ fn history(session: &BoardSession<'_>, card: &CardDetail) -> String {
     out
 }
 
-/// How an attempt ended, or that it has not.
+/// The outcome of an attempt, or its status.
 pub(super) fn outcome(run: &Run) -> String {
     match (&run.outcome, run.ended_at) {
         (Some(outcome), _) => one_line(outcome, NAME),

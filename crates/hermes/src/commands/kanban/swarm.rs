@@ -1,4 +1,4 @@
-//! `hermes kanban swarm`: several workers in parallel, one who verifies, one who puts it together.
+//! `hermes kanban swarm`: parallel workers, a verifier and a synthesizer.
 
 use std::process::ExitCode;
 
@@ -14,22 +14,22 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
-/// Skill of the one who verifies, if its profile has it.
+/// Skill of the verifier, if its profile has it.
 const VERIFIER_SKILL: &str = "requesting-code-review";
-/// Skill of the one who puts it together, if its profile has it.
+/// Skill of the synthesizer, if its profile has it.
 const SYNTHESIZER_SKILL: &str = "humanizer";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is to be reached
+    /// Goal of the swarm
     goal: String,
-    /// Card of one worker, with the skills it loads; can be repeated
+    /// Profile, card and skills of one worker; can be repeated
     #[arg(long, value_name = "PROFILE:TITLE[:SKILL,SKILL]")]
     worker: Vec<String>,
-    /// Profile that verifies what the workers did
+    /// Profile of the verifier
     #[arg(long, value_name = "PROFILE")]
     verifier: String,
-    /// Profile that puts it together
+    /// Profile of the synthesizer
     #[arg(long, value_name = "PROFILE")]
     synthesizer: String,
     /// Namespace inside the board
@@ -43,10 +43,10 @@ pub(super) struct Args {
         allow_negative_numbers = true
     )]
     priority: i64,
-    /// Who files the cards
+    /// Who creates the cards
     #[arg(long, value_name = "NAME")]
     created_by: Option<String>,
-    /// The same key again gives the same swarm
+    /// Return the existing swarm if this key was used before
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     idempotency_key: Option<String>,
     /// Print JSON
@@ -104,7 +104,7 @@ fn worker(text: &str) -> Result<SwarmWorker> {
     })
 }
 
-/// A missing skill would stop the worker at its start, so only one that is there is asked for.
+/// A missing skill would stop the worker at its start, so only an existing one is requested.
 fn role(context: &Context, profile: &str, skill: &str) -> Result<SwarmRole> {
     let profile = Assignee::parse(profile)?;
     let home = ProfileName::parse(profile.as_str())

@@ -1,11 +1,11 @@
-//! Moments and durations, as people write and read them.
+//! Times and durations, as people write and read them.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::context::Context;
 
-/// The zone in which moments are shown.
+/// The zone in which times are printed.
 #[derive(Debug, Clone)]
 pub(super) struct LocalTime(TimeZone);
 
@@ -18,7 +18,7 @@ impl LocalTime {
         &self.0
     }
 
-    /// `2026-11-05 13:45`; nothing for a moment that no clock can show.
+    /// `2026-11-05 13:45`; nothing for a time that no clock can show.
     pub(super) fn minute(&self, seconds: i64) -> String {
         Timestamp::from_second(seconds)
             .map(|moment| {
@@ -32,7 +32,7 @@ impl LocalTime {
 /// `90s`, `30m`, `2h`, `1d` or a number of seconds.
 pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
     let malformed =
-        || format!("'{text}' is no duration: write seconds, or a number with s, m, h or d");
+        || format!("invalid duration '{text}': write seconds, or a number with s, m, h or d");
     let trimmed = text.trim();
     let (number, unit) = match trimmed.char_indices().next_back() {
         Some((at, 's' | 'S')) => (trimmed.get(..at), 1.0),
@@ -52,7 +52,7 @@ pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
     let seconds = number * unit;
     if !(1.0..=1e12).contains(&seconds) {
         return Err(format!(
-            "'{text}' is no duration: it must be a second or more"
+            "invalid duration '{text}': it must be at least a second"
         ));
     }
     #[expect(
@@ -62,7 +62,7 @@ pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
     Ok(seconds as i64)
 }
 
-/// A moment: RFC 3339, or seconds since 1970.
+/// A time: RFC 3339, or seconds since 1970.
 pub(super) fn parse_moment(text: &str) -> Result<i64, String> {
     let trimmed = text.trim();
     let moment = match trimmed.parse::<i64>() {
@@ -71,7 +71,7 @@ pub(super) fn parse_moment(text: &str) -> Result<i64, String> {
     };
     let seconds = moment.map(Timestamp::as_second);
     seconds.filter(|seconds| *seconds > 0).ok_or_else(|| {
-        format!("'{text}' is no moment: write 2027-01-31T09:00:00Z, or seconds since 1970")
+        format!("invalid time '{text}': write 2027-01-31T09:00:00Z, or seconds since 1970")
     })
 }
 

@@ -1,11 +1,12 @@
-//! `hermes kanban specify` and `hermes kanban decompose`: a side model reads cards in triage.
+//! `hermes kanban specify` and `hermes kanban decompose`: a side model specifies or splits cards in triage.
 
 use std::process::ExitCode;
 
 use hermes_agent::triage::{
     Decomposed, Profile, Roster, Triage, TriageFailure, decompose as split, specify as make_clear,
 };
-use hermes_board::model::TaskId;
+use hermes_board::ListQuery;
+use hermes_board::model::{Status, TaskId};
 use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::list;
@@ -34,7 +35,7 @@ pub(super) struct Args {
     /// With --all: only cards of this tenant
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
-    /// In whose name
+    /// Author of the change
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
     /// Print JSON, a line for each card
@@ -42,12 +43,12 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// How a verb reports one card.
+/// How a command reports one card.
 struct Report {
     /// For programs.
     record: Value,
     /// For people: what was done, or why nothing was.
-    words: std::result::Result<String, String>,
+    text: std::result::Result<String, String>,
 }
 
 pub(super) fn specify(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
@@ -67,7 +68,7 @@ pub(super) fn specify(args: &Args, context: &Context, board: Option<&str>) -> Re
                 "reason": reason(&outcome, "specified"),
                 "new_title": new_title,
             }),
-            words: told(&outcome, |done| {
+            text: text_of(&outcome, |done| {
                 let title = retitled(done.new_title.as_deref());
                 format!("Specified {id} → {}{title}", done.status)
             }),
@@ -99,7 +100,7 @@ pub(super) fn decompose(args: &Args, context: &Context, board: Option<&str>) -> 
                 "child_ids": children,
                 "new_title": new_title,
             }),
-            words: told(&outcome, |_| {
+            text: text_of(&outcome, |_| {
                 let names: Vec<&str> = children.iter().map(TaskId::as_str).collect();
                 match names.len() {
                     0 => format!(
@@ -113,8 +114,8 @@ pub(super) fn decompose(args: &Args, context: &Context, board: Option<&str>) -> 
     })
 }
 
-/// Does something to the card that is named, or to all in triage. `counted` is what a program is told
-/// the number of where there is none.
+/// Does something to the named card, or to all in triage. `counted` is the key of the number in the
+/// JSON of an empty triage.
 fn sweep(
     args: &Args,
     context: &Context,
@@ -125,7 +126,7 @@ fn sweep(
     let named = match (&args.id, args.all) {
         (Some(id), false) => Some(id.clone()),
         (None, true) => None,
-        _ => return Err(usage("name a card, or --all of them, and not both")),
+        _ => return Err(usage("name a card or give --all, not both")),
     };
     let interrupt = Wake::new().map_err(|error| {
         CommandError::environment(format!("no file descriptor is left: {error}"))
@@ -158,11 +159,11 @@ fn sweep(
         if args.json {
             session.printer().line(report.record.to_string())?;
         }
-        match report.words {
-            Ok(words) => {
+        match report.text {
+            Ok(text) => {
                 done += 1;
                 if !args.json {
-                    session.printer().line(words)?;
+                    session.printer().line(text)?;
                 }
             }
             Err(why) => {
@@ -180,9 +181,12 @@ fn sweep(
 }
 
 fn in_triage(session: &BoardSession<'_>, tenant: Option<&str>) -> Result<Vec<TaskId>> {
-    let cards = session.store.triage_cards()?.into_iter();
-    let cards = cards.filter(|card| tenant.is_none() || card.task.tenant.as_deref() == tenant);
-    Ok(cards.map(|card| card.task.id).collect())
+    let cards = session.store.list(&ListQuery {
+        status: Some(Status::Triage),
+        tenant: tenant.map(str::to_owned),
+        ..ListQuery::default()
+    })?;
+    Ok(cards.into_iter().map(|card| card.id).collect())
 }
 
 fn reason<T>(outcome: &std::result::Result<T, TriageFailure>, done: &str) -> String {
@@ -192,11 +196,11 @@ fn reason<T>(outcome: &std::result::Result<T, TriageFailure>, done: &str) -> Str
     }
 }
 
-fn told<T>(
+fn text_of<T>(
     outcome: &std::result::Result<T, TriageFailure>,
-    words: impl FnOnce(&T) -> String,
+    text: impl FnOnce(&T) -> String,
 ) -> std::result::Result<String, String> {
-    outcome.as_ref().map(words).map_err(ToString::to_string)
+    outcome.as_ref().map(text).map_err(ToString::to_string)
 }
 
 fn retitled(title: Option<&str>) -> String {
@@ -205,7 +209,7 @@ fn retitled(title: Option<&str>) -> String {
     })
 }
 
-/// Who can be given work: all profiles of this installation.
+/// Possible assignees: all profiles of this installation.
 fn roster(context: &Context) -> Result<Roster> {
     let profiles = list(&context.location, context.current.as_ref())?.profiles;
     let current = context.current.clone();

@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// The cards
     #[arg(required = true, value_name = "ID")]
     ids: Vec<TaskId>,
-    /// Why; also said in a comment
+    /// Reason; also added as a comment
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -32,8 +32,8 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             reason,
             &[Status::Blocked, Status::Scheduled],
         )?;
-        let landed = session.store.unblock(id)?;
-        let waits = if landed == Status::Todo {
+        let status = session.store.unblock(id)?;
+        let waits = if status == Status::Todo {
             " (waits for its parents)"
         } else {
             ""

@@ -1,4 +1,4 @@
-//! `hermes kanban why`: what a dispatcher thinks of a card, without doing any of it.
+//! `hermes kanban why`: what a dispatcher would do with a card.
 
 use std::process::ExitCode;
 

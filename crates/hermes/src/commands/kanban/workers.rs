@@ -1,18 +1,11 @@
-//! What dispatching needs from this run of the program: how workers are started and which limits
-//! hold.
+//! Dispatchers for commands: how workers are started, and the limits in force.
 
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::{
-    CheckSetup, DispatchFlags, DispatchSettings, Dispatcher, Finish, complete,
-};
-use hermes_board::model::TaskId;
-use hermes_board::store::{Completion, FailurePolicy};
-use hermes_secret::Sink;
+use hermes_board::dispatch::{DispatchFlags, DispatchSettings, Dispatcher};
 
 use super::session::BoardSession;
 pub(super) use crate::board_settings::{dispatch_settings, worker_setup};
 use crate::context::Context;
-use crate::error::Result;
 
 /// A dispatcher for the board of a command.
 pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> Dispatcher {
@@ -33,26 +26,4 @@ pub(super) fn dispatcher_of(
 /// A dispatcher with what is configured.
 pub(in crate::commands) fn plain_dispatcher(session: &BoardSession<'_>) -> Dispatcher {
     dispatcher(session, &DispatchFlags::default())
-}
-
-/// Completes a card, after running its checks.
-pub(super) fn complete_checked(
-    session: &mut BoardSession<'_>,
-    id: &TaskId,
-    completion: &Completion,
-) -> Result<Finish> {
-    let context = session.context;
-    let settings = dispatch_settings(context, &DispatchFlags::default());
-    let workers = worker_setup(context, &session.home, &settings);
-    let board = session.store.board().clone();
-    let redactor = context.redactor().for_sink(Sink::Output);
-    let setup = CheckSetup {
-        board: &board,
-        home: &session.home,
-        workers: &workers,
-        limit: settings.check_timeout,
-        policy: FailurePolicy::with_limit(settings.limits.failure_limit),
-        redact: &|text| redactor.redact(text).into_owned(),
-    };
-    Ok(complete(&mut session.store, id, completion, &setup)?)
 }

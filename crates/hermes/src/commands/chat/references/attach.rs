@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_config::vars;
 use hermes_fs::Kind;
+use hermes_policy::{PrivateHomes, ReadGuard};
 use hermes_tools::{Reachable, fetch_text};
 
 use super::parse::{Named, Reference};
@@ -20,32 +21,6 @@ const MOST_DEPTH: usize = 6;
 /// Most commits.
 const MOST_COMMITS: usize = 10;
 
-/// Names that mark the way to credentials, wherever they stand.
-const CREDENTIALS: &[&str] = &[
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zprofile",
-    ".zshenv",
-    ".zlogin",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-];
-/// The same for two names in a row.
-const CREDENTIAL_PAIRS: &[(&str, &str)] = &[(".config", "gh"), (".config", "fish")];
 /// Folders that say nothing about a project.
 const DULL: &[&str] = &[
     "node_modules",
@@ -62,6 +37,8 @@ pub(super) struct Source<'a> {
     pub(super) root: PathBuf,
     /// Commands run on another machine, and so do files live there.
     pub(super) is_elsewhere: bool,
+    /// Homes whose private places are not attached.
+    pub(super) private_homes: PrivateHomes,
     pub(super) context: &'a Context,
 }
 
@@ -163,29 +140,11 @@ impl Source<'_> {
         if !real.starts_with(&root) {
             return Err("it is outside the working directory".to_owned());
         }
-        if holds_credentials(&real) || self.is_ours_and_secret(&real) {
+        if ReadGuard::here(&self.private_homes).refuses_attaching(&real) {
             return Err("files with credentials are not attached".to_owned());
         }
         Ok(real)
     }
-
-    fn is_ours_and_secret(&self, path: &Path) -> bool {
-        let home = &self.context.location.home;
-        let home = hermes_fs::canonicalize(home).unwrap_or_else(|_| home.clone());
-        [".env", "auth.json", "auth.lock"]
-            .iter()
-            .any(|name| path == home.join(name))
-    }
-}
-
-fn holds_credentials(path: &Path) -> bool {
-    let names: Vec<&str> = path
-        .components()
-        .filter_map(|component| component.as_os_str().to_str())
-        .collect();
-    let pair =
-        |pair: &[&str]| matches!(pair, [one, other] if CREDENTIAL_PAIRS.contains(&(*one, *other)));
-    names.iter().any(|name| CREDENTIALS.contains(name)) || names.windows(2).any(pair)
 }
 
 /// The names below a folder, indented, folders with a slash. Links are not followed.
@@ -222,26 +181,6 @@ fn block(written: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_ways_to_credentials_are_known() {
-        for bad in [
-            "/home/u/.ssh/config",
-            "/home/u/.config/gh/hosts.yml",
-            "/w/.npmrc",
-            "/home/u/.bashrc",
-        ] {
-            assert!(holds_credentials(Path::new(bad)), "{bad}");
-        }
-        for good in [
-            "/w/ssh/config",
-            "/w/.config/nvim/init.lua",
-            "/w/gh",
-            "/w/.github/x",
-        ] {
-            assert!(!holds_credentials(Path::new(good)), "{good}");
-        }
-    }
 
     #[test]
     fn a_text_cannot_close_its_fence() {

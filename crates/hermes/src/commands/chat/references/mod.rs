@@ -23,6 +23,7 @@ pub(super) fn expanded(text: &str, conversation: &mut Conversation) -> Result<St
     let source = Source {
         root: conversation.agent().context().session.cwd(),
         is_elsewhere: conversation.toolbox().elsewhere().is_some(),
+        private_homes: conversation.toolbox().private_homes().clone(),
         context: conversation.context(),
     };
     let mut blocks = Vec::new();

@@ -20,7 +20,7 @@ pub(super) struct SwitchArgs {
 pub(super) struct RenameArgs {
     /// The board
     slug: String,
-    /// Its new name for people; the short name stays
+    /// The new display name; the slug stays
     name: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct RenameArgs {
 pub(super) struct WorkdirArgs {
     /// The board
     slug: String,
-    /// An absolute path; none if not given
+    /// An absolute path; cleared if not given
     path: Option<String>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn switch(args: &SwitchArgs, context: &Context, home: &BoardHome) -> 
     let active = home.active();
     if active != slug {
         context.printer.note(format!(
-            "hint: HERMES_KANBAN_BOARD is set here, so commands of this shell still use '{active}'"
+            "hint: HERMES_KANBAN_BOARD is set, so commands in this shell still use '{active}'"
         ))?;
     }
     Ok(ExitCode::SUCCESS)

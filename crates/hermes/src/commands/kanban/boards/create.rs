@@ -15,24 +15,24 @@ use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Short name: lowercase letters, digits, - and _
+    /// Slug: lowercase letters, digits, - and _
     slug: String,
-    /// Name for people
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// What it is for
+    /// Description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// A character or two
+    /// Icon: a character or two
     #[arg(long, value_name = "TEXT")]
     icon: Option<String>,
     /// Colour for the dashboard, such as #8b5cf6
     #[arg(long, value_name = "COLOUR")]
     color: Option<String>,
-    /// Where cards are worked on that name no directory
+    /// Directory of cards that name none
     #[arg(long, value_name = "PATH")]
     default_workdir: Option<String>,
-    /// Use it from now on
+    /// Switch to the board
     #[arg(long)]
     switch: bool,
 }
@@ -75,7 +75,9 @@ pub(super) fn run(args: &Args, context: &Context, home: &BoardHome) -> Result<Ex
         home.switch(&slug)?;
         printer.line(format!("  Switched to '{slug}'."))?;
     } else {
-        printer.line(format!("  `hermes kanban boards switch {slug}` uses it."))?;
+        printer.line(format!(
+            "  `hermes kanban boards switch {slug}` switches to it."
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

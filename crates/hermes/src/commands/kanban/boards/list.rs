@@ -14,7 +14,7 @@ use crate::ui::one_line;
 
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Args {
-    /// Also those marked as archived
+    /// Include boards marked as archived
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, context: &Context, home: &BoardHome) -> Result<Ex
     }
     out.push_str(&format!("\nCurrent board: {current}\n"));
     if boards.len() > 1 {
-        out.push_str("`hermes kanban boards switch SLUG` uses another one.\n");
+        out.push_str("`hermes kanban boards switch SLUG` switches to another one.\n");
     }
     context.printer.out(&out)?;
     Ok(ExitCode::SUCCESS)
@@ -73,8 +73,8 @@ fn row(board: &BoardInfo, counts: &Counts, is_current: bool) -> Result<Value> {
     Ok(value)
 }
 
-/// Cards by status. A board whose database is missing or cannot be read has none to show: one bad
-/// board must not hide the others.
+/// Cards by status; none for a board whose database is missing or unreadable, so that one bad board
+/// does not hide the others.
 fn counts(context: &Context, home: &BoardHome, slug: &BoardSlug) -> Counts {
     let board = home.board(slug);
     if !board.database.exists() {
@@ -86,7 +86,7 @@ fn counts(context: &Context, home: &BoardHome, slug: &BoardSlug) -> Counts {
         tracing::warn!(
             board = slug.as_str(),
             ?error,
-            "a board could not be counted"
+            "could not count the cards of a board"
         );
         Counts::new()
     })

@@ -1,4 +1,4 @@
-//! `hermes kanban boards`: which boards there are, and which one is in use.
+//! `hermes kanban boards`: list, create, switch, archive and delete boards.
 
 mod change;
 mod create;
@@ -24,23 +24,23 @@ enum Verb {
     /// List the boards
     #[command(visible_alias = "ls")]
     List(list::Args),
-    /// Make a board
+    /// Create a board
     #[command(visible_alias = "new")]
     Create(create::Args),
-    /// Put a board away
+    /// Archive a board
     #[command(visible_alias = "remove")]
     Rm(remove::Args),
     /// Delete a board with everything in it
     Delete(remove::DeleteArgs),
-    /// Use another board from now on
+    /// Switch to another board
     #[command(visible_alias = "use")]
     Switch(change::SwitchArgs),
     /// Show the board in use
     #[command(visible_alias = "current")]
     Show,
-    /// Give a board another name for people
+    /// Change the display name of a board
     Rename(change::RenameArgs),
-    /// Set where cards of a board are worked on that name no directory
+    /// Set the directory of cards that name none
     SetDefaultWorkdir(change::WorkdirArgs),
 }
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 pub(super) struct Args {
     /// The board
     slug: String,
-    /// Delete it with everything in it instead of putting it away
+    /// Delete the board with everything in it instead of archiving it
     #[arg(long)]
     delete: bool,
 }
@@ -32,7 +32,7 @@ pub(super) fn rm(args: &Args, context: &Context, home: &BoardHome) -> Result<Exi
     let printer = &context.printer;
     printer.line(format!("Board '{slug}' archived → {}", path.display()))?;
     printer.line(format!(
-        "To have it back, move that directory to {}",
+        "To restore it, move that directory to {}",
         home.board(&slug).directory.display()
     ))?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! The cards of a board by status, as many as anybody looks at.
+//! The cards of a board by status, up to a limit per column.
 
 use hermes_board::boards::BoardSlug;
 use hermes_board::model::{LinkedTask, Status};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::session::BoardSession;
 use crate::error::Result;
 
-/// Cards of a column that are looked at; its number is that of all.
+/// Most cards of a column that are loaded; its number counts all.
 const MOST: u32 = 200;
 
 /// Statuses with a column of their own, from left to right.
@@ -27,18 +27,18 @@ const COLUMNS: [Status; 8] = [
 /// Columns that are shown even when they are empty.
 const ALWAYS: [Status; 4] = [Status::Todo, Status::Ready, Status::Running, Status::Done];
 
-/// Which cards are wanted.
+/// Which cards are shown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choice {
     pub(super) assignee: Option<String>,
     pub(super) tenant: Option<String>,
 }
 
-/// Cards that stand in one place.
+/// The cards of one status.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) status: Status,
-    /// How many there are; not known if only some were asked for.
+    /// How many there are; unknown if only some were loaded.
     pub(super) total: Option<u64>,
     pub(super) cards: Vec<LinkedTask>,
 }
@@ -113,7 +113,7 @@ impl Snapshot {
 }
 
 impl Column {
-    /// `READY 12`, or `READY 200+` if there are more than were looked at.
+    /// `READY 12`, or `READY 200+` if there are more than were loaded.
     pub(super) fn heading(&self) -> String {
         let name = self.status.as_str().to_uppercase();
         let looked_at = self.cards.len();

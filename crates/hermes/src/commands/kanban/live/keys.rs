@@ -1,9 +1,9 @@
-//! What somebody at the keyboard wants. Bytes in, wishes out.
+//! Keys: bytes of the terminal in, commands out.
 
 use rustix::io::Errno;
 use rustix::stdio::stdin;
 
-/// A wish.
+/// A command given by a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Up,
@@ -127,7 +127,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn letters_and_sequences_are_wishes() {
+    fn letters_and_sequences_are_commands() {
         assert_eq!(keys(b"jk"), [Key::Down, Key::Up]);
         assert_eq!(keys(b"\x1b[A\x1bOBq"), [Key::Up, Key::Down, Key::Leave]);
         assert_eq!(keys(b"\x1b"), [Key::Back]);

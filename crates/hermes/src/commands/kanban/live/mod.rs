@@ -3,8 +3,8 @@
 
 mod columns;
 mod keys;
-mod picture;
 mod plain;
+mod render;
 mod screen;
 mod view;
 
@@ -77,7 +77,7 @@ pub(in crate::commands) enum Looking {
     Enough,
 }
 
-/// Shows the whole board while `meanwhile` does its work, many times a second; gives the signal that
+/// Shows the whole board while `meanwhile` does its work, many times a second; returns the signal that
 /// ended it.
 pub(in crate::commands) fn accompany(
     session: &BoardSession<'_>,
@@ -86,7 +86,7 @@ pub(in crate::commands) fn accompany(
     live(session, &Choice::default(), SHORT_PAUSE, meanwhile)
 }
 
-/// Shows the board until somebody has seen enough.
+/// Shows the board until the user leaves it.
 fn live(
     session: &BoardSession<'_>,
     choice: &Choice,
@@ -103,7 +103,7 @@ fn live(
     loop {
         let size = Screen::size();
         view.fit(size);
-        screen.draw(&picture::of(&view, size))?;
+        screen.draw(&render::of(&view, size))?;
         if meanwhile()? == Looking::Enough {
             return Ok(None);
         }
@@ -138,7 +138,7 @@ fn live(
     }
 }
 
-/// A card with everything that hangs on it, as `show` prints it.
+/// A card with everything that belongs to it, as `show` prints it.
 fn details(session: &BoardSession<'_>, id: &TaskId) -> view::Details {
     // A card that was deleted a moment ago leaves a sentence about that.
     let text = show::text(session, id, None).unwrap_or_else(|error| error.words().0.to_owned());

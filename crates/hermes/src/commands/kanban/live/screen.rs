@@ -1,4 +1,4 @@
-//! The terminal: taken over while the board is shown, given back as it was, however that ends.
+//! The terminal: taken over while the board is shown, and restored however that ends.
 
 use std::io::{Stdout, Write};
 
@@ -10,16 +10,16 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use hermes_config::{Environment, vars};
 
-use super::picture::{Emphasis, Line};
+use super::render::{Emphasis, Line};
 use super::view::Size;
 
-/// What is assumed of a terminal that does not say how large it is.
+/// Assumed size of a terminal that does not report its own.
 const USUAL: Size = Size {
     width: 80,
     height: 24,
 };
 
-/// A screen of our own.
+/// The alternate screen.
 pub(super) struct Screen {
     out: Stdout,
     /// Whether faint text is shown as such; what is chosen always stands out.

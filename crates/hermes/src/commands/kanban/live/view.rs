@@ -1,4 +1,4 @@
-//! Where somebody is on the board, and where a key takes them. Knows no terminal.
+//! The position on the board, and where a key moves it. Knows no terminal.
 
 use hermes_board::model::{LinkedTask, Status, TaskId};
 
@@ -19,18 +19,18 @@ pub(super) struct Size {
     pub(super) height: usize,
 }
 
-/// What a key came to.
+/// What a key does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// Only what is shown may have changed.
     Stay,
-    /// This card is wanted with everything that hangs on it.
+    /// Open this card.
     Open(TaskId),
-    /// Seen enough.
+    /// Leave.
     Leave,
 }
 
-/// One card with everything that hangs on it, over the board.
+/// One open card, over the board.
 #[derive(Debug, Clone)]
 pub(super) struct Details {
     id: TaskId,
@@ -51,7 +51,7 @@ impl Details {
     }
 }
 
-/// What is shown, and what of it is chosen.
+/// What is shown, and what is selected.
 #[derive(Debug, Clone)]
 pub(super) struct View {
     pub(super) snapshot: Snapshot,
@@ -83,7 +83,7 @@ impl View {
         }
     }
 
-    /// The board is another one now; the chosen card stays chosen wherever it went.
+    /// The board has changed; the selected card stays selected wherever it went.
     pub(super) fn replace(&mut self, snapshot: Snapshot) {
         let chosen = self.chosen().map(|card| card.task.id.clone());
         self.snapshot = snapshot;

@@ -1,0 +1,232 @@
+//! Acceptance checks: commands that must pass before a card counts as done.
+//!
+//! The process that completes a card runs its checks in the card's workspace, one after the other,
+//! each with a time limit and the environment of a user's script. The first check that fails decides.
+//! If the process dies meanwhile, the next completion abandons its session.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hermes_proc::{
+    ChildSpec, EnvPlan, EnvRequest, ExitStatus, SpawnClass, TailLimits, find_on_path,
+    is_same_live_process,
+};
+
+use crate::completion::{CompletionSetup, finish_checks};
+use crate::dispatch::local::{ProcessSpace, check_mark, pids, terminate_earlier_checks};
+use crate::dispatch::{Children, LocalWorkerHost, WorkerHost};
+use crate::model::{Check, CheckEvidence, Checker, TaskId};
+use crate::store::{BoardStore, CheckOutcome, CheckStart, ChecksBegun, Completion};
+use crate::{Claimer, Result};
+
+/// Bytes of the end of a check's output that are kept as evidence.
+const KEPT_OUTPUT: usize = 4096;
+/// From SIGTERM to SIGKILL for a check whose time is up.
+const GRACE: Duration = Duration::from_secs(2);
+/// Added to the time all checks may take when the card is claimed for them.
+const CLAIM_MARGIN: u64 = 60;
+
+/// Runs the checks of a card and ends their session: the card is done, or the attempt failed.
+pub(super) fn run(
+    store: &mut dyn BoardStore,
+    id: &TaskId,
+    completion: &Completion,
+    count: usize,
+    setup: &CompletionSetup<'_>,
+) -> Result<CheckOutcome> {
+    let begun = store.begin_checks(
+        id,
+        completion,
+        &CheckStart {
+            checker: this_process(),
+            ttl_seconds: claim_seconds(setup.check_timeout, count),
+            is_gone: &is_gone,
+        },
+    )?;
+    (setup.on_checks)(begun.checks.len());
+    let session = begun.session.id;
+    let outcome = run_all(store, &begun, setup)
+        .and_then(|()| finish_checks(store, id, session, completion, setup));
+    if outcome.is_err()
+        && let Err(error) = store.abandon_checks(session)
+    {
+        // The first error says what is wrong; the next completion abandons the session.
+        tracing::warn!(%error, task = id.as_str(), "could not abandon a session of checks");
+    }
+    outcome
+}
+
+/// Runs checks until one fails, recording each.
+fn run_all(
+    store: &mut dyn BoardStore,
+    begun: &ChecksBegun,
+    setup: &CompletionSetup<'_>,
+) -> Result<()> {
+    let session = begun.session.id;
+    let workspace = terminate_leftovers(begun, setup).and_then(|()| workspace(begun, setup));
+    for check in &begun.checks {
+        let evidence = match &workspace {
+            Ok(directory) => run_one(check, &begun.task.id, directory, setup),
+            Err(problem) => could_not_run(check, problem),
+        };
+        store.record_check(session, &evidence)?;
+        if !evidence.passed() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Terminates what a killed session left running: it would work on the same files.
+fn terminate_leftovers(
+    begun: &ChecksBegun,
+    setup: &CompletionSetup<'_>,
+) -> std::result::Result<(), String> {
+    let patience = setup.workers.timing.patience;
+    let survivors = terminate_earlier_checks(setup.board, &begun.task.id, patience);
+    if survivors.is_empty() {
+        return Ok(());
+    }
+    let pids = pids(&survivors);
+    Err(format!(
+        "processes of earlier checks could not be terminated (pid {pids})"
+    ))
+}
+
+/// The workspace of the card; a card that nobody worked on gets one now.
+fn workspace(
+    begun: &ChecksBegun,
+    setup: &CompletionSetup<'_>,
+) -> std::result::Result<PathBuf, String> {
+    let mut children = Children::default();
+    let mut host = LocalWorkerHost {
+        board: setup.board,
+        home: setup.home,
+        setup: setup.workers,
+        children: &mut children,
+    };
+    host.prepare_workspace(&begun.task)
+        .map(|resolved| resolved.path)
+}
+
+fn run_one(check: &Check, id: &TaskId, cwd: &Path, setup: &CompletionSetup<'_>) -> CheckEvidence {
+    let mark = check_mark(&setup.board.database, id);
+    let mut request = EnvRequest::new(
+        SpawnClass::UserScript,
+        &setup.workers.base,
+        &setup.workers.policy,
+    );
+    request.exec_id = Some(&mark);
+    let env = EnvPlan::build(&request);
+    let Some(shell) = find_on_path("sh".as_ref(), env.get("PATH")) else {
+        return could_not_run(check, "no shell was found on PATH");
+    };
+    let spec = ChildSpec {
+        cwd: Some(cwd.to_owned()),
+        ..ChildSpec::new(shell, ["-c", &check.command], env)
+    };
+    let run = spec.run_tailed(TailLimits {
+        timeout: setup.check_timeout,
+        grace: GRACE,
+        keep: KEPT_OUTPUT,
+    });
+    match run {
+        Ok(tailed) => CheckEvidence {
+            position: check.position,
+            command: check.command.clone(),
+            exit_code: tailed.status.and_then(ExitStatus::code),
+            timed_out: tailed.status.is_none(),
+            output: (setup.redact)(&end_of_text(&tailed.output, tailed.truncated)),
+            duration_ms: u64::try_from(tailed.duration.as_millis()).unwrap_or(u64::MAX),
+        },
+        Err(error) => could_not_run(check, &error.to_string()),
+    }
+}
+
+fn could_not_run(check: &Check, problem: &str) -> CheckEvidence {
+    CheckEvidence {
+        position: check.position,
+        command: check.command.clone(),
+        exit_code: None,
+        timed_out: false,
+        output: format!("could not run the check: {problem}"),
+        duration_ms: 0,
+    }
+}
+
+/// Bytes as text, without the line that was cut off at the beginning.
+fn end_of_text(bytes: &[u8], was_cut: bool) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.split_once('\n') {
+        Some((_, rest)) if was_cut && !rest.is_empty() => rest.to_owned(),
+        _ => text.into_owned(),
+    }
+}
+
+fn claim_seconds(limit: Duration, checks: usize) -> i64 {
+    let all = limit.as_secs().saturating_mul(checks as u64);
+    i64::try_from(all.saturating_add(CLAIM_MARGIN)).unwrap_or(i64::MAX)
+}
+
+fn this_process() -> Checker {
+    let pid = std::process::id();
+    Checker {
+        lock: Claimer::of_this_process().lock(),
+        pid,
+        identity: ProcessSpace::own().identity_of(pid),
+    }
+}
+
+/// Whether the process that began a session is gone; unknown for a process on another machine.
+fn is_gone(checker: &Checker) -> bool {
+    let here = ProcessSpace::own();
+    match &checker.identity {
+        Some(identity) => match here.process(checker.pid, identity) {
+            Some(process) => !is_same_live_process(&process),
+            None => Claimer::of_this_process().shares_host_with(&checker.lock),
+        },
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_cut_first_line_is_left_out() {
+        assert_eq!(end_of_text(b"one\ntwo\n", false), "one\ntwo\n");
+        assert_eq!(end_of_text(b"\xbfne\ntwo\n", true), "two\n");
+        assert_eq!(end_of_text(b"endless", true), "endless");
+        assert_eq!(end_of_text(b"endless\n", true), "endless\n");
+    }
+
+    #[test]
+    fn a_checker_is_gone_if_its_identity_differs() {
+        let me = this_process();
+        assert!(!is_gone(&me));
+        let mut before = me.clone();
+        before.identity.as_mut().unwrap().start += 1;
+        assert!(is_gone(&before));
+        let mut other_boot = me.clone();
+        other_boot.identity.as_mut().unwrap().boot_id = "another".to_owned();
+        assert!(is_gone(&other_boot));
+        let elsewhere = Checker {
+            lock: "elsewhere:1".to_owned(),
+            ..other_boot
+        };
+        assert!(!is_gone(&elsewhere));
+        let unknown = Checker {
+            identity: None,
+            ..me
+        };
+        assert!(!is_gone(&unknown));
+    }
+
+    #[test]
+    fn the_claim_outlasts_all_checks() {
+        assert_eq!(claim_seconds(Duration::from_mins(10), 3), 1860);
+        assert_eq!(claim_seconds(Duration::MAX, 3), i64::MAX);
+    }
+}

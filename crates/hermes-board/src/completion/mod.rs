@@ -1,0 +1,183 @@
+//! Completing a card, in one order for the command `kanban complete` and the tool `kanban_complete`:
+//! the goal is judged, acceptance checks run, deliverables are copied out of the scratch workspace,
+//! the card becomes done, and workspaces that are no longer needed are removed.
+
+mod artifacts;
+mod checks;
+mod goal;
+
+pub use goal::{GoalClaim, GoalJudge, GoalVerdict};
+
+use std::path::Path;
+use std::time::Duration;
+
+use hermes_proc::Wake;
+
+use crate::boards::{Board, BoardHome};
+use crate::dispatch::WorkerSetup;
+use crate::files::remove_finished_workspaces;
+use crate::model::{CheckEvidence, Task, TaskId};
+use crate::store::{
+    BoardStore, CheckOutcome, CompleteOutcome, Completed, Completion, FailurePolicy, Release,
+};
+use crate::{Error, Result};
+use artifacts::keep_artifacts;
+
+/// What completing a card needs besides the board itself.
+pub struct CompletionSetup<'c> {
+    /// The board.
+    pub board: &'c Board,
+    /// All boards.
+    pub home: &'c BoardHome,
+    /// Environment of the checks, and how a workspace is created for a card that nobody worked on.
+    pub workers: &'c WorkerSetup,
+    /// Time limit of one check.
+    pub check_timeout: Duration,
+    /// When failures block the card.
+    pub policy: FailurePolicy,
+    /// Masks secrets in the output of a check.
+    pub redact: &'c dyn Fn(&str) -> String,
+    /// Judges cards with a goal; without a judge they pass.
+    pub judge: Option<&'c dyn GoalJudge>,
+    /// Ends a judgement early.
+    pub interrupt: &'c Wake,
+    /// The path of the workspace as the worker sees it, where that differs: in a container.
+    pub workspace_seen: Option<&'c Path>,
+    /// Called before the first check runs, with the number of checks.
+    pub on_checks: &'c dyn Fn(usize),
+}
+
+impl std::fmt::Debug for CompletionSetup<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CompletionSetup")
+            .field("board", &self.board)
+            .field("check_timeout", &self.check_timeout)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Outcome of [`complete`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompletionOutcome {
+    /// The card is done.
+    Done {
+        /// The completion.
+        completed: Box<Completed>,
+        /// How many checks passed.
+        checks: usize,
+        /// Why the goal of the card was not judged, if it has one.
+        unjudged: Option<String>,
+    },
+    /// The goal of the card is not reached, with the reason; nothing was changed.
+    GoalNotReached(String),
+    /// A check failed.
+    CheckFailed {
+        /// Its result.
+        evidence: CheckEvidence,
+        /// The state of the card.
+        release: Release,
+    },
+    /// Somebody changed the card while its checks ran.
+    LostRace,
+}
+
+/// Completes a card.
+pub fn complete(
+    store: &mut dyn BoardStore,
+    id: &TaskId,
+    completion: &Completion,
+    setup: &CompletionSetup<'_>,
+) -> Result<CompletionOutcome> {
+    let task = known_task(store, id)?;
+    let mut completion = completion.clone();
+    if let (Some(seen), Some(workspace)) = (setup.workspace_seen, &task.workspace_path) {
+        artifacts::use_host_paths(&mut completion, seen, Path::new(workspace));
+    }
+    let unjudged = match judge_goal(&task, &completion, setup) {
+        GoalVerdict::Reached => None,
+        // A judge who cannot be asked must not hold up work that is finished.
+        GoalVerdict::Unjudged(reason) => Some(reason),
+        GoalVerdict::NotYet(reason) => return Ok(CompletionOutcome::GoalNotReached(reason)),
+    };
+    let (completed, checks) = match complete_card(store, setup.home, id, &completion)? {
+        CompleteOutcome::Done(completed) => (completed, 0),
+        CompleteOutcome::NeedsChecks(checks) => {
+            match checks::run(store, id, &completion, checks.len(), setup)? {
+                CheckOutcome::Done(completed) => (completed, checks.len()),
+                CheckOutcome::Failed { evidence, release } => {
+                    return Ok(CompletionOutcome::CheckFailed { evidence, release });
+                }
+                CheckOutcome::LostRace => return Ok(CompletionOutcome::LostRace),
+            }
+        }
+    };
+    Ok(CompletionOutcome::Done {
+        completed,
+        checks,
+        unjudged,
+    })
+}
+
+/// The verdict on the goal of a card; a card without one, or that is finished already, passes.
+fn judge_goal(task: &Task, completion: &Completion, setup: &CompletionSetup<'_>) -> GoalVerdict {
+    let is_open = task.goal_mode && !task.status().satisfies_children();
+    let Some(judge) = setup.judge.filter(|_| is_open) else {
+        return GoalVerdict::Reached;
+    };
+    let claim = GoalClaim {
+        title: &task.title,
+        body: task.body.as_deref().unwrap_or_default(),
+        summary: completion.handoff().unwrap_or("(no summary was given)"),
+    };
+    judge.judge(&claim, setup.interrupt)
+}
+
+/// Completes a card without checks: copies its deliverables, makes it done, removes workspaces. A
+/// card with checks is left as it is: see [`CompleteOutcome::NeedsChecks`].
+pub fn complete_card(
+    store: &mut dyn BoardStore,
+    home: &BoardHome,
+    id: &TaskId,
+    completion: &Completion,
+) -> Result<CompleteOutcome> {
+    let task = known_task(store, id)?;
+    let checks = store.checks(id)?;
+    if !checks.is_empty() {
+        return Ok(CompleteOutcome::NeedsChecks(checks));
+    }
+    let (completion, kept) = keep_artifacts(home, &task, completion)?;
+    let outcome = store.complete(id, &completion)?;
+    if let CompleteOutcome::Done(done) = &outcome {
+        kept.keep();
+        clean_up(home, done);
+    }
+    Ok(outcome)
+}
+
+/// Ends a session of checks; if all passed, the card is completed as by [`complete_card`].
+fn finish_checks(
+    store: &mut dyn BoardStore,
+    id: &TaskId,
+    session: i64,
+    completion: &Completion,
+    setup: &CompletionSetup<'_>,
+) -> Result<CheckOutcome> {
+    let task = known_task(store, id)?;
+    let (completion, kept) = keep_artifacts(setup.home, &task, completion)?;
+    let outcome = store.finish_checks(session, &completion, &setup.policy)?;
+    if let CheckOutcome::Done(done) = &outcome {
+        kept.keep();
+        clean_up(setup.home, done);
+    }
+    Ok(outcome)
+}
+
+fn clean_up(home: &BoardHome, done: &Completed) {
+    // What cannot be removed is logged there, and the next garbage collection finds it.
+    remove_finished_workspaces(home, &done.finished_workspaces);
+}
+
+fn known_task(store: &dyn BoardStore, id: &TaskId) -> Result<Task> {
+    store.task(id)?.ok_or_else(|| Error::unknown(id))
+}

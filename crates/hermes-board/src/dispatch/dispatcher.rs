@@ -1,0 +1,189 @@
+//! A process that dispatches: single ticks, previews, reclaiming by hand.
+
+use hermes_home::ProfileName;
+
+use crate::boards::{Board, BoardHome, TickLock};
+use crate::dispatch::local::{Children, LocalWorkerHost, WorkerSetup};
+use crate::dispatch::{Reclaimed, Tick, reclaim};
+use crate::model::{TaskId, WorkspaceKind};
+use crate::plan::{Limits, Plan, Report, Verdict, why_resting};
+use crate::store::BoardStore;
+use crate::{Claimer, Error, Result, SqliteBoard};
+
+/// A tick that starts more workers than this without any limit set is worth a warning.
+const MANY: usize = 8;
+
+/// Noted once, when the first worker gets a scratch workspace.
+const SCRATCH_TIP: &str = "This card has a scratch workspace, which is removed when the card is done. \
+    List deliverables as artifacts to keep them, or create cards with --workspace dir:/path or \
+    --workspace worktree to work in a directory that stays.";
+
+/// Whether a tick changes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TickMode {
+    /// Apply the plan.
+    Real,
+    /// Only report the plan: take no lock, send no signal, write nothing.
+    DryRun,
+}
+
+/// A dispatching process with the workers it has started on any board.
+#[derive(Debug)]
+pub struct Dispatcher {
+    /// All boards.
+    pub home: BoardHome,
+    /// Limits.
+    pub limits: Limits,
+    /// How workers are started.
+    pub workers: WorkerSetup,
+    children: Children,
+}
+
+impl Dispatcher {
+    /// A dispatcher that has started no worker.
+    pub fn new(home: BoardHome, limits: Limits, workers: WorkerSetup) -> Self {
+        Self {
+            home,
+            limits,
+            workers,
+            children: Children::default(),
+        }
+    }
+
+    /// One tick of a board, in this order: exited workers, expired claims, silent workers, crashes,
+    /// timeouts, scheduled cards that wake, promotions, ready cards, reviews. The report is empty if
+    /// another process dispatches on the board.
+    pub fn tick(&mut self, store: &mut SqliteBoard, pass: TickMode) -> Result<Report> {
+        match pass {
+            TickMode::Real => self.apply(store),
+            TickMode::DryRun => Ok(self.preview(store)?.report),
+        }
+    }
+
+    /// What a tick would do now. Changes nothing.
+    pub fn preview(&mut self, store: &SqliteBoard) -> Result<Plan> {
+        let limits = self.limits.clone();
+        Tick::preview(&limits, store, &self.host(store.board()))
+    }
+
+    /// What a tick would do about one card, or why it would do nothing. Changes nothing.
+    pub fn why(&mut self, store: &SqliteBoard, id: &TaskId) -> Result<Vec<Verdict>> {
+        let task = store
+            .task(id)?
+            .ok_or_else(|| Error::UnknownTask { id: id.clone() })?;
+        let verdicts = self.preview(store)?.why(id);
+        if !verdicts.is_empty() {
+            return Ok(verdicts);
+        }
+        let mut open_parents = Vec::new();
+        for parent in store.parents(id)? {
+            let found = store.task(&parent)?;
+            if found.is_some_and(|task| !task.status().satisfies_children()) {
+                open_parents.push(parent);
+            }
+        }
+        Ok(vec![why_resting(&task, &open_parents)])
+    }
+
+    fn apply(&mut self, store: &mut SqliteBoard) -> Result<Report> {
+        let board = store.board().clone();
+        let lock = match TickLock::take(&board) {
+            TickLock::Held(lock) => Some(lock),
+            TickLock::HeldByOther => return Ok(Report::locked()),
+            TickLock::Unavailable(error) => {
+                // Every write is conditional, so a tick without the lock does no harm.
+                tracing::warn!(%error, "could not lock the board for dispatching");
+                None
+            }
+        };
+        let claim = Claimer::of_this_process().lock();
+        let tick = Tick::new(self.limits.clone(), claim);
+        let report = tick.run(store, &mut self.host(&board))?;
+        if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
+            tracing::warn!(
+                board = board.slug.as_str(),
+                workers = report.spawned.len(),
+                "many workers were started at once; kanban.max_in_progress limits them"
+            );
+        }
+        self.tip(store, &report);
+        drop(lock);
+        let lost = [
+            &report.crashed,
+            &report.timed_out,
+            &report.stale,
+            &report.reclaimed,
+        ];
+        self.after_loss(store, lost.into_iter().flatten());
+        Ok(report)
+    }
+
+    /// Has the resources released that workers of these cards, and workers that were killed, could
+    /// not release themselves.
+    fn after_loss<'t>(&mut self, store: &SqliteBoard, lost: impl Iterator<Item = &'t TaskId>) {
+        let mut profiles = self.children.take_killed();
+        for id in lost {
+            let assignee = store.task(id).ok().flatten().and_then(|task| task.assignee);
+            profiles.extend(assignee.and_then(|name| ProfileName::parse(&name).ok()));
+        }
+        for profile in profiles {
+            (self.workers.after_loss)(&profile);
+        }
+    }
+
+    /// Reclaims a card by hand.
+    pub fn reclaim(
+        &mut self,
+        store: &mut SqliteBoard,
+        id: &TaskId,
+        reason: Option<&str>,
+    ) -> Result<Reclaimed> {
+        let board = store.board().clone();
+        let outcome = reclaim(store, &mut self.host(&board), id, reason)?;
+        self.after_loss(store, std::iter::once(id));
+        Ok(outcome)
+    }
+
+    /// This machine, as far as one board is concerned.
+    pub fn host<'w>(&'w mut self, board: &'w Board) -> LocalWorkerHost<'w> {
+        LocalWorkerHost {
+            board,
+            home: &self.home,
+            setup: &self.workers,
+            children: &mut self.children,
+        }
+    }
+
+    /// Workers of this process that have not been reaped.
+    pub fn children(&self) -> usize {
+        self.children.len()
+    }
+
+    /// Reaps workers that have exited; returns how many run. A tick does so, too.
+    pub fn reap(&mut self) -> usize {
+        self.children.reap(jiff::Timestamp::now().as_second());
+        self.children.len()
+    }
+
+    /// Notes the tip about scratch workspaces, once in the life of an installation.
+    fn tip(&self, store: &mut SqliteBoard, report: &Report) {
+        let sentinel = self.home.scratch_tip_sentinel();
+        if report.spawned.is_empty() || sentinel.exists() {
+            return;
+        }
+        let is_scratch = |id: &TaskId| {
+            let task = store.task(id).ok().flatten();
+            task.is_some_and(|task| task.workspace() == Some(WorkspaceKind::Scratch))
+        };
+        let mut started = report.spawned.iter().map(|row| &row.task_id);
+        let Some(id) = started.find(|id| is_scratch(id)).cloned() else {
+            return;
+        };
+        let noted = store
+            .note_scratch_tip(&id, SCRATCH_TIP)
+            .and_then(|()| Ok(hermes_fs::touch(&sentinel, 0o600)?));
+        if let Err(error) = noted {
+            tracing::warn!(%error, "could not give the tip about scratch workspaces");
+        }
+    }
+}

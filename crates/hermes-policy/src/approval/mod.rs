@@ -1,0 +1,18 @@
+//! Deciding whether a command runs: settings, lists, remembered answers, the model, the person.
+
+mod allowlist;
+mod ask;
+mod deny;
+mod policy;
+mod remembered;
+mod settings;
+mod verdict;
+
+pub use ask::{Answer, ApprovalRequest, Approver, Assessment, RiskAssessor};
+pub use policy::{CheckRequest, CommandPolicy, Interaction};
+pub use remembered::{PermanentApprovals, SessionApprovals};
+pub use settings::{ApprovalMode, ApprovalSettings, Unattended};
+pub use verdict::{ApprovedBy, Status, Verdict};
+
+#[cfg(test)]
+mod robustness_tests;

@@ -1,0 +1,265 @@
+//! Deleting, opening up and overwriting files and disks.
+
+use super::super::keys::{self, Key};
+use super::super::paths::{is_block_device, sensitivity};
+use super::super::programs::{Interpreter, interpreter};
+use super::super::syntax::{Via, Word};
+use super::{Call, Keys, has_letter, is_long, short_letters};
+
+pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
+    redirections(call, keys);
+    match call.name() {
+        "rm" => delete(call, keys),
+        "find" | "gfind" if call.texts().contains(&"-delete") => keys.push(keys::FIND_DELETE),
+        "chmod" => permissions(call, keys),
+        "chown" => owner(call, keys),
+        "dd" => disk_copy(call, keys),
+        "mke2fs" => keys.push(keys::FORMAT),
+        "wipefs" if has_letter(&call.texts(), 'a') => keys.push(keys::FORMAT),
+        name if name == "mkfs" || name.starts_with("mkfs.") => keys.push(keys::FORMAT),
+        "tee" => tee(call, keys),
+        "cp" | "mv" | "install" | "ln" | "rsync" | "scp" | "gcp" | "gmv" => copy(call, keys),
+        "sed" | "gsed" => sed(call, keys),
+        name => {
+            if matches!(
+                interpreter(name),
+                Some(Interpreter::Perl | Interpreter::Ruby)
+            ) {
+                edit_by_script(call, keys);
+            }
+        }
+    }
+}
+
+fn redirections(call: &Call<'_>, keys: &mut Keys) {
+    let by = [
+        keys::SYSTEM_CONFIG,
+        keys::SYSTEM_REDIRECT,
+        keys::SYSTEM_REDIRECT,
+        keys::PROJECT_REDIRECT,
+    ];
+    for redirect in call.command.redirects.iter().filter(|r| r.writes) {
+        overwritten(call, &redirect.target, &by, keys);
+    }
+}
+
+/// Adds the keys for overwriting a file: what it means for something of the system, the user, Hermes
+/// or a project, in this order, as far as it means anything.
+fn overwritten(call: &Call<'_>, file: &Word, by: &[Key], keys: &mut Keys) {
+    let homes = &call.paths.homes;
+    if is_block_device(file, homes) {
+        keys.push(keys::BLOCK_DEVICE);
+    }
+    let sensitive = sensitivity(file, homes);
+    keys.extend(sensitive.and_then(|kind| by.get(kind as usize)));
+}
+
+fn operands(args: &[Word]) -> impl Iterator<Item = &Word> {
+    let dashes = args.iter().position(|word| word.text == "--");
+    args.iter().enumerate().filter_map(move |(at, word)| {
+        let behind = dashes.is_some_and(|dashes| at > dashes);
+        (behind || !word.text.starts_with('-') || word.text == "-").then_some(word)
+    })
+}
+
+fn delete(call: &Call<'_>, keys: &mut Keys) {
+    if is_own_temp_script(call) {
+        return;
+    }
+    let args = call.command.args();
+    if operands(args).any(|word| word.text.starts_with('/')) {
+        keys.push(keys::DELETE_IN_ROOT);
+    }
+    let texts = call.texts();
+    if has_letter(&texts, 'r') || has_letter(&texts, 'R') {
+        keys.push(keys::RECURSIVE_DELETE);
+    } else if texts
+        .iter()
+        .take_while(|text| **text != "--")
+        .any(|text| is_long(text, "--recursive", 3))
+    {
+        keys.push(keys::RECURSIVE_DELETE_LONG);
+    }
+    match call.command.carrier {
+        Some((_, Via::Xargs)) => keys.push(keys::XARGS_RM),
+        Some((_, Via::FindExec)) => keys.push(keys::FIND_EXEC_RM),
+        _ => {}
+    }
+}
+
+/// `rm -f` of one script that Hermes itself put directly into a directory for temporary files.
+fn is_own_temp_script(call: &Call<'_>) -> bool {
+    let [flag, file] = call.command.args() else {
+        return false;
+    };
+    if flag.text != "-f" || file.dynamic || file.glob || call.command.carrier.is_some() {
+        return false;
+    }
+    call.paths.temp_dirs.iter().any(|dir| {
+        file.text
+            .strip_prefix(dir.trim_end_matches('/'))
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(|name| {
+                !name.contains('/')
+                    && (name.starts_with("hermes-verify-") || name.starts_with("hermes-ad-hoc-"))
+            })
+    })
+}
+
+fn permissions(call: &Call<'_>, keys: &mut Keys) {
+    let texts = call.texts();
+    let opens = texts.iter().any(|text| opens_to_others(text));
+    if !opens {
+        return;
+    }
+    if texts.iter().any(|text| is_long(text, "--recursive", 5)) {
+        keys.push(keys::WORLD_WRITABLE_LONG);
+    } else {
+        keys.push(keys::WORLD_WRITABLE);
+    }
+}
+
+/// Whether a mode lets everybody write.
+fn opens_to_others(mode: &str) -> bool {
+    if (3..=4).contains(&mode.len()) && mode.bytes().all(|b| (b'0'..=b'7').contains(&b)) {
+        return mode.bytes().last().is_some_and(|digit| digit & 2 != 0);
+    }
+    mode.split(',').any(|clause| {
+        let Some(at) = clause.find(['+', '=']) else {
+            return false;
+        };
+        let (who, what) = clause.split_at(at);
+        !who.is_empty()
+            && who.chars().all(|c| matches!(c, 'u' | 'g' | 'o' | 'a'))
+            && who.contains(['o', 'a'])
+            && what.chars().skip(1).all(|c| "rwxXst".contains(c))
+            && what.contains('w')
+    })
+}
+
+fn owner(call: &Call<'_>, keys: &mut Keys) {
+    let to_root = operands(call.command.args()).next().is_some_and(|owner| {
+        let user = owner.text.split([':', '.']).next().unwrap_or_default();
+        matches!(user, "root" | "0")
+    });
+    let texts = call.texts();
+    if to_root && has_letter(&texts, 'R') {
+        keys.push(keys::CHOWN_ROOT);
+    } else if to_root && texts.iter().any(|text| is_long(text, "--recursive", 4)) {
+        keys.push(keys::CHOWN_ROOT_LONG);
+    }
+}
+
+fn disk_copy(call: &Call<'_>, keys: &mut Keys) {
+    for text in call.command.texts() {
+        if text.starts_with("if=") {
+            keys.push(keys::DISK_COPY);
+        }
+        if let Some(target) = text.strip_prefix("of=") {
+            overwritten(call, &Word::constant(target), &[keys::SYSTEM_CONFIG], keys);
+        }
+    }
+}
+
+fn tee(call: &Call<'_>, keys: &mut Keys) {
+    let system = keys::SYSTEM_TEE;
+    for file in operands(call.command.args()) {
+        overwritten(
+            call,
+            file,
+            &[system, system, system, keys::PROJECT_TEE],
+            keys,
+        );
+    }
+}
+
+/// Only the destination counts: reading `/etc/hosts` hurts nobody.
+fn copy(call: &Call<'_>, keys: &mut Keys) {
+    let args = call.command.args();
+    let mut destination = None;
+    for (at, word) in args.iter().enumerate() {
+        if matches!(word.text.as_str(), "-t" | "--target-directory") {
+            destination = args.get(at + 1).cloned();
+        } else if let Some(value) = word.text.strip_prefix("--target-directory=") {
+            destination = Some(Word::constant(value));
+        }
+    }
+    let destination = destination.or_else(|| {
+        let files: Vec<&Word> = operands(args).collect();
+        files
+            .split_last()
+            .filter(|(_, sources)| !sources.is_empty())
+            .map(|(last, _)| (*last).clone())
+    });
+    let Some(destination) = destination else {
+        return;
+    };
+    let by = [
+        keys::COPY_TO_SYSTEM,
+        keys::COPY_TO_SENSITIVE,
+        keys::PROJECT_COPY,
+        keys::PROJECT_COPY,
+    ];
+    overwritten(call, &destination, &by, keys);
+}
+
+fn sed(call: &Call<'_>, keys: &mut Keys) {
+    let args = call.command.args();
+    let short = args
+        .iter()
+        .filter_map(|word| short_letters(&word.text))
+        // Letters behind one that takes a value are that value.
+        .any(|letters| {
+            letters
+                .split(['e', 'f', 'l', 's'])
+                .next()
+                .is_some_and(|l| l.contains('i'))
+        });
+    let long = args.iter().any(|word| is_long(&word.text, "--in-place", 4));
+    if !short && !long {
+        return;
+    }
+    let script_given = args.iter().any(|word| {
+        short_letters(&word.text).is_some_and(|letters| letters.contains(['e', 'f']))
+            || is_long(&word.text, "--expression", 4)
+            || is_long(&word.text, "--file", 4)
+    });
+    let by = if short {
+        [keys::EDIT_SYSTEM, keys::EDIT_SENSITIVE, keys::EDIT_HERMES]
+    } else {
+        [
+            keys::EDIT_SYSTEM_LONG,
+            keys::EDIT_SENSITIVE_LONG,
+            keys::EDIT_HERMES_LONG,
+        ]
+    };
+    for file in operands(args).skip(usize::from(!script_given)) {
+        overwritten(call, file, &by, keys);
+    }
+}
+
+/// `perl -i` and `ruby -i`.
+fn edit_by_script(call: &Call<'_>, keys: &mut Keys) {
+    let args = call.command.args();
+    let in_place = args
+        .iter()
+        .take_while(|word| word.text != "--")
+        .filter_map(|word| short_letters(&word.text))
+        .any(|letters| {
+            letters
+                .split(['e', 'E', 'I', 'M', 'm'])
+                .next()
+                .is_some_and(|letters| letters.contains('i'))
+        });
+    if !in_place {
+        return;
+    }
+    let by = [
+        keys::EDIT_SYSTEM,
+        keys::EDIT_SENSITIVE_PERL,
+        keys::EDIT_HERMES_PERL,
+    ];
+    for file in operands(args) {
+        overwritten(call, file, &by, keys);
+    }
+}

@@ -1,0 +1,125 @@
+//! Services of the system, of Hermes and of containers, and the flags of sudo.
+
+use super::super::keys;
+use super::super::programs::interpreter;
+use super::super::sudo;
+use super::super::syntax::{Command, operands};
+use super::{Call, Keys};
+
+pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
+    match call.name() {
+        "systemctl" => {
+            if stops_service(call.command) {
+                keys.push(keys::SYSTEM_SERVICE);
+            }
+        }
+        "service" | "rc-service" => {
+            let verb = call.command.texts().filter(|t| !t.starts_with('-')).nth(1);
+            if matches!(verb, Some("stop" | "restart" | "force-stop")) {
+                keys.push(keys::SYSTEM_SERVICE);
+            }
+        }
+        "launchctl" => {
+            let mut texts = call.command.texts();
+            let verb = texts.next().unwrap_or_default();
+            let stops = matches!(
+                verb,
+                "stop" | "kickstart" | "bootout" | "unload" | "kill" | "remove" | "disable"
+            );
+            if stops && texts.any(|text| text.to_ascii_lowercase().contains("hermes")) {
+                keys.push(keys::LAUNCHD);
+            }
+        }
+        "docker" | "podman" | "docker-compose" | "podman-compose" => containers(call, keys),
+        "sudo" => {
+            let flags = sudo::privilege_flags(call.command);
+            if flags.alone {
+                keys.push(keys::SUDO_FLAG);
+            }
+            if flags.combined {
+                keys.push(keys::SUDO_COMBINED);
+            }
+        }
+        _ => hermes(call, keys),
+    }
+}
+
+fn stops_service(command: &Command) -> bool {
+    let verb = command.texts().find(|text| !text.starts_with('-'));
+    matches!(
+        verb,
+        Some(
+            "stop"
+                | "restart"
+                | "disable"
+                | "mask"
+                | "kill"
+                | "try-restart"
+                | "reload-or-restart"
+                | "isolate"
+        )
+    )
+}
+
+fn containers(call: &Call<'_>, keys: &mut Keys) {
+    let with_value =
+        "-f --file -p --project-name --profile --project-directory -H --host -c --context";
+    let mut operands = operands(call.command.texts(), with_value);
+    let first = operands.next().unwrap_or_default();
+    let compose = first == "compose" || call.name().ends_with("-compose");
+    let verb = match (first, call.name().ends_with("-compose")) {
+        ("compose" | "container", false) => operands.next().unwrap_or_default(),
+        _ => first,
+    };
+    if compose && matches!(verb, "restart" | "stop" | "kill" | "down") {
+        keys.push(keys::DOCKER_COMPOSE);
+    } else if !compose && matches!(verb, "restart" | "stop" | "kill") {
+        keys.push(keys::DOCKER);
+    }
+}
+
+/// Subcommand and verb of a call of Hermes, behind its global options.
+pub(crate) fn hermes_call(command: &Command) -> Option<(&str, &str)> {
+    let args: Vec<&str> = match command.name() {
+        "hermes" => command.texts().collect(),
+        name if interpreter(name).is_some() => {
+            let texts: Vec<&str> = command.texts().collect();
+            let module = texts.iter().position(|text| {
+                text.starts_with("hermes_cli") || text.ends_with("/hermes") || *text == "hermes"
+            })?;
+            texts.get(module + 1..)?.to_vec()
+        }
+        _ => return None,
+    };
+    let mut operands = operands(args, "-p --profile -m --model");
+    let first = operands.next().unwrap_or_default();
+    Some((first, operands.next().unwrap_or_default()))
+}
+
+fn hermes(call: &Call<'_>, keys: &mut Keys) {
+    match hermes_call(call.command) {
+        Some(("gateway", "stop" | "restart")) => keys.push(keys::GATEWAY_STOP),
+        Some(("update", _)) => keys.push(keys::HERMES_UPDATE),
+        Some(("gateway", "run")) => {
+            let detached = call.command.background
+                || carriers(call).any(|name| matches!(name, "nohup" | "setsid"))
+                || call.script.commands.iter().any(|c| c.name() == "disown");
+            if detached {
+                keys.push(keys::GATEWAY_OUTSIDE);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Names of the commands that carry this one, from the inside out.
+fn carriers<'p>(call: &Call<'p>) -> impl Iterator<Item = &'p str> {
+    let script = call.script;
+    let mut next = call.command.carrier;
+    std::iter::from_fn(move || {
+        let carrier = script.commands.get(next?.0)?;
+        next = carrier.carrier;
+        Some(carrier.name())
+    })
+    .take(16)
+}

@@ -1,0 +1,20 @@
+//! What a command line would do: its syntax, and the rules it meets.
+
+pub(crate) mod detect;
+pub(crate) mod foreground;
+pub(crate) mod gateway_self_harm;
+pub(crate) mod glob;
+pub(crate) mod hardline;
+pub(crate) mod keys;
+pub(crate) mod normalise;
+mod paths;
+mod programs;
+pub(crate) mod sudo;
+pub(crate) mod syntax;
+mod variables;
+
+pub use detect::KnownPaths;
+pub use normalise::KnownHomes;
+pub use sudo::{SudoRewrite, with_password_from_stdin};
+pub use syntax::last_program;
+pub use variables::lists_variables;

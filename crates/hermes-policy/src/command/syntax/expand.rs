@@ -1,0 +1,240 @@
+//! Following what commands carry: text for shells, words for wrappers, input from pipes.
+//!
+//! Each command found is looked at once; what it carries is appended and looked at in its turn, to
+//! a fixed depth and within a budget that is a multiple of the text's length.
+
+use std::collections::HashSet;
+
+use super::MAX_PAYLOAD_DEPTH;
+use super::lexical;
+use super::model::{Command, Reach, Script, Via, Word};
+use super::parse::parse;
+use super::substitution;
+use super::walk::{Provenance, Walker};
+use super::word::Scope;
+use super::wrapper;
+use crate::command::programs::{self, ShellInput};
+
+/// Bytes that may be read or filled in per byte of the text, and besides.
+const BUDGET_PER_BYTE: usize = 12;
+const BUDGET: usize = 1 << 16;
+/// What copying a word costs of it.
+const WORD_COST: usize = 16;
+
+/// Reads texts into one script.
+pub(super) struct Reader {
+    script: Script,
+    scope: Scope,
+    /// Commands up to here have been looked into.
+    done: usize,
+}
+
+impl Reader {
+    pub(super) fn new(length: usize) -> Self {
+        Self {
+            script: Script::default(),
+            scope: Scope::new(length * BUDGET_PER_BYTE + BUDGET),
+            done: 0,
+        }
+    }
+
+    /// Reads the text that was given.
+    pub(super) fn read_source(&mut self, text: &str) {
+        self.read(text, &Provenance::default());
+        self.follow();
+    }
+
+    /// Reads the normalised form of the same text.
+    pub(super) fn read_variant(&mut self, text: &str) {
+        let from = Provenance {
+            variant: true,
+            ..Provenance::default()
+        };
+        self.read(text, &from);
+        self.follow();
+    }
+
+    pub(super) fn finish(mut self) -> Script {
+        self.script.unread |= self.scope.exhausted;
+        self.script.incomplete |= self.script.unread;
+        self.script
+    }
+
+    fn read(&mut self, text: &str, from: &Provenance) {
+        let mut pending = vec![(text.to_owned(), from.clone())];
+        while let Some((text, from)) = pending.pop() {
+            if from.depth > MAX_PAYLOAD_DEPTH || !self.scope.spend(text.len()) {
+                self.script.incomplete = true;
+                self.script.unread = true;
+                continue;
+            }
+            let first = self.script.commands.len();
+            let tree = parse(&text);
+            self.script.unread |= tree.is_none();
+            let broken = tree
+                .as_ref()
+                .is_none_or(|tree| tree.root_node().has_error());
+            if let Some(tree) = &tree {
+                let mut walker = Walker {
+                    source: &text,
+                    scope: &mut self.scope,
+                    script: &mut self.script,
+                    from: &from,
+                    backticks: Vec::new(),
+                };
+                walker.walk(tree);
+                pending.extend(walker.backticks.into_iter().map(|backtick| {
+                    let inner = Provenance {
+                        depth: from.depth + 1,
+                        function: backtick.function,
+                        reach: from.reach,
+                        carrier: from.carrier,
+                        variant: true,
+                        pipe: None,
+                        lexical: from.lexical,
+                    };
+                    (backtick.text, inner)
+                }));
+            }
+            if broken {
+                self.script.incomplete = true;
+                let carrier = from.carrier.map(|(index, _)| index);
+                self.script.unclear.extend(carrier);
+            }
+            self.add_second_reading(&text, first, &from);
+        }
+    }
+
+    /// Adds what the tolerant reader sees and the grammar did not: it has been wrong without noticing.
+    fn add_second_reading(&mut self, text: &str, first: usize, from: &Provenance) {
+        let found = self.script.commands.get(first..).unwrap_or_default();
+        let known: HashSet<String> = found.iter().map(|command| command.render(false)).collect();
+        for command in lexical::commands(text) {
+            if !known.contains(&command.render(false)) {
+                self.script.add(Command {
+                    reach: from.reach,
+                    carrier: from.carrier,
+                    depth: from.depth,
+                    variant: from.variant,
+                    ..command
+                });
+            }
+        }
+    }
+
+    /// Looks into every command not looked into yet.
+    fn follow(&mut self) {
+        while let Some(command) = self.script.commands.get(self.done) {
+            let command = command.clone();
+            let index = self.done;
+            self.done += 1;
+            if command.words.is_empty() {
+                continue;
+            }
+            if command.depth >= MAX_PAYLOAD_DEPTH {
+                self.script.unread |= programs::shell_text(&command).is_some();
+                continue;
+            }
+            self.follow_words(index, &command);
+            self.follow_text(index, &command);
+        }
+    }
+
+    fn follow_words(&mut self, index: usize, command: &Command) {
+        for carried in wrapper::carried(&command.words) {
+            let mut words = carried.words;
+            if carried.via == Via::Xargs {
+                words.extend(self.piped_words(command));
+            }
+            if words.is_empty() || !self.scope.spend(words.len() * WORD_COST) {
+                continue;
+            }
+            let reach = match (command.reach(), carried.reach) {
+                (Reach::Container, _) | (_, Reach::Container) => Reach::Container,
+                (Reach::Payload, _) | (_, Reach::Payload) => Reach::Payload,
+                (Reach::Direct, Reach::Direct) => Reach::Direct,
+            };
+            // A wrapper of a wrapper is no payload, but a chain of ten thousand is none either.
+            let depth = match carried.via {
+                Via::Wrapper => command.depth,
+                _ => command.depth + 1,
+            };
+            self.script.add(Command {
+                words,
+                reach: Some(reach),
+                carrier: Some((index, carried.via)),
+                depth,
+                redirects: Vec::new(),
+                assignments: Vec::new(),
+                ..command.clone()
+            });
+        }
+    }
+
+    /// Constant words that arrive through the pipe: `echo / | xargs rm`.
+    fn piped_words(&self, command: &Command) -> Vec<Word> {
+        self.piped_text(command)
+            .map(|text| text.split_ascii_whitespace().map(Word::constant).collect())
+            .unwrap_or_default()
+    }
+
+    /// The constant text that arrives at a command through its pipe, or as its own input.
+    fn piped_text(&self, command: &Command) -> Option<String> {
+        if let Some(stdin) = &command.stdin {
+            return (!stdin.dynamic).then(|| stdin.text.clone());
+        }
+        let upstream = self.script.upstream(command);
+        // With anything but copies between, the text that arrives is another one.
+        let transparent = upstream.iter().all(|source| {
+            matches!(source.name(), "cat" | "tee" | "echo" | "printf" | "")
+                || source.carrier.is_some()
+        });
+        if !transparent {
+            return None;
+        }
+        upstream.iter().find_map(|source| {
+            if source.words.iter().any(|word| word.dynamic) {
+                return None;
+            }
+            match (source.name(), &source.stdin) {
+                ("cat" | "tee", Some(stdin)) if !stdin.dynamic => Some(stdin.text.clone()),
+                ("echo" | "printf", _) => substitution::output(&source.words),
+                _ => None,
+            }
+        })
+    }
+
+    fn follow_text(&mut self, index: usize, command: &Command) {
+        let mut payloads: Vec<(String, Via)> = Vec::new();
+        match programs::shell_text(command) {
+            Some(ShellInput::Text(word)) => payloads.push((word.text, Via::ShellText)),
+            Some(ShellInput::Joined(text)) => payloads.push((text, Via::ShellText)),
+            Some(ShellInput::Stdin) => {
+                payloads.extend(self.piped_text(command).map(|text| (text, Via::ShellText)));
+            }
+            None => {}
+        }
+        payloads.extend(
+            programs::program_option(command)
+                .into_iter()
+                .filter_map(|(_, program)| program)
+                .map(|program| (program, Via::ToolOption)),
+        );
+        for (text, via) in payloads {
+            let reach = match command.reach() {
+                Reach::Container => Reach::Container,
+                Reach::Direct | Reach::Payload => Reach::Payload,
+            };
+            let from = Provenance {
+                reach: Some(reach),
+                carrier: Some((index, via)),
+                depth: command.depth + 1,
+                variant: command.variant,
+                pipe: command.pipe,
+                function: None,
+                lexical: command.lexical,
+            };
+            self.read(&text, &from);
+        }
+    }
+}

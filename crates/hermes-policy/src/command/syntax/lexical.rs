@@ -1,0 +1,324 @@
+//! A tolerant reader for text the grammar does not fit: splits at operators that are not quoted.
+//!
+//! It knows less than the grammar and is only heard in addition to it, so that neither an odd
+//! construct nor a mistake of the grammar hides a command. It never says that something is
+//! harmless.
+
+use super::model::{Command, Word};
+use super::word::brace_fields;
+use crate::command::programs::is_shell;
+
+/// Longest arithmetic that is recognised as such.
+const MAX_ARITHMETIC: usize = 256;
+
+/// Commands of a text, by operators and blanks alone.
+pub(super) fn commands(text: &str) -> Vec<Command> {
+    let mut reader = Reader {
+        chars: text.chars().collect(),
+        at: 0,
+        words: Vec::new(),
+        current: None,
+        found: Vec::new(),
+        statement: 0,
+        heredocs: Vec::new(),
+        herestrings: Vec::new(),
+        herestring: false,
+        in_test: false,
+    };
+    reader.read();
+    // Text for some command; for which is not known, so any shell around makes it its text.
+    let shell = reader.found.iter().any(|found| is_shell(found.name()));
+    for text in reader.herestrings {
+        if shell {
+            reader.found.push(Command {
+                words: vec![Word::constant("eval"), text],
+                lexical: true,
+                ..Command::default()
+            });
+        }
+    }
+    reader.found
+}
+
+struct Reader {
+    chars: Vec<char>,
+    at: usize,
+    words: Vec<Word>,
+    current: Option<Word>,
+    found: Vec<Command>,
+    /// Commands found before the current statement.
+    statement: usize,
+    heredocs: Vec<String>,
+    herestrings: Vec<Word>,
+    /// The next word is a here-string.
+    herestring: bool,
+    /// Between `[[` and `]]`, where operators mean something else.
+    in_test: bool,
+}
+
+impl Reader {
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.chars.get(self.at + ahead).copied()
+    }
+
+    fn read(&mut self) {
+        let mut double_quoted = false;
+        // Quoting outside each open parenthesis and backtick.
+        let mut outer: Vec<(char, bool)> = Vec::new();
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            match c {
+                '\\' => {
+                    if let Some(next) = self.peek(0) {
+                        self.at += 1;
+                        if next != '\n' {
+                            self.push(next);
+                        }
+                    }
+                }
+                '"' => {
+                    double_quoted = !double_quoted;
+                    self.current.get_or_insert_default();
+                }
+                '\'' if !double_quoted => self.single_quoted(),
+                '`' => {
+                    self.end_command();
+                    match outer.last() {
+                        Some(('`', quoted)) => {
+                            double_quoted = *quoted;
+                            outer.pop();
+                        }
+                        _ => outer.push(('`', std::mem::take(&mut double_quoted))),
+                    }
+                }
+                '$' | '(' if !double_quoted && self.skip_arithmetic(c) => {}
+                '(' | ')' | '|' | '&' | ';' | '<' | '>' if self.in_test && !double_quoted => {
+                    self.end_word();
+                }
+                '$' if self.peek(0) == Some('(') => {
+                    // The command before is not over, but what is inside is one of its own.
+                    self.at += 1;
+                    self.end_command();
+                    outer.push(('(', std::mem::take(&mut double_quoted)));
+                }
+                '$' => self.dollar(double_quoted),
+                _ if double_quoted => self.push(c),
+                '#' if self.current.is_none() => {
+                    while self.peek(0).is_some_and(|c| c != '\n') {
+                        self.at += 1;
+                    }
+                }
+                '<' if self.peek(0) == Some('<') && self.peek(1) == Some('<') => {
+                    self.end_word();
+                    self.at += 2;
+                    self.herestring = true;
+                }
+                '<' if self.peek(0) == Some('<') => self.heredoc(),
+                '\n' => {
+                    self.in_test = false;
+                    self.end_command();
+                    self.statement = self.found.len();
+                    self.skip_heredocs();
+                }
+                '(' => {
+                    self.open_parenthesis();
+                    outer.push(('(', false));
+                }
+                ')' => {
+                    self.end_command();
+                    if matches!(outer.last(), Some(('(', _))) {
+                        double_quoted = outer.pop().is_some_and(|(_, quoted)| quoted);
+                    } else {
+                        // The pattern of a case, or a line the shell refuses as a whole.
+                        self.found.truncate(self.statement);
+                    }
+                }
+                ';' => {
+                    self.end_command();
+                    self.statement = self.found.len();
+                }
+                '&' if self.peek(0) == Some('>') => self.end_word(),
+                '|' | '&' => self.end_command(),
+                '<' | '>' => self.end_word(),
+                '{' | '}'
+                    if self.current.is_none()
+                        && self.peek(0).is_none_or(|c| c.is_whitespace() || c == ';') =>
+                {
+                    self.end_command();
+                }
+                c if c.is_whitespace() => self.end_word(),
+                other => self.push(other),
+            }
+        }
+        self.end_command();
+    }
+
+    /// A group, the elements of an array, the name of a function before it, or a pattern.
+    fn open_parenthesis(&mut self) {
+        let last = self
+            .current
+            .as_ref()
+            .and_then(|word| word.text.chars().last());
+        match last {
+            Some('=' | '?' | '*' | '+' | '@' | '!') => self.end_word(),
+            _ if self.peek(0) == Some(')') => {
+                self.current = None;
+                self.words.clear();
+            }
+            _ => self.end_command(),
+        }
+    }
+
+    /// Steps over `((…))` and `$((…))`, which compute and run nothing of their own.
+    fn skip_arithmetic(&mut self, c: char) -> bool {
+        let open = if c == '$' { 2 } else { 1 };
+        let rest = self.chars.get(self.at..).unwrap_or_default();
+        if rest.iter().take(open).any(|&c| c != '(') {
+            return false;
+        }
+        let mut depth = 2_usize;
+        let mut closed_at = None;
+        for (at, &c) in rest.iter().enumerate().skip(open).take(MAX_ARITHMETIC) {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => continue,
+            }
+            match (depth, closed_at) {
+                (1, _) => closed_at = Some(at),
+                // Two parentheses that do not close together are two groups.
+                (0, Some(before)) if before + 1 == at => {
+                    self.at += at + 1;
+                    return true;
+                }
+                (0, _) => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn single_quoted(&mut self) {
+        self.current.get_or_insert_default();
+        while let Some(c) = self.peek(0) {
+            self.at += 1;
+            if c == '\'' {
+                return;
+            }
+            self.push(c);
+        }
+    }
+
+    fn dollar(&mut self, double_quoted: bool) {
+        match self.peek(0) {
+            Some('{' | 'A'..='Z' | 'a'..='z' | '_') => {
+                let braced = self.peek(0) == Some('{');
+                let mut name = String::new();
+                self.at += usize::from(braced);
+                while let Some(c) = self
+                    .peek(0)
+                    .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+                {
+                    name.push(c);
+                    self.at += 1;
+                }
+                if braced {
+                    while self.peek(0).is_some_and(|c| c != '}' && c != '\n') {
+                        self.at += 1;
+                    }
+                    self.at += usize::from(self.peek(0) == Some('}'));
+                }
+                match name.as_str() {
+                    "IFS" if !double_quoted => self.end_word(),
+                    "HOME" => self.push('~'),
+                    _ => {
+                        let word = self.current.get_or_insert_default();
+                        word.dynamic = true;
+                        word.text.push('$');
+                        word.text.push_str(&name);
+                    }
+                }
+            }
+            _ => self.push('$'),
+        }
+    }
+
+    fn heredoc(&mut self) {
+        self.end_word();
+        self.at += 1;
+        self.at += usize::from(self.peek(0) == Some('-'));
+        while self.peek(0).is_some_and(|c| c == ' ' || c == '\t') {
+            self.at += 1;
+        }
+        let mut delimiter = String::new();
+        while let Some(c) = self
+            .peek(0)
+            .filter(|c| !c.is_whitespace() && !matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')'))
+        {
+            self.at += 1;
+            if !matches!(c, '\'' | '"' | '\\') {
+                delimiter.push(c);
+            }
+        }
+        self.heredocs.push(delimiter);
+    }
+
+    /// Bodies are data here; one that never ends is read as commands rather than lost.
+    fn skip_heredocs(&mut self) {
+        for delimiter in std::mem::take(&mut self.heredocs) {
+            let mut at = self.at;
+            loop {
+                let rest = self.chars.get(at..).unwrap_or_default();
+                if rest.is_empty() {
+                    return;
+                }
+                let length = rest.iter().position(|&c| c == '\n').unwrap_or(rest.len());
+                let line: String = rest.iter().take(length).collect();
+                at += length + 1;
+                if line.trim_start_matches('\t') == delimiter {
+                    self.at = at.min(self.chars.len());
+                    break;
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        let word = self.current.get_or_insert_default();
+        word.glob |= matches!(c, '*' | '?' | '[');
+        word.text.push(c);
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.current.take() else {
+            return;
+        };
+        match word.text.as_str() {
+            "[[" => self.in_test = true,
+            "]]" => self.in_test = false,
+            _ => {}
+        }
+        if std::mem::take(&mut self.herestring) {
+            self.herestrings.push(word);
+        } else if word.text.contains('{') {
+            let fields = brace_fields(&word.text).into_iter().map(|text| Word {
+                text,
+                ..word.clone()
+            });
+            self.words.extend(fields);
+        } else {
+            self.words.push(word);
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        if !self.words.is_empty() {
+            self.found.push(Command {
+                words: std::mem::take(&mut self.words),
+                lexical: true,
+                ..Command::default()
+            });
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a shell line would run: simple commands with their words, redirections and positions in
+//! pipelines, those inside substitutions, functions and payloads included.
+
+mod expand;
+mod last_program;
+mod lexical;
+mod model;
+mod parse;
+mod substitution;
+mod walk;
+mod word;
+mod wrapper;
+
+pub use last_program::last_program;
+pub(crate) use model::{Command, Inner, InnerForm, Reach, Script, Via, Word, basename, operands};
+pub(crate) use wrapper::{SUDO_VALUES, behind_options};
+
+use std::borrow::Cow;
+
+use super::normalise::{normalise, without_nul};
+
+/// Characters a command may have. Longer text belongs in a file.
+pub(crate) const MAX_COMMAND_CHARS: usize = 128_000;
+
+/// How deep payloads of payloads are followed.
+const MAX_PAYLOAD_DEPTH: u8 = 8;
+
+/// A command line taken apart.
+#[derive(Debug)]
+pub(crate) struct Analysis<'t> {
+    /// The text as given, without NUL.
+    pub raw: Cow<'t, str>,
+    /// The text as the rules see it.
+    pub normalised: Cow<'t, str>,
+    /// What it runs. Empty when the text is too long.
+    pub script: Script,
+    /// The text has more than [`MAX_COMMAND_CHARS`] characters and was not looked into.
+    pub too_long: bool,
+}
+
+impl<'t> Analysis<'t> {
+    /// Takes a command line apart. Never fails: what is not understood is marked as such.
+    pub(crate) fn of(command: &'t str) -> Self {
+        let too_long =
+            command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
+        if too_long {
+            return Self {
+                raw: Cow::Borrowed(command),
+                normalised: Cow::Borrowed(command),
+                script: Script::default(),
+                too_long,
+            };
+        }
+        let raw = without_nul(command);
+        let normalised = normalise(command);
+        let mut reader = expand::Reader::new(command.len());
+        reader.read_source(&raw);
+        if normalised != raw {
+            reader.read_variant(&normalised);
+        }
+        Self {
+            script: reader.finish(),
+            raw,
+            normalised,
+            too_long,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "syntax_tests.rs"]
+mod tests;

@@ -1,0 +1,278 @@
+//! The parts of a script, as the rules see them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// One field of a simple command, quotes and known expansions resolved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// Its value. `~` in front always means the home directory; a file of that name reads `./~`.
+    /// What cannot be known stays as written (`$NAME`, `$(…)`).
+    pub text: String,
+    /// Where it stands in the source; `None` inside payloads.
+    pub span: Option<Range<usize>>,
+    /// Some part is only known when it runs.
+    pub dynamic: bool,
+    /// An unquoted `*`, `?` or `[` is in it.
+    pub glob: bool,
+    /// Substitutions inside it.
+    pub inner: Vec<Inner>,
+}
+
+impl Word {
+    /// A constant word that does not stand in the source.
+    pub(crate) fn constant(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A substitution inside a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inner {
+    /// How it is written.
+    pub form: InnerForm,
+    /// Basenames of the commands in it, the first few.
+    pub names: Vec<String>,
+}
+
+/// How a substitution is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InnerForm {
+    /// `$(…)`
+    Dollar,
+    /// Backticks.
+    Backtick,
+    /// `<(…)` or `>(…)`
+    Process,
+}
+
+/// A file redirection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Redirect {
+    /// Whether the file is written to.
+    pub writes: bool,
+    /// The file, or a descriptor number for `2>&1`.
+    pub target: Word,
+}
+
+/// Text that a command gets on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StdinText {
+    /// The text.
+    pub text: String,
+    /// Some part is only known when it runs.
+    pub dynamic: bool,
+    /// A here-document, not a here-string.
+    pub heredoc: bool,
+    /// Substitutions inside it.
+    pub inner: Vec<Inner>,
+}
+
+/// A position in a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PipePosition {
+    /// Which pipeline.
+    pub pipeline: usize,
+    /// Which stage of it, from 0.
+    pub stage: usize,
+}
+
+/// How a command is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It stands in the command line, perhaps behind `sudo`, `env`, `time` and the like.
+    Direct,
+    /// It is carried by an argument or by input of another command.
+    Payload,
+    /// It runs inside a container that another command enters.
+    Container,
+}
+
+/// Which command carries this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// A wrapper such as `sudo`.
+    Wrapper,
+    /// `xargs`, `parallel`.
+    Xargs,
+    /// `find -exec`, `-execdir`, `-ok`, `-okdir`.
+    FindExec,
+    /// Text for a shell: `-c`, `eval`, a here-document.
+    ShellText,
+    /// A program named by an option of a reading tool.
+    ToolOption,
+}
+
+/// A simple command.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Command {
+    /// Command word and arguments; empty for bare redirections and assignments.
+    pub words: Vec<Word>,
+    /// Assignments in front of it.
+    pub assignments: Vec<(String, Word)>,
+    /// Its redirections.
+    pub redirects: Vec<Redirect>,
+    /// A here-document or here-string for it.
+    pub stdin: Option<Rc<StdinText>>,
+    /// The innermost pipeline it is part of.
+    pub pipe: Option<PipePosition>,
+    /// Its list ends with `&`.
+    pub background: bool,
+    /// The function whose body it is in, as an index into [`Script::functions`].
+    pub function: Option<usize>,
+    /// How it is reached.
+    pub reach: Option<Reach>,
+    /// Which command carries it, as an index into [`Script::commands`], and how.
+    pub carrier: Option<(usize, Via)>,
+    /// Payloads around it.
+    pub depth: u8,
+    /// Found by the tolerant reader only, or carried by what was: a second opinion, which counts
+    /// where a miss cannot be made good.
+    pub lexical: bool,
+    /// Found in the normalised text only.
+    pub variant: bool,
+}
+
+impl Command {
+    /// The command word without its directory; empty if there is none.
+    pub(crate) fn name(&self) -> &str {
+        self.words.first().map_or("", |word| basename(&word.text))
+    }
+
+    /// The words behind the command word.
+    pub(crate) fn args(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// Values of the words behind the command word.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.args().iter().map(|word| word.text.as_str())
+    }
+
+    /// The command on one line, its word as written or as basename.
+    pub(crate) fn render(&self, with_basename: bool) -> String {
+        let mut out = String::new();
+        for (index, word) in self.words.iter().enumerate() {
+            if index > 0 {
+                out.push(' ');
+            }
+            out.push_str(match (index, with_basename) {
+                (0, true) => basename(&word.text),
+                _ => &word.text,
+            });
+        }
+        out
+    }
+
+    /// How it is reached; direct unless said otherwise.
+    pub(crate) fn reach(&self) -> Reach {
+        self.reach.unwrap_or(Reach::Direct)
+    }
+}
+
+/// Everything a text would run.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    /// All commands, carriers before what they carry.
+    pub commands: Vec<Command>,
+    /// For each pipeline the position it has in an outer one.
+    pub pipelines: Vec<Option<PipePosition>>,
+    /// Names of functions defined.
+    pub functions: Vec<String>,
+    /// The grammar did not fit, or a limit was reached: there may be more than was found.
+    pub incomplete: bool,
+    /// A limit was reached and part of the text was not read.
+    pub unread: bool,
+    /// A list of the source itself ends with `&`.
+    pub background: bool,
+    /// Commands whose payload the grammar did not fit, by index.
+    pub unclear: BTreeSet<usize>,
+    /// Commands by pipeline and stage, those in inner pipelines included.
+    by_position: BTreeMap<(usize, usize), Vec<usize>>,
+}
+
+/// Outer pipelines looked at; nobody writes more by hand.
+const MAX_PIPE_NESTING: usize = 16;
+/// Commands in front of one in its pipeline that are looked at.
+const MAX_UPSTREAM: usize = 64;
+
+impl Script {
+    /// Adds a command.
+    pub(super) fn add(&mut self, command: Command) {
+        let index = self.commands.len();
+        for position in self.positions(command.pipe) {
+            self.by_position
+                .entry((position.pipeline, position.stage))
+                .or_default()
+                .push(index);
+        }
+        self.commands.push(command);
+    }
+
+    /// Commands that are there without doubt; all that was found, when the grammar did not fit.
+    pub(crate) fn certain(&self) -> impl Iterator<Item = (usize, &Command)> {
+        let commands = self.commands.iter().enumerate();
+        commands.filter(|(_, command)| self.incomplete || !command.lexical)
+    }
+
+    /// Commands that write into the standard input of this one.
+    pub(crate) fn upstream<'s>(&'s self, command: &Command) -> Vec<&'s Command> {
+        let positions = self.positions(command.pipe);
+        positions
+            .iter()
+            .flat_map(|position| {
+                let first = (position.pipeline, 0);
+                self.by_position
+                    .range(first..(position.pipeline, position.stage))
+                    .rev()
+            })
+            .flat_map(|(_, indices)| indices)
+            .filter_map(|&index| self.commands.get(index))
+            .take(MAX_UPSTREAM)
+            .collect()
+    }
+
+    /// Whether its standard input comes from another command of the text.
+    pub(crate) fn is_fed_by_a_pipe(&self, command: &Command) -> bool {
+        let positions = self.positions(command.pipe);
+        positions.iter().any(|position| position.stage > 0)
+    }
+
+    fn positions(&self, innermost: Option<PipePosition>) -> Vec<PipePosition> {
+        let mut found = Vec::new();
+        let mut next = innermost;
+        while let Some(position) = next {
+            found.push(position);
+            if found.len() == MAX_PIPE_NESTING {
+                break;
+            }
+            next = self.pipelines.get(position.pipeline).copied().flatten();
+        }
+        found
+    }
+}
+
+/// Those of these words that are neither options nor values of the options in `with_value`.
+pub(crate) fn operands<'w>(
+    words: impl IntoIterator<Item = &'w str>,
+    with_value: &'static str,
+) -> impl Iterator<Item = &'w str> {
+    let mut takes_value = false;
+    words.into_iter().filter(move |text| {
+        let is_value = std::mem::take(&mut takes_value);
+        takes_value = with_value.split(' ').any(|option| option == *text);
+        !is_value && !text.starts_with('-')
+    })
+}
+
+/// The last part of a path.
+pub(crate) fn basename(path: &str) -> &str {
+    path.trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+}

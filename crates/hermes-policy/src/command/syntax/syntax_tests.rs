@@ -1,0 +1,262 @@
+//! What is found in command lines of all sorts.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn rendered(command: &str) -> Vec<String> {
+    let analysis = Analysis::of(command);
+    analysis
+        .script
+        .commands
+        .iter()
+        .filter(|command| !command.words.is_empty())
+        .map(|command| command.render(false))
+        .collect()
+}
+
+#[test]
+fn commands_are_found_in_every_position() {
+    for (text, expected) in [
+        ("rm -rf /", "rm -rf /"),
+        ("a; (rm x)", "rm x"),
+        ("a && { b || rm x; }", "rm x"),
+        ("if a; then rm x; fi", "rm x"),
+        ("while a; do rm x; done", "rm x"),
+        ("case y in a) rm x;; esac", "rm x"),
+        ("f() { rm x; }", "rm x"),
+        ("echo \"$(rm x)\"", "rm x"),
+        ("echo `rm x`", "rm x"),
+        ("echo `echo \\`rm x\\``", "rm x"),
+        ("echo $(( $(rm x) ))", "rm x"),
+        ("[[ $(rm x) == y ]]", "rm x"),
+        ("diff <(rm x) y", "rm x"),
+        ("export A=$(rm x)", "rm x"),
+        ("A=$(rm x)", "rm x"),
+        ("cat <<E\n$(rm x)\nE", "rm x"),
+        ("cat <<E && rm x\ny\nE", "rm x"),
+        ("cat > $(rm x)", "rm x"),
+        ("! rm x", "rm x"),
+        (">f rm x", "rm x"),
+        ("rm x &", "rm x"),
+        ("rm \\\n x", "rm x"),
+        ("r\\\nm x", "rm x"),
+        ("coproc n { rm x; }", "rm x"),
+        ("then rm x", "rm x"),
+        ("unbalanced ( rm x", "rm x"),
+        ("rm x; echo 'open", "rm x"),
+    ] {
+        let found = rendered(text);
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
+    }
+}
+
+#[test]
+fn words_have_quotes_and_expansions_resolved() {
+    for (text, expected) in [
+        ("r\\m x", "rm x"),
+        ("'r'm x", "rm x"),
+        ("r''m x", "rm x"),
+        ("\"rm\" x", "rm x"),
+        ("$'\\x72m' x", "rm x"),
+        ("$'r\\155' x", "rm x"),
+        ("rm${IFS}x", "rm x"),
+        ("rm$IFS'x'", "rm x"),
+        ("rm${IFS%??}x", "rm x"),
+        ("$(echo rm) x", "rm x"),
+        ("`echo rm` x", "rm x"),
+        ("$(printf %s rm) x", "rm x"),
+        ("$(printf 'r%s' m) x", "rm x"),
+        ("$(which rm) x", "rm x"),
+        ("a=rm; $a x", "rm x"),
+        ("a=rm b=x; $a ${b}", "rm x"),
+        ("a=(rm x); \"${a[@]}\"", "rm x"),
+        ("for i in x y; do rm \"$i\"; done", "rm x y"),
+        ("{rm,x}", "rm x"),
+        ("rm {a,b}/c", "rm a/c b/c"),
+        ("rm \"$HOME\"", "rm ~"),
+        ("rm ${HOME:?}/x", "rm ~/x"),
+        ("rm '$HOME'", "rm $HOME"),
+        ("rm \"~\"", "rm ./~"),
+        ("rm ${X:-/}", "rm /"),
+        ("rm ${PATH:0:1}", "rm /"),
+        ("rm 'a b'\"c\"", "rm a bc"),
+    ] {
+        let found = rendered(text);
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
+    }
+}
+
+#[test]
+fn shell_payloads_are_followed() {
+    for (text, expected) in [
+        ("sh -c 'rm x'", "rm x"),
+        ("bash -lc 'rm x'", "rm x"),
+        ("bash -o pipefail -c 'rm x'", "rm x"),
+        ("bash -c \"bash -c 'rm x'\"", "rm x"),
+        ("eval rm x", "rm x"),
+        ("eval 'rm' 'x'", "rm x"),
+        ("sudo -u root rm x", "rm x"),
+        ("sudo -nu root A=1 rm x", "rm x"),
+        ("env -u Y A=1 rm x", "rm x"),
+        ("timeout -k 5 10 rm x", "rm x"),
+        ("nice -n 5 nohup rm x", "rm x"),
+        ("time -p rm x", "rm x"),
+        ("command rm x", "rm x"),
+        ("exec -a n rm x", "rm x"),
+        ("busybox rm x", "rm x"),
+        ("find . -exec rm x \\;", "rm x"),
+        ("find . -execdir rm x {} +", "rm x {}"),
+        ("ls | xargs -n 1 rm x", "rm x"),
+        ("echo x | xargs rm", "rm x"),
+        ("echo rm x | sh", "rm x"),
+        ("printf 'rm x\\n' | sudo bash", "rm x"),
+        ("bash <<'E'\nrm x\nE", "rm x"),
+        ("cat <<'E' | bash\nrm x\nE", "rm x"),
+        ("bash <<< 'rm x'", "rm x"),
+        ("(bash) <<< 'rm x'", "rm x"),
+        ("trap 'rm x' EXIT", "rm x"),
+        ("alias l='rm x'", "rm x"),
+        ("ssh -p 22 host rm x", "rm x"),
+        ("docker exec -u 0 c rm x", "rm x"),
+        ("rg --pre 'rm x' y", "rm x"),
+        ("env -S 'rm x'", "rm x"),
+        ("su root -c 'rm x'", "rm x"),
+        ("uv run --with a rm x", "rm x"),
+        ("git -c alias.z='!rm x' z", "rm x"),
+    ] {
+        let found = rendered(text);
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
+    }
+}
+
+#[test]
+fn data_is_not_read_as_commands() {
+    for text in [
+        "echo 'rm x'",
+        "echo \"rm x\"",
+        "git commit -m 'rm x'",
+        "cat <<'E'\nrm x\n$(rm x)\nE",
+        "echo a # ; rm x",
+        "command -v rm x",
+        "echo a\\; rm x",
+        "grep 'a|rm x' f",
+    ] {
+        let found = rendered(text);
+        assert!(
+            !found.iter().any(|c| c == "rm x"),
+            "{text:?} gave {found:?}"
+        );
+        assert!(!Analysis::of(text).script.incomplete, "{text:?}");
+    }
+}
+
+#[test]
+fn background_ampersand_is_distinguished_from_others() {
+    for (text, expected) in [
+        ("sleep 1 &", true),
+        ("sleep 1 & wait", true),
+        ("(sleep 1 &)", true),
+        ("a && b", false),
+        ("a &> f", false),
+        ("a 2>&1", false),
+        ("curl 'x?a=1&b=2'", false),
+        ("cat <<E\na & b\nE", false),
+        ("cat <<E &\na\nE", true),
+        ("echo $((1 & 2))", false),
+        ("bash -c 'sleep 20 & echo started'", false),
+        ("[[ a & b ]]", false),
+        ("echo a \\& b", false),
+    ] {
+        assert_eq!(Analysis::of(text).script.background, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn spans_point_into_the_source() {
+    let text = "A=1 env sudo id && s\\udo -n x";
+    let analysis = Analysis::of(text);
+    let spans: Vec<&str> = analysis
+        .script
+        .commands
+        .iter()
+        .filter(|command| command.name() == "sudo")
+        .filter_map(|command| text.get(command.words.first()?.span.clone()?))
+        .collect();
+    assert_eq!(spans, ["s\\udo", "sudo"]);
+}
+
+#[test]
+fn non_ascii_characters_are_plain_word_characters() {
+    for (text, expected) in [
+        ("{\u{e8904}; rm x", "rm x"),
+        ("f(){{\u{65fb2} l; rm x", "rm x"),
+        ("${\u{ee5eb}!f}; rm x", "rm x"),
+        ("cat <<\u{e9}\n\u{e9}\nrm x", "rm x"),
+        ("rm \u{e9}\u{4e2d}", "rm \u{e9}\u{4e2d}"),
+        (
+            "rm '\u{1f600}'\"\u{e9}\"$'\\u4e2d'",
+            "rm \u{1f600}\u{e9}\u{4e2d}",
+        ),
+    ] {
+        let found = rendered(text);
+        assert!(
+            found.iter().any(|c| c == expected),
+            "{text:?} gave {found:?}"
+        );
+    }
+}
+
+#[test]
+fn doubling_variables_stop_at_the_budget() {
+    let mut text = "a=xxxxxxxxxxxxxxxx;".to_owned();
+    for _ in 0..200 {
+        text.push_str("a=$a$a;");
+    }
+    text.push_str(&"echo $a;".repeat(5000));
+    drop(Analysis::of(&text));
+}
+
+#[test]
+fn long_and_deep_texts_are_parsed_in_bounded_time() {
+    for text in [
+        "a&&".repeat(42_000),
+        "(".repeat(100_000),
+        "$(".repeat(60_000),
+        "${a:-".repeat(20_000),
+        "x=([".repeat(30_000),
+        "a() ".repeat(30_000),
+        "<<a ".repeat(30_000),
+        "{a,{a,".repeat(20_000),
+        "{a,b}".repeat(25_000),
+        "sudo ".repeat(25_000),
+        "sh|".repeat(40_000),
+        "sh|sh;".repeat(20_000),
+        "`\"".repeat(60_000),
+        "[[ ( ".repeat(25_000),
+        "\"$(".repeat(40_000),
+        "if ".repeat(40_000),
+        "eval ".repeat(25_000),
+        "a=b;$a ".repeat(18_000),
+        "echo {a,b}{a,b}{a,b}{a,b}{a,b}{a,b}; ".repeat(3_000),
+    ] {
+        let started = std::time::Instant::now();
+        drop(Analysis::of(&text));
+        let shown: String = text.chars().take(12).collect();
+        // Far above what a debug build on a busy machine needs, far below anything quadratic.
+        assert!(
+            started.elapsed().as_secs() < 15,
+            "{shown}: {:?}",
+            started.elapsed()
+        );
+    }
+}

@@ -1,0 +1,568 @@
+//! From the syntax tree to commands.
+//!
+//! The walk keeps its own stack, because a list of forty thousand commands is a tree that deep, and
+//! visits each node once. It follows every node, known or not, so that a substitution in an odd
+//! inherited is found all the same.
+
+use std::rc::Rc;
+
+use tree_sitter::{Node, Tree};
+
+use super::model::{Command, PipePosition, Reach, Redirect, Script, StdinText, Word};
+use super::word::{self, Scope};
+
+/// Where the text that is walked comes from; every command found in it inherits this.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Provenance {
+    pub(super) reach: Option<Reach>,
+    pub(super) carrier: Option<(usize, super::model::Via)>,
+    pub(super) depth: u8,
+    pub(super) variant: bool,
+    pub(super) pipe: Option<PipePosition>,
+    pub(super) function: Option<usize>,
+    pub(super) lexical: bool,
+}
+
+impl Provenance {
+    /// Whether this is the text that was given, byte for byte.
+    pub(super) fn is_source(&self) -> bool {
+        self.depth == 0 && !self.variant && self.carrier.is_none()
+    }
+}
+
+#[derive(Clone)]
+struct Inherited<'t> {
+    pipe: Option<PipePosition>,
+    background: bool,
+    function: Option<usize>,
+    stdin: Option<Rc<StdinText>>,
+    redirects: Option<Rc<Vec<Node<'t>>>>,
+    /// Kind of the node above; asking the tree would climb down from its root.
+    parent: &'t str,
+}
+
+/// Text of backtick substitutions, which must be read once more without its escapes.
+pub(super) struct Backtick {
+    pub(super) text: String,
+    pub(super) function: Option<usize>,
+}
+
+pub(super) struct Walker<'w> {
+    pub(super) source: &'w str,
+    pub(super) scope: &'w mut Scope,
+    pub(super) script: &'w mut Script,
+    pub(super) from: &'w Provenance,
+    pub(super) backticks: Vec<Backtick>,
+}
+
+impl Walker<'_> {
+    pub(super) fn walk(&mut self, tree: &Tree) {
+        let inherited = Inherited {
+            pipe: self.from.pipe,
+            background: false,
+            function: self.from.function,
+            stdin: None,
+            redirects: None,
+            parent: "",
+        };
+        let mut stack = vec![(tree.root_node(), inherited)];
+        while let Some((node, inherited)) = stack.pop() {
+            self.visit(node, inherited, &mut stack);
+        }
+    }
+
+    fn visit<'t>(
+        &mut self,
+        node: Node<'t>,
+        inherited: Inherited<'t>,
+        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+    ) {
+        match node.kind() {
+            "command" => self.command(node, &inherited),
+            "declaration_command" | "unset_command" => self.declaration(node, &inherited),
+            "variable_assignment" => self.assignment(node, &inherited),
+            "redirected_statement" => return self.redirected(node, inherited, stack),
+            "pipeline" => return self.pipeline(node, inherited, stack),
+            "for_statement" => self.loop_variable(node),
+            "command_substitution" if self.is_backtick(node) => {
+                let text = self.text(node);
+                let inner = text.trim_start_matches('`').trim_end_matches('`');
+                self.backticks.push(Backtick {
+                    text: unescape_backticks(inner),
+                    function: inherited.function,
+                });
+                return;
+            }
+            _ => {}
+        }
+        let mut below = inherited.clone();
+        below.parent = node.kind();
+        match node.kind() {
+            "function_definition" => {
+                let name = node.child_by_field_name("name");
+                let name = name.map(|name| self.text(name).to_owned());
+                below.function = Some(self.script.functions.len());
+                self.script.functions.push(name.unwrap_or_default());
+                below.redirects = None;
+                below.background = false;
+            }
+            // Passed on to the last command, as the shell does it.
+            "list" | "negated_command" => {}
+            "command" | "command_substitution" | "process_substitution" => {
+                below.redirects = None;
+                below.stdin = None;
+                below.background = false;
+                below.pipe = self.from.pipe;
+            }
+            _ => {
+                self.redirects_of_group(&inherited, &mut below);
+            }
+        }
+        self.push_children(node, &below, stack);
+    }
+
+    /// Children in the order of the text, each with whether `&` ends it.
+    fn push_children<'t>(
+        &mut self,
+        node: Node<'t>,
+        inherited: &Inherited<'t>,
+        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+    ) {
+        let expression = matches!(
+            node.kind(),
+            "binary_expression" | "parenthesized_expression" | "arithmetic_expansion"
+        );
+        let first = stack.len();
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            if child.is_named() {
+                stack.push((child, inherited.clone()));
+            } else if child.kind() == "&" && !expression {
+                if self.from.is_source() {
+                    self.script.background = true;
+                }
+                if stack.len() > first
+                    && let Some((_, before)) = stack.last_mut()
+                {
+                    before.background = true;
+                }
+            }
+        }
+        if matches!(node.kind(), "list" | "negated_command") {
+            let last = stack.len().saturating_sub(1);
+            for (index, (_, inherited)) in stack.iter_mut().enumerate().skip(first) {
+                if index != last {
+                    inherited.redirects = None;
+                    inherited.stdin = None;
+                }
+            }
+        }
+        if let Some(pushed) = stack.get_mut(first..) {
+            pushed.reverse();
+        }
+    }
+
+    fn text(&self, node: Node<'_>) -> &str {
+        self.source.get(node.byte_range()).unwrap_or_default()
+    }
+
+    fn is_backtick(&self, node: Node<'_>) -> bool {
+        self.text(node).starts_with('`')
+    }
+
+    /// A command as found, not yet with words.
+    fn new_command(&self, inherited: &Inherited<'_>) -> Command {
+        Command {
+            pipe: inherited.pipe,
+            background: inherited.background,
+            function: inherited.function,
+            stdin: inherited.stdin.clone(),
+            reach: self.from.reach,
+            carrier: self.from.carrier,
+            depth: self.from.depth,
+            variant: self.from.variant,
+            lexical: self.from.lexical,
+            ..Command::default()
+        }
+    }
+
+    fn emit(&mut self, mut command: Command) {
+        if !self.from.is_source() {
+            for word in &mut command.words {
+                word.span = None;
+            }
+        }
+        self.script.add(command);
+    }
+
+    /// A command with the redirections around it.
+    fn emit_with_redirects(&mut self, mut command: Command, inherited: &Inherited<'_>) {
+        for redirect in inherited.redirects.iter().flat_map(|all| all.iter()) {
+            self.redirect(*redirect, &mut command);
+        }
+        self.emit(command);
+    }
+
+    fn command(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
+        let mut command = self.new_command(inherited);
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "variable_assignment" => {
+                    let (name, words) = self.assigned(child);
+                    let value = words.into_iter().next().unwrap_or_default();
+                    command.assignments.push((name, value));
+                }
+                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
+                    self.redirect(child, &mut command);
+                }
+                "subshell" | "comment" => {}
+                _ => {
+                    let words = word::fields(self.source, self.scope, child, 0);
+                    command.words.extend(words);
+                }
+            }
+        }
+        self.emit_with_redirects(command, inherited);
+    }
+
+    /// `export`, `declare`, `unset` and relatives.
+    fn declaration(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
+        let mut command = self.new_command(inherited);
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            if child.kind() == "variable_assignment" {
+                let (name, words) = self.assigned(child);
+                self.scope.assign(&name, &words);
+                let value = words.into_iter().next().unwrap_or_default();
+                command.words.push(Word {
+                    text: format!("{name}={}", value.text),
+                    ..value
+                });
+            } else {
+                let words = word::fields(self.source, self.scope, child, 0);
+                command.words.extend(words);
+            }
+        }
+        self.emit_with_redirects(command, inherited);
+    }
+
+    /// An assignment that stands alone, or in front of a command (which then does not keep it).
+    fn assignment(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
+        if matches!(inherited.parent, "command" | "declaration_command") {
+            return;
+        }
+        let (name, words) = self.assigned(node);
+        self.scope.assign(&name, &words);
+        let mut command = self.new_command(inherited);
+        let value = words.into_iter().next().unwrap_or_default();
+        command.assignments.push((name, value));
+        self.emit_with_redirects(command, inherited);
+    }
+
+    fn assigned(&mut self, node: Node<'_>) -> (String, Vec<Word>) {
+        let name = node.child_by_field_name("name");
+        let name = name
+            .map(|name| self.text(name).to_owned())
+            .unwrap_or_default();
+        let words = match node.child_by_field_name("value") {
+            Some(array) if array.kind() == "array" => {
+                let mut cursor = array.walk();
+                let elements: Vec<Node<'_>> = array.named_children(&mut cursor).collect();
+                elements
+                    .into_iter()
+                    .flat_map(|element| word::fields(self.source, self.scope, element, 0))
+                    .collect()
+            }
+            Some(value) => vec![word::single(self.source, self.scope, value, 0)],
+            None => vec![Word::default()],
+        };
+        (name, words)
+    }
+
+    fn loop_variable(&mut self, node: Node<'_>) {
+        let Some(variable) = node.child_by_field_name("variable") else {
+            return;
+        };
+        let name = self.text(variable).to_owned();
+        let mut cursor = node.walk();
+        let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
+        let words: Vec<Word> = values
+            .into_iter()
+            .flat_map(|value| word::fields(self.source, self.scope, value, 0))
+            .collect();
+        self.scope.assign(&name, &words);
+    }
+
+    /// `body > file`: the redirections go down to the command or group they belong to.
+    fn redirected<'t>(
+        &mut self,
+        node: Node<'t>,
+        mut inherited: Inherited<'t>,
+        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+    ) {
+        let mut redirects = inherited
+            .redirects
+            .take()
+            .map_or_else(Vec::new, |r| r.to_vec());
+        let mut body = None;
+        let mut followers: Vec<(Node<'t>, bool)> = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            match child.kind() {
+                "file_redirect" | "herestring_redirect" => redirects.push(child),
+                "heredoc_redirect" => {
+                    redirects.push(child);
+                    self.behind_heredoc(child, &mut redirects, &mut followers);
+                }
+                "comment" => {}
+                _ if body.is_none() => body = Some(child),
+                _ => followers.push((child, false)),
+            }
+        }
+        let piped = followers.iter().any(|(_, piped)| *piped);
+        let outer = inherited.pipe;
+        if piped {
+            let pipeline = self.script.pipelines.len();
+            self.script.pipelines.push(outer);
+            inherited.pipe = Some(PipePosition { pipeline, stage: 0 });
+        }
+        // Last pushed, first visited: followers, then what the redirections contain, then the body.
+        for (follower, piped) in followers.into_iter().rev() {
+            let mut behind = Inherited {
+                pipe: outer,
+                redirects: None,
+                stdin: None,
+                parent: "heredoc_redirect",
+                ..inherited.clone()
+            };
+            if let (true, Some(first)) = (piped, inherited.pipe) {
+                behind.pipe = Some(PipePosition {
+                    stage: first.stage + 1,
+                    ..first
+                });
+            }
+            stack.push((follower, behind));
+        }
+        let inside = Inherited {
+            pipe: self.from.pipe,
+            redirects: None,
+            stdin: None,
+            background: false,
+            function: inherited.function,
+            parent: "file_redirect",
+        };
+        for redirect in redirects.iter().rev() {
+            Self::push_redirect_contents(*redirect, &inside, stack);
+        }
+        inherited.redirects = Some(Rc::new(redirects));
+        inherited.parent = "redirected_statement";
+        match body {
+            Some(body) => stack.push((body, inherited)),
+            None => {
+                let mut below = inherited.clone();
+                self.redirects_of_group(&inherited, &mut below);
+            }
+        }
+    }
+
+    /// Commands and redirections that stand on the line of `<<WORD`.
+    fn behind_heredoc<'t>(
+        &mut self,
+        heredoc: Node<'t>,
+        redirects: &mut Vec<Node<'t>>,
+        followers: &mut Vec<(Node<'t>, bool)>,
+    ) {
+        let mut cursor = heredoc.walk();
+        for child in heredoc.children(&mut cursor) {
+            match child.kind() {
+                "file_redirect" | "herestring_redirect" => redirects.push(child),
+                "pipeline" => followers.push((child, true)),
+                "ERROR" => {
+                    let mut inner = child.walk();
+                    let background = child.children(&mut inner).any(|token| token.kind() == "&");
+                    if background && self.from.is_source() {
+                        self.script.background = true;
+                    }
+                    followers.push((child, false));
+                }
+                "heredoc_start" | "heredoc_body" | "heredoc_end" | "file_descriptor" => {}
+                _ if child.is_named() => followers.push((child, false)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Substitutions inside file names and here-documents run as well.
+    fn push_redirect_contents<'t>(
+        redirect: Node<'t>,
+        inherited: &Inherited<'t>,
+        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+    ) {
+        let mut cursor = redirect.walk();
+        for child in redirect.named_children(&mut cursor) {
+            let visited_separately =
+                redirect.kind() == "heredoc_redirect" && child.kind() != "heredoc_body";
+            if !visited_separately {
+                stack.push((child, inherited.clone()));
+            }
+        }
+    }
+
+    fn pipeline<'t>(
+        &mut self,
+        node: Node<'t>,
+        inherited: Inherited<'t>,
+        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+    ) {
+        // The part of a pipeline behind a here-document continues the one before it.
+        let continues = inherited.parent == "heredoc_redirect";
+        let (pipeline, first_stage) = match (continues, inherited.pipe) {
+            (true, Some(at)) => (at.pipeline, at.stage),
+            _ => {
+                self.script.pipelines.push(inherited.pipe);
+                (self.script.pipelines.len() - 1, 0)
+            }
+        };
+        let first = stack.len();
+        let mut cursor = node.walk();
+        let children = node
+            .named_children(&mut cursor)
+            .filter(|child| child.kind() != "comment");
+        for (index, child) in children.enumerate() {
+            let mut below = inherited.clone();
+            below.parent = "pipeline";
+            below.pipe = Some(PipePosition {
+                pipeline,
+                stage: first_stage + index,
+            });
+            below.redirects = None;
+            if index > 0 {
+                below.stdin = None;
+            }
+            stack.push((child, below));
+        }
+        if let (Some(redirects), Some((_, last))) = (inherited.redirects, stack.last_mut()) {
+            last.redirects = Some(redirects);
+        }
+        if let Some(pushed) = stack.get_mut(first..) {
+            pushed.reverse();
+        }
+    }
+
+    /// Redirections of a group become a command of their own; its input is that of its commands.
+    fn redirects_of_group<'t>(&mut self, inherited: &Inherited<'t>, below: &mut Inherited<'t>) {
+        let Some(redirects) = &inherited.redirects else {
+            return;
+        };
+        let mut command = self.new_command(inherited);
+        for redirect in redirects.iter() {
+            self.redirect(*redirect, &mut command);
+        }
+        below.redirects = None;
+        if command.stdin.is_some() {
+            below.stdin.clone_from(&command.stdin);
+        }
+        if !command.redirects.is_empty() {
+            command.stdin = None;
+            self.emit(command);
+        }
+    }
+
+    fn redirect(&mut self, node: Node<'_>, command: &mut Command) {
+        match node.kind() {
+            "file_redirect" => {
+                let mut cursor = node.walk();
+                let writes = node
+                    .children(&mut cursor)
+                    .any(|child| !child.is_named() && child.kind().contains('>'))
+                    || node.has_error();
+                let mut cursor = node.walk();
+                let targets: Vec<Node<'_>> = node
+                    .children_by_field_name("destination", &mut cursor)
+                    .collect();
+                for (index, target) in targets.into_iter().enumerate() {
+                    // The grammar takes words behind a file name as further files; they are
+                    // arguments.
+                    if index == 0 {
+                        let target = word::single(self.source, self.scope, target, 0);
+                        command.redirects.push(Redirect { writes, target });
+                    } else {
+                        let words = word::fields(self.source, self.scope, target, 0);
+                        command.words.extend(words);
+                    }
+                }
+            }
+            "herestring_redirect" => {
+                if let Some(value) = node.named_child(
+                    u32::try_from(node.named_child_count().saturating_sub(1)).unwrap_or(0),
+                ) {
+                    let word = word::single(self.source, self.scope, value, 0);
+                    command.stdin = Some(Rc::new(StdinText {
+                        text: word.text,
+                        dynamic: word.dynamic,
+                        heredoc: false,
+                        inner: word.inner,
+                    }));
+                }
+            }
+            "heredoc_redirect" => self.heredoc(node, command),
+            _ => {}
+        }
+    }
+
+    fn heredoc(&mut self, node: Node<'_>, command: &mut Command) {
+        let mut quoted = false;
+        let mut body = None;
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            match child.kind() {
+                "heredoc_start" => quoted = self.text(child).contains(['\'', '"', '\\']),
+                "heredoc_body" => body = Some(child),
+                "word"
+                | "concatenation"
+                | "string"
+                | "raw_string"
+                | "number"
+                | "simple_expansion"
+                | "expansion"
+                | "command_substitution" => {
+                    let words = word::fields(self.source, self.scope, child, 0);
+                    command.words.extend(words);
+                }
+                _ => {}
+            }
+        }
+        let mut stdin = StdinText {
+            text: body
+                .map(|body| self.text(body).to_owned())
+                .unwrap_or_default(),
+            dynamic: false,
+            heredoc: true,
+            inner: Vec::new(),
+        };
+        if let Some(body) = body.filter(|body| !quoted && body.named_child_count() > 0) {
+            // Substitutions and variables inside; the word reader fills in what is known.
+            let word = word::single(self.source, self.scope, body, 0);
+            stdin.text = word.text;
+            stdin.dynamic = word.dynamic;
+            stdin.inner = word.inner;
+        }
+        command.stdin = Some(Rc::new(stdin));
+    }
+}
+
+fn unescape_backticks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some(&next @ ('`' | '\\' | '$'))) => {
+                out.push(next);
+                chars.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,599 @@
+//! Values of words: quotes removed, escapes resolved, expansions that are known filled in, braces
+//! expanded, fields split.
+//!
+//! The result errs on the side of showing: a value that might be `/` reads `/`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::model::{Inner, Word};
+use super::substitution;
+use crate::command::glob::is_glob;
+
+/// Nesting of quotes and expansions that is followed inside one word.
+pub(super) const MAX_WORD_DEPTH: usize = 24;
+/// Fields one word may become by braces.
+const MAX_BRACE_FIELDS: usize = 64;
+/// Brace groups inside or behind each other that are expanded.
+const MAX_BRACE_DEPTH: usize = 8;
+/// Longest word whose braces are expanded.
+const MAX_BRACE_WORD: usize = 2048;
+/// Longest value remembered for a variable.
+const MAX_VALUE: usize = 4096;
+
+/// What is known while reading: values of variables, and how much may still be filled in.
+#[derive(Debug)]
+pub(super) struct Scope {
+    variables: HashMap<String, Vec<String>>,
+    budget: usize,
+    pub(super) exhausted: bool,
+}
+
+impl Scope {
+    pub(super) fn new(budget: usize) -> Self {
+        Self {
+            variables: HashMap::new(),
+            budget,
+            exhausted: false,
+        }
+    }
+
+    /// Remembers a value; what is not constant is forgotten.
+    pub(super) fn assign(&mut self, name: &str, words: &[Word]) {
+        let size: usize = words.iter().map(|word| word.text.len()).sum();
+        if words.iter().any(|word| word.dynamic) || size > MAX_VALUE {
+            self.variables.remove(name);
+        } else {
+            let values = words.iter().map(|word| word.text.clone()).collect();
+            self.variables.insert(name.to_owned(), values);
+        }
+    }
+
+    fn value(&mut self, name: &str) -> Option<Vec<String>> {
+        let values = self.variables.get(name)?;
+        let size: usize = values.iter().map(|value| value.len() + 1).sum();
+        if size > self.budget {
+            self.exhausted = true;
+            return None;
+        }
+        self.budget -= size;
+        Some(values.clone())
+    }
+
+    /// Takes from what may still be read; false when nothing is left.
+    pub(super) fn spend(&mut self, amount: usize) -> bool {
+        if amount > self.budget {
+            self.exhausted = true;
+            return false;
+        }
+        self.budget -= amount;
+        true
+    }
+}
+
+/// How the characters of a piece behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Written without quotes: globs, braces and a tilde work.
+    Bare,
+    /// Plain characters.
+    Quoted,
+    /// An unquoted expansion: splits at blanks, globs work, a tilde was resolved before.
+    Split,
+    /// A quoted expansion: one field, a tilde was resolved before.
+    Value,
+}
+
+#[derive(Debug)]
+struct Piece {
+    text: String,
+    kind: Kind,
+}
+
+/// Collects the pieces of one word.
+pub(super) struct WordReader<'r> {
+    source: &'r str,
+    scope: &'r mut Scope,
+    pieces: Vec<Piece>,
+    dynamic: bool,
+    inner: Vec<Inner>,
+}
+
+/// Reads the node of a word into its fields.
+pub(super) fn fields(source: &str, scope: &mut Scope, node: Node<'_>, depth: usize) -> Vec<Word> {
+    let mut reader = WordReader {
+        source,
+        scope,
+        pieces: Vec::new(),
+        dynamic: false,
+        inner: Vec::new(),
+    };
+    reader.node(node, false, depth);
+    let span = node.byte_range();
+    reader.finish(span)
+}
+
+/// Reads the node of a word that is never split, such as a file name or the value of a variable.
+pub(super) fn single(source: &str, scope: &mut Scope, node: Node<'_>, depth: usize) -> Word {
+    let mut fields = fields(source, scope, node, depth).into_iter();
+    let mut word = fields.next().unwrap_or_default();
+    for more in fields {
+        word.text.push(' ');
+        word.text.push_str(&more.text);
+        word.dynamic |= more.dynamic;
+        word.inner.extend(more.inner);
+    }
+    word
+}
+
+impl WordReader<'_> {
+    fn text(&self, range: Range<usize>) -> &str {
+        self.source.get(range).unwrap_or_default()
+    }
+
+    fn push(&mut self, text: impl Into<String>, kind: Kind) {
+        let text = text.into();
+        // A quoted nothing still makes a field.
+        if !text.is_empty() || kind == Kind::Quoted {
+            self.pieces.push(Piece { text, kind });
+        }
+    }
+
+    fn node(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
+        if depth >= MAX_WORD_DEPTH {
+            self.opaque(node);
+            self.scope.exhausted = true;
+            return;
+        }
+        match node.kind() {
+            "string" => self.double_quoted(node, depth),
+            "raw_string" => {
+                let range = node.start_byte() + 1..node.end_byte().max(node.start_byte() + 2) - 1;
+                let text = self.text(range).to_owned();
+                self.push(text, Kind::Quoted);
+            }
+            "ansi_c_string" => {
+                let text = decode_ansi_c(self.text(node.byte_range()));
+                self.push(text, Kind::Quoted);
+            }
+            "simple_expansion" => {
+                let name = self.text(node.start_byte() + 1..node.end_byte()).to_owned();
+                self.variable(&name, quoted, false);
+            }
+            "expansion" => self.expansion(node, quoted, depth),
+            "command_substitution" => self.substitution(node, quoted, depth),
+            "process_substitution" => {
+                self.inner.push(substitution::inner(self.source, node));
+                self.opaque(node);
+            }
+            "arithmetic_expansion" => self.opaque(node),
+            "brace_expression" => {
+                let text = self.text(node.byte_range()).to_owned();
+                self.push(text, Kind::Bare);
+            }
+            _ if node.named_child_count() > 0 => self.children(node, quoted, depth),
+            _ => {
+                let text = self.text(node.byte_range()).to_owned();
+                self.literal(&text, quoted);
+            }
+        }
+    }
+
+    /// Children in turn, with the text between them.
+    fn children(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
+        let mut at = node.start_byte();
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            let gap = self.text(at..child.start_byte()).to_owned();
+            // The dollar sign of `$"…"` is punctuation, the string is its child.
+            if node.kind() != "translated_string" {
+                self.literal(&gap, quoted);
+            }
+            self.node(child, quoted, depth + 1);
+            at = child.end_byte().max(at);
+        }
+        let rest = self.text(at..node.end_byte()).to_owned();
+        self.literal(&rest, quoted);
+    }
+
+    fn double_quoted(&mut self, node: Node<'_>, depth: usize) {
+        self.push("", Kind::Quoted);
+        let mut at = node.start_byte() + 1;
+        let end = node.end_byte().saturating_sub(1).max(at);
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            let gap = self.text(at..child.start_byte()).to_owned();
+            self.literal(&gap, true);
+            if child.kind() == "string_content" {
+                let text = self.text(child.byte_range()).to_owned();
+                self.literal(&text, true);
+            } else {
+                self.node(child, true, depth + 1);
+            }
+            at = child.end_byte().max(at);
+        }
+        let rest = self.text(at..end).to_owned();
+        self.literal(&rest, true);
+    }
+
+    /// Text with backslashes resolved as the quotes around it ask for.
+    fn literal(&mut self, text: &str, quoted: bool) {
+        let plain = if quoted { Kind::Quoted } else { Kind::Bare };
+        if !text.contains('\\') {
+            if !text.is_empty() {
+                self.push(text, plain);
+            }
+            return;
+        }
+        let mut run = String::new();
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            if c != '\\' {
+                run.push(c);
+                continue;
+            }
+            match chars.next() {
+                Some('\n') => {}
+                Some(next) if !quoted => {
+                    let before = std::mem::take(&mut run);
+                    self.push(before, Kind::Bare);
+                    self.push(next, Kind::Quoted);
+                }
+                Some(next @ ('$' | '`' | '"' | '\\')) => run.push(next),
+                Some(next) => {
+                    run.push('\\');
+                    run.push(next);
+                }
+                None => run.push('\\'),
+            }
+        }
+        if !run.is_empty() {
+            self.push(run, plain);
+        }
+    }
+
+    fn opaque(&mut self, node: Node<'_>) {
+        self.dynamic = true;
+        let text = self.text(node.byte_range()).to_owned();
+        self.push(text, Kind::Quoted);
+    }
+
+    /// The value of a variable, or its name when the value is not known.
+    fn variable(&mut self, name: &str, quoted: bool, all_elements: bool) {
+        let kind = if quoted && !all_elements {
+            Kind::Value
+        } else {
+            Kind::Split
+        };
+        match (name, self.scope.value(name)) {
+            ("IFS", _) => self.push(" ", if quoted { Kind::Quoted } else { Kind::Split }),
+            // Each value of a loop in turn, even where quotes keep one together.
+            (_, Some(values)) if values.len() > 1 => self.push(values.join(" "), Kind::Split),
+            (_, Some(values)) => self.push(values.join(" "), kind),
+            ("HOME", None) => self.push("~", Kind::Value),
+            ("HERMES_HOME", None) => self.push("~/.hermes", Kind::Value),
+            (_, None) => {
+                self.dynamic = true;
+                self.push(format!("${name}"), Kind::Quoted);
+            }
+        }
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        matches!(name, "IFS" | "HOME" | "HERMES_HOME") || self.scope.variables.contains_key(name)
+    }
+
+    /// `${…}` in its many forms.
+    fn expansion(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
+        let mut name: Option<Node<'_>> = None;
+        let mut operator = "";
+        let mut operands = Vec::new();
+        let mut prefixed = false;
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            let is_name = matches!(
+                child.kind(),
+                "variable_name" | "special_variable_name" | "subscript"
+            );
+            match (name, child.is_named()) {
+                (None, true) if is_name => name = Some(child),
+                (None, false) if child.kind() != "${" => prefixed = true,
+                (Some(_), true) => operands.push(child),
+                (Some(_), false) if operator.is_empty() && child.kind() != "}" => {
+                    operator = child.kind();
+                }
+                _ => {}
+            }
+        }
+        let Some(name) = name.filter(|_| !prefixed) else {
+            self.opaque(node);
+            return;
+        };
+        let all_elements = name.kind() == "subscript"
+            && self.text(name.byte_range()).ends_with(['@', '*', ']'])
+            && self.text(name.byte_range()).contains(['@', '*']);
+        let name = self
+            .text(name.byte_range())
+            .split('[')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        match operator {
+            _ if name == "IFS" => self.variable("IFS", quoted, false),
+            "" | ":?" | "?" => self.variable(&name, quoted, all_elements),
+            ":-" | "-" | ":=" | "=" if self.is_known(&name) => {
+                self.variable(&name, quoted, all_elements);
+            }
+            ":-" | "-" | ":=" | "=" | ":+" | "+" => {
+                self.dynamic = true;
+                for operand in operands {
+                    self.operand(operand, quoted, depth + 1);
+                }
+            }
+            "%" | "%%" if name == "HOME" => self.variable(&name, quoted, false),
+            ":" => self.substring(node, &name, quoted),
+            _ => self.opaque(node),
+        }
+    }
+
+    /// The word behind `:-` and the like: splits, when the expansion is not quoted.
+    fn operand(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
+        let first = self.pieces.len();
+        self.node(node, quoted, depth);
+        if !quoted {
+            for piece in self.pieces.iter_mut().skip(first) {
+                if piece.kind == Kind::Bare {
+                    piece.kind = Kind::Split;
+                }
+            }
+        }
+    }
+
+    /// `${NAME:offset:length}` of a known value; the first character of a path is `/`.
+    fn substring(&mut self, node: Node<'_>, name: &str, quoted: bool) {
+        let text = self.text(node.byte_range());
+        let numbers: Vec<usize> = text
+            .trim_end_matches('}')
+            .split(':')
+            .skip(1)
+            .map_while(|number| number.trim().parse().ok())
+            .collect();
+        let path_like = matches!(name, "PATH" | "HOME" | "PWD" | "OLDPWD" | "SHELL");
+        let known = match self.scope.value(name) {
+            Some(values) => values.into_iter().next(),
+            None if path_like && numbers == [0, 1] => Some("/".to_owned()),
+            None => None,
+        };
+        match (known, numbers.first()) {
+            (Some(value), Some(&offset)) => {
+                let length = numbers.get(1).copied().unwrap_or(usize::MAX);
+                let part: String = value.chars().skip(offset).take(length).collect();
+                self.push(part, if quoted { Kind::Value } else { Kind::Split });
+            }
+            _ => self.opaque(node),
+        }
+    }
+
+    fn substitution(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
+        self.inner.push(substitution::inner(self.source, node));
+        match substitution::constant(self.source, self.scope, node, depth + 1) {
+            Some(text) if self.scope.spend(text.len()) => {
+                self.push(text, if quoted { Kind::Value } else { Kind::Split });
+            }
+            _ => self.opaque(node),
+        }
+    }
+
+    fn finish(self, span: Range<usize>) -> Vec<Word> {
+        let word = |text: String, glob: bool| Word {
+            text,
+            span: Some(span.clone()),
+            dynamic: self.dynamic,
+            glob,
+            inner: self.inner.clone(),
+        };
+        let length: usize = self.pieces.iter().map(|piece| piece.text.len()).sum();
+        let braces = length <= MAX_BRACE_WORD
+            && self
+                .pieces
+                .iter()
+                .any(|piece| piece.kind == Kind::Bare && piece.text.contains('{'));
+        let splits = self.pieces.iter().any(|piece| {
+            piece.kind == Kind::Split && piece.text.contains(|c: char| c.is_ascii_whitespace())
+        });
+        if !braces && !splits {
+            if self.pieces.is_empty() {
+                return Vec::new();
+            }
+            let glob = self
+                .pieces
+                .iter()
+                .any(|piece| is_pattern(piece.kind) && is_glob(&piece.text));
+            let literal_tilde = self
+                .pieces
+                .iter()
+                .find(|piece| !piece.text.is_empty())
+                .is_some_and(|piece| piece.kind == Kind::Quoted && piece.text.starts_with('~'));
+            let mut text = String::with_capacity(length + 2);
+            if literal_tilde {
+                text.push_str("./");
+            }
+            text.extend(self.pieces.iter().map(|piece| piece.text.as_str()));
+            return vec![word(text, glob)];
+        }
+        let chars: Vec<(char, Kind)> = self
+            .pieces
+            .iter()
+            .flat_map(|piece| piece.text.chars().map(|c| (c, piece.kind)))
+            .collect();
+        let expanded = expand_braces(&chars, 0);
+        let size: usize = expanded.iter().map(Vec::len).sum();
+        let expanded = if self.scope.spend(size) {
+            expanded
+        } else {
+            vec![chars]
+        };
+        expanded
+            .iter()
+            .flat_map(|field| split_field(field))
+            .map(|field| {
+                let glob = field
+                    .iter()
+                    .any(|(c, kind)| is_pattern(*kind) && matches!(c, '*' | '?' | '['));
+                word(field_text(&field), glob)
+            })
+            .collect()
+    }
+}
+
+fn is_pattern(kind: Kind) -> bool {
+    matches!(kind, Kind::Bare | Kind::Split)
+}
+
+fn field_text(field: &[(char, Kind)]) -> String {
+    let mut text = String::with_capacity(field.len() + 2);
+    if let Some(('~', Kind::Quoted)) = field.first() {
+        text.push_str("./");
+    }
+    text.extend(field.iter().map(|(c, _)| c));
+    text
+}
+
+fn split_field(field: &[(char, Kind)]) -> Vec<Vec<(char, Kind)>> {
+    let mut fields = Vec::new();
+    let mut current = Vec::new();
+    let mut quoted_empty = field.is_empty();
+    for &(c, kind) in field {
+        if kind == Kind::Split && c.is_ascii_whitespace() {
+            if !current.is_empty() {
+                fields.push(std::mem::take(&mut current));
+            }
+            quoted_empty = false;
+        } else {
+            current.push((c, kind));
+        }
+    }
+    if !current.is_empty() || quoted_empty {
+        fields.push(current);
+    }
+    fields
+}
+
+/// The fields that braces make of a text without quotes.
+pub(super) fn brace_fields(text: &str) -> Vec<String> {
+    if text.len() > MAX_BRACE_WORD {
+        return vec![text.to_owned()];
+    }
+    let chars: Vec<(char, Kind)> = text.chars().map(|c| (c, Kind::Bare)).collect();
+    let fields = expand_braces(&chars, 0);
+    fields.iter().map(|field| field_text(field)).collect()
+}
+
+/// `a{b,c}d` as `abd acd`. Stops at the limits and leaves the rest as written.
+fn expand_braces(field: &[(char, Kind)], depth: usize) -> Vec<Vec<(char, Kind)>> {
+    let Some((open, close, commas)) = find_braces(field).filter(|_| depth < MAX_BRACE_DEPTH) else {
+        return vec![field.to_vec()];
+    };
+    let mut edges = vec![open];
+    edges.extend(commas);
+    edges.push(close);
+    let prefix = field.get(..open).unwrap_or_default();
+    let tail = expand_braces(field.get(close + 1..).unwrap_or_default(), depth + 1);
+    let mut out = Vec::new();
+    for pair in edges.windows(2) {
+        let &[from, to] = pair else { break };
+        for middle in expand_braces(field.get(from + 1..to).unwrap_or_default(), depth + 1) {
+            for end in &tail {
+                if out.len() >= MAX_BRACE_FIELDS {
+                    return out;
+                }
+                out.push([prefix, &middle, end].concat());
+            }
+        }
+    }
+    out
+}
+
+/// The first brace group with a comma at its own level: its ends and commas.
+fn find_braces(field: &[(char, Kind)]) -> Option<(usize, usize, Vec<usize>)> {
+    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut best: Option<(usize, usize, Vec<usize>)> = None;
+    for (at, &(c, kind)) in field.iter().enumerate() {
+        if kind != Kind::Bare {
+            continue;
+        }
+        match c {
+            '{' => open.push((at, Vec::new())),
+            ',' => {
+                if let Some((_, commas)) = open.last_mut() {
+                    commas.push(at);
+                }
+            }
+            '}' => {
+                if let Some((start, commas)) = open.pop()
+                    && !commas.is_empty()
+                    && best.as_ref().is_none_or(|(first, ..)| start < *first)
+                {
+                    best = Some((start, at, commas));
+                }
+                if open.is_empty() && best.is_some() {
+                    return best;
+                }
+            }
+            _ => {}
+        }
+    }
+    best
+}
+
+/// `$'…'` with its escapes resolved.
+fn decode_ansi_c(text: &str) -> String {
+    let body = text.strip_prefix("$'").unwrap_or(text);
+    let body = body.strip_suffix('\'').unwrap_or(body);
+    decode_escapes(body)
+}
+
+/// Backslash escapes as `$'…'`, `echo -e` and `printf` know them.
+pub(super) fn decode_escapes(body: &str) -> String {
+    let mut out = String::with_capacity(body.len());
+    let mut chars = body.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        let Some(escape) = chars.next() else {
+            out.push('\\');
+            break;
+        };
+        let mut number = |radix: u32, most: usize, first: Option<char>| {
+            let mut value = first.and_then(|c| c.to_digit(radix)).unwrap_or(0);
+            let mut taken = usize::from(first.is_some());
+            while taken < most {
+                let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
+                    break;
+                };
+                value = value.saturating_mul(radix).saturating_add(digit);
+                chars.next();
+                taken += 1;
+            }
+            // A shell's string ends at NUL; ours just goes without.
+            char::from_u32(value).filter(|c| *c != '\0')
+        };
+        match escape {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            'r' => out.push('\r'),
+            'a' | 'b' | 'f' | 'v' => {}
+            'e' | 'E' => out.push('\u{1b}'),
+            'x' => out.extend(number(16, 2, None)),
+            'u' => out.extend(number(16, 4, None)),
+            'U' => out.extend(number(16, 8, None)),
+            '0'..='7' => out.extend(number(8, 3, Some(escape))),
+            other => out.push(other),
+        }
+    }
+    out
+}
