@@ -36,7 +36,7 @@ fn the_workspace_keeps_its_layers() {
 }
 
 #[test]
-fn edges_downwards_and_to_foreign_crates_are_fine() {
+fn edges_downwards_and_to_foreign_crates_are_allowed() {
     let crates = [
         krate("words", layer(0), &[("serde", NORMAL)]),
         krate("domain", layer(2), &[("words", NORMAL), ("kit", DEV)]),
@@ -82,7 +82,7 @@ fn an_edge_sideways_needs_a_reason() {
 }
 
 #[test]
-fn an_exception_nobody_needs_is_found() {
+fn an_exception_without_a_dependency_is_found() {
     let exception = Sideways {
         from: "board",
         to: "home",
@@ -138,7 +138,7 @@ fn a_cycle_is_found_also_behind_exceptions() {
 }
 
 #[test]
-fn tests_may_close_a_circle() {
+fn a_cycle_through_dev_dependencies_is_allowed() {
     let crates = [
         krate("a", layer(2), &[("kit", DEV)]),
         krate("kit", Layer::Dev, &[("a", NORMAL)]),

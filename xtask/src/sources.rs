@@ -1,4 +1,4 @@
-//! Words that must not stand in the sources: `unsafe` outside `hermes-proc`, and code that is not
+//! Words that must not be in the sources: `unsafe` outside `hermes-proc`, and code that is not
 //! written yet anywhere but in tests.
 //!
 //! The compiler's lints say the same, but an `#[expect]` with a reason would silence them; this
@@ -21,7 +21,7 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
 }
 
-/// A word where it must not be.
+/// A forbidden word and its position.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     path: String,
@@ -72,7 +72,7 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
         .with_context(|| format!("could not list {}", directory.display()))
 }
 
-/// What must not stand in this file.
+/// The forbidden words of a file.
 pub(crate) fn findings(file: &SourceFile) -> Vec<Finding> {
     let unsafe_here = file.path.starts_with(UNSAFE_CRATE);
     let for_tests = file.path.starts_with("crates/hermes-testkit/")
@@ -101,9 +101,9 @@ pub(crate) fn findings(file: &SourceFile) -> Vec<Finding> {
     found
 }
 
-/// Where in a source a character stands.
+/// What a character of a source belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum State {
     Code,
     /// Between quotes.
     Text,
@@ -113,23 +113,23 @@ enum Place {
     Comment(usize),
 }
 
-/// The lines of a source without comments and without what stands in quotes.
+/// The lines of a source without comments and string contents.
 pub(crate) fn code_lines(text: &str) -> Vec<(usize, String)> {
-    let mut place = Place::Code;
+    let mut state = State::Code;
     text.lines()
         .enumerate()
         .map(|(index, line)| {
             let mut code = String::new();
             let mut rest = line;
             while !rest.is_empty() {
-                if place == Place::Code && rest.starts_with("//") {
+                if state == State::Code && rest.starts_with("//") {
                     break;
                 }
-                let (taken, next) = step(place, rest, &code);
-                if place == Place::Code && next == Place::Code {
+                let (taken, next) = step(state, rest, &code);
+                if state == State::Code && next == State::Code {
                     code.push_str(rest.get(..taken).unwrap_or_default());
                 }
-                place = next;
+                state = next;
                 rest = rest.get(taken..).unwrap_or_default();
             }
             (index + 1, code)
@@ -137,40 +137,40 @@ pub(crate) fn code_lines(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// How many bytes belong together at the beginning of `rest`, and where the next ones stand.
+/// How many bytes belong together at the beginning of `rest`, and what the next ones belong to.
 /// `code` is the code before it on the line.
-fn step(place: Place, rest: &str, code: &str) -> (usize, Place) {
+fn step(state: State, rest: &str, code: &str) -> (usize, State) {
     let first = rest.chars().next().map_or(0, char::len_utf8);
-    match place {
-        Place::Text if rest.starts_with('\\') => {
+    match state {
+        State::Text if rest.starts_with('\\') => {
             let escaped = rest.chars().nth(1).map_or(0, char::len_utf8);
-            (first + escaped, Place::Text)
+            (first + escaped, State::Text)
         }
-        Place::Text if rest.starts_with('"') => (first, Place::Code),
-        Place::RawText(hashes) if rest.starts_with(&format!("\"{}", "#".repeat(hashes))) => {
-            (first + hashes, Place::Code)
+        State::Text if rest.starts_with('"') => (first, State::Code),
+        State::RawText(hashes) if rest.starts_with(&format!("\"{}", "#".repeat(hashes))) => {
+            (first + hashes, State::Code)
         }
-        Place::Comment(depth) if rest.starts_with("/*") => (2, Place::Comment(depth + 1)),
-        Place::Comment(1) if rest.starts_with("*/") => (2, Place::Code),
-        Place::Comment(depth) if rest.starts_with("*/") => (2, Place::Comment(depth - 1)),
-        Place::Text | Place::RawText(_) | Place::Comment(_) => (first, place),
-        Place::Code if rest.starts_with("/*") => (2, Place::Comment(1)),
-        Place::Code if rest.starts_with("'\"'") => (3, Place::Code),
-        Place::Code if rest.starts_with('"') => {
+        State::Comment(depth) if rest.starts_with("/*") => (2, State::Comment(depth + 1)),
+        State::Comment(1) if rest.starts_with("*/") => (2, State::Code),
+        State::Comment(depth) if rest.starts_with("*/") => (2, State::Comment(depth - 1)),
+        State::Text | State::RawText(_) | State::Comment(_) => (first, state),
+        State::Code if rest.starts_with("/*") => (2, State::Comment(1)),
+        State::Code if rest.starts_with("'\"'") => (3, State::Code),
+        State::Code if rest.starts_with('"') => {
             let hashes = code.chars().rev().take_while(|c| *c == '#').count();
             let raw = code.trim_end_matches('#').ends_with('r');
             let next = if raw {
-                Place::RawText(hashes)
+                State::RawText(hashes)
             } else {
-                Place::Text
+                State::Text
             };
             (first, next)
         }
-        Place::Code => (first, Place::Code),
+        State::Code => (first, State::Code),
     }
 }
 
-/// Whether the word stands there by itself, not as part of a longer name.
+/// Whether the line has the word by itself, not as part of a longer name.
 pub(crate) fn has_word(line: &str, word: &str) -> bool {
     let is_name = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(word).any(|(at, _)| {

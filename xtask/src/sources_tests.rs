@@ -14,7 +14,7 @@ fn words(path: &str, text: &str) -> Vec<(usize, &'static str)> {
 }
 
 #[test]
-fn our_sources_are_in_order() {
+fn the_workspace_has_no_forbidden_words() {
     let files = rust_files(&crate::workspace::root()).unwrap();
     assert!(files.len() > 100, "found only {} files", files.len());
     let found: Vec<Finding> = files.iter().flat_map(findings).collect();

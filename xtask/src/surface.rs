@@ -69,7 +69,7 @@ impl Declared {
             name: (*name).to_owned(),
             python: python_runtime::is_variable(name),
             overrides: schema::keys()
-                .filter(|(_, key)| key.var == Some(name))
+                .filter(|(_, key)| key.var == Some(*name))
                 .map(|(path, _)| path)
                 .collect(),
         });
@@ -257,7 +257,7 @@ fn is_question(tokens: &[Token], at: usize) -> bool {
     at > 1
         && readers.iter().any(|name| tokens[at].is_name(name))
         && tokens[at - 1].is_mark(".")
-        && (tokens[at - 2].is_name("config") || tokens[at - 2].is_mark(")"))
+        && (tokens[at - 2].is_name("config") || at > 3 && tokens[at - 4].is_name("config"))
         && tokens.get(at + 1).is_some_and(|token| token.is_mark("("))
 }
 
@@ -277,7 +277,7 @@ fn acts(package: &str, module: &[String]) -> bool {
     match (package, module.as_slice()) {
         ("hermes-config", path) => path == ["settings", "config"],
         ("hermes", ["doctor" | "reference_docs", ..] | ["commands", "dump"]) => false,
-        ("hermes", ["commands", "config", command]) => command == &"edit",
+        ("hermes", ["commands", "config", command]) => *command == "edit",
         _ => !is_dev_crate(package),
     }
 }
@@ -323,7 +323,7 @@ fn arguments(of: &Crate) -> Vec<Argument> {
 
 /// What is promised and not kept, and what is marked and yet read.
 pub(crate) fn findings(declared: &Declared, reads: &Reads) -> Vec<String> {
-    let judge = |what: String, read: bool, python: bool| match (read, python) {
+    let finding = |what: String, read: bool, python: bool| match (read, python) {
         (false, false) => Some(format!(
             "{what} is documented and nothing acts on it; remove it, or list it in \
              hermes_config::python_runtime"
@@ -334,14 +334,14 @@ pub(crate) fn findings(declared: &Declared, reads: &Reads) -> Vec<String> {
         _ => None,
     };
     let settings = declared.settings.iter().filter_map(|setting| {
-        judge(
+        finding(
             format!("the setting {}", setting.path),
             reads.setting(&setting.path),
             setting.python,
         )
     });
     let variables = declared.variables.iter().filter_map(|variable| {
-        judge(
+        finding(
             format!("the variable {}", variable.name),
             reads.variable(variable),
             variable.python,
@@ -354,7 +354,7 @@ pub(crate) fn findings(declared: &Declared, reads: &Reads) -> Vec<String> {
             field,
         } = argument;
         let name = format!("the argument {field} of {}::{owner}", module.join("::"));
-        judge(name, reads.argument(argument), false)
+        finding(name, reads.argument(argument), false)
     });
     let mut found: Vec<String> = settings.chain(variables).chain(arguments).collect();
     let asked: BTreeSet<&String> = reads

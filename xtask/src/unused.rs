@@ -387,22 +387,21 @@ fn uses(tokens: &[Token], owner: Option<&Target>) -> Uses {
         let before = start.checked_sub(1).map(|index| &tokens[index]);
         let called = tokens.get(at).is_some_and(|token| token.is_mark("("));
         let local = path.len() == 1 && !called && locals.contains(first.text.as_str());
-        // What follows `>::` is a function of a type with parameters.
-        let of_type = start > 1
-            && tokens[start - 2..start]
-                .iter()
-                .all(|token| token.is_mark(":"));
-        if of_type || before.is_some_and(|token| token.is_mark(".")) {
+        let marks = |count: usize, mark: &str| {
+            let from = start.checked_sub(count);
+            from.is_some_and(|from| tokens[from..start].iter().all(|token| token.is_mark(mark)))
+        };
+        let defined = DEFINERS
+            .iter()
+            .any(|word| before.is_some_and(|token| token.is_name(word)));
+        // What follows `>::` is a function of a type with parameters; `..` is no call.
+        if marks(2, ":") || marks(1, ".") && !marks(2, ".") {
             found.methods.insert(first.text.clone());
-        } else if local
-            || before.is_some_and(|token| DEFINERS.iter().any(|word| token.is_name(word)))
-        {
-        } else if let ("Self", Some(owner)) = (first.text.as_str(), owner) {
-            let start = ["crate".to_owned()];
-            found
-                .paths
-                .insert([&start, owner.module.1.as_slice(), &owner.rest, &path[1..]].concat());
-        } else {
+        } else if !local && !defined {
+            if let ("Self", Some(owner)) = (first.text.as_str(), owner) {
+                let start = ["crate".to_owned()];
+                path = [&start, owner.module.1.as_slice(), &owner.rest, &path[1..]].concat();
+            }
             found.paths.insert(path);
         }
     }

@@ -23,9 +23,9 @@ fn what_the_program_reaches_through_re_exports_is_used() {
         (
             "inner",
             "pub struct Settings; impl Settings { pub fn new() -> Self { Self::with(LIMIT) }
-             pub fn with(_: u8) -> Self { Self } pub fn check(&self) {} }
+             pub fn with(_: u8) -> Self { Self } pub fn check(&self) {} pub fn base() -> Self { Self } }
              pub const LIMIT: u8 = 1;
-             pub fn run(settings: Settings) { settings.check(); let f = helper; }
+             pub fn run(settings: Settings) { settings.check(); let f = helper; Self { ..Settings::base() }; }
              pub fn helper() {}",
         ),
     ];

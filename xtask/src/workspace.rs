@@ -62,7 +62,7 @@ pub(crate) fn metadata(options: &[&str]) -> Result<Value> {
     serde_json::from_str(&text).context("cargo metadata gave no JSON")
 }
 
-/// What the cargo that runs us prints when called with these arguments in the workspace.
+/// The output of cargo, called with these arguments in the workspace.
 #[expect(
     clippy::disallowed_methods,
     reason = "a chore of the project is not a child of the product"

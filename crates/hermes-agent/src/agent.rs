@@ -1,46 +1,45 @@
-//! One conversation: where it is stored, who answers, what may be called.
+//! One conversation: its store, provider and tools.
 //!
-//! Holds the history as the store has it, and nothing that is not stored survives a turn. Everything
-//! that happens within a turn is in `turn`.
+//! The history is that of the store; nothing unstored survives a turn. Turns are in `turn`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hermes_providers::{Provider, SideModels, ToolSchema};
+use hermes_providers::{AuxiliaryModels, Provider, ToolSchema};
 use hermes_session::{
-    EndReason, Message, MessageId, NewSession, SessionId, SessionStore, StoredMessage,
+    MessageId, NewSession, SessionEndReason, SessionId, SessionMessage, SessionStore, StoredMessage,
 };
 use hermes_tools::{CallContext, TodoList};
 
+use crate::Result;
 use crate::calibration::Calibration;
 use crate::compaction::CompactionState;
-use crate::error::Result;
-use crate::observer::Observer;
+use crate::observer::TurnObserver;
 use crate::prompt::Assembled;
 use crate::settings::AgentSettings;
 use crate::steering::Steering;
 use crate::turn::{StopCheck, TurnInput, TurnResult};
 
-/// What a conversation is made of.
+/// The parts of a conversation.
 pub struct Parts {
-    /// Who answers.
+    /// The provider of answers.
     pub provider: Arc<dyn Provider>,
-    /// Who does side tasks; the one that answers if `None`.
-    pub side: Option<Arc<SideModels>>,
-    /// Where it is stored.
+    /// Models for auxiliary tasks; the main provider if `None`.
+    pub auxiliary: Option<Arc<AuxiliaryModels>>,
+    /// The session store.
     pub store: SessionStore,
-    /// What its calls see.
+    /// The context of tool calls.
     pub context: CallContext,
-    /// The tools the model is told of.
+    /// Tools offered to the model.
     pub tools: Arc<[ToolSchema]>,
     /// Settings.
     pub settings: AgentSettings,
-    /// Asked before a turn ends with an answer.
+    /// Check before a turn ends with an answer.
     pub stop_check: Option<Box<dyn StopCheck>>,
 }
 
 impl Parts {
-    /// Names of the tools the model will be told of.
+    /// Names of the offered tools.
     pub fn tool_names(&self) -> Vec<String> {
         self.tools.iter().map(|tool| tool.name.clone()).collect()
     }
@@ -48,14 +47,14 @@ impl Parts {
 
 /// A message of the history.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    /// Its row.
+pub(crate) struct HistoryEntry {
+    /// The stored id.
     pub(crate) id: MessageId,
     /// The message.
-    pub(crate) message: Message,
+    pub(crate) message: SessionMessage,
 }
 
-impl From<StoredMessage> for Entry {
+impl From<StoredMessage> for HistoryEntry {
     fn from(stored: StoredMessage) -> Self {
         Self {
             id: stored.id,
@@ -67,38 +66,38 @@ impl From<StoredMessage> for Entry {
 /// A conversation.
 pub struct Agent {
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) side: Option<Arc<SideModels>>,
+    pub(crate) auxiliary: Option<Arc<AuxiliaryModels>>,
     pub(crate) store: SessionStore,
     pub(crate) context: CallContext,
     pub(crate) settings: AgentSettings,
     pub(crate) stop_check: Option<Box<dyn StopCheck>>,
     pub(crate) session: SessionId,
-    /// What the session row is made of, until there is one.
+    /// The fields of the session row, until it is stored.
     new: Option<NewSession>,
-    pub(crate) history: Vec<Entry>,
+    pub(crate) history: Vec<HistoryEntry>,
     pub(crate) system: Arc<str>,
     pub(crate) tools: Arc<[ToolSchema]>,
     pub(crate) calibration: Calibration,
     pub(crate) compaction: CompactionState,
     pub(crate) steering: Arc<Steering>,
-    /// Directories whose own instructions have been given.
+    /// Directories whose instructions were already added.
     pub(crate) hinted: Vec<PathBuf>,
-    /// What the system prompt is made of anew when the conversation is shortened.
+    /// Rebuilds the system prompt when the conversation is compacted.
     pub(crate) prompt_source: Option<Box<PromptSource>>,
 }
 
-/// Puts the system prompt together as it would be now.
+/// Builds the current system prompt.
 pub type PromptSource = dyn Fn() -> Assembled + Send;
 
 impl Agent {
     /// A new conversation under `new.id`. Nothing is stored before the first turn.
     pub fn begin(parts: Parts, id: SessionId, new: NewSession, system_prompt: &str) -> Self {
-        let mut agent = Self::with(parts, id.clone(), None, Vec::new(), system_prompt);
+        let mut agent = Self::with(parts, id.clone(), Vec::new(), system_prompt);
         agent.begin_as(id, new, system_prompt);
         agent
     }
 
-    /// The next turn begins this session.
+    /// Makes the next turn create this session.
     pub(crate) fn begin_as(&mut self, id: SessionId, new: NewSession, system_prompt: &str) {
         self.new = Some(NewSession {
             id: Some(id.clone()),
@@ -108,8 +107,8 @@ impl Agent {
         self.session = id;
     }
 
-    /// Goes on with a stored conversation, with the system prompt and the list of things to do that
-    /// it had. `system_prompt` is asked where another program stored a session without one.
+    /// Resumes a stored conversation with its system prompt and todo list. `system_prompt` is called
+    /// for sessions that another program stored without one.
     pub fn resume(
         mut parts: Parts,
         id: &SessionId,
@@ -129,26 +128,20 @@ impl Agent {
             parts.context.conversation.todos = Arc::new(TodoList::restored(items));
         }
         let history = resumed.history.messages;
-        let history = history.into_iter().map(Entry::from).collect();
-        Ok(Self::with(parts, id.clone(), None, history, &prompt))
+        let history = history.into_iter().map(HistoryEntry::from).collect();
+        Ok(Self::with(parts, id.clone(), history, &prompt))
     }
 
-    fn with(
-        parts: Parts,
-        session: SessionId,
-        new: Option<NewSession>,
-        history: Vec<Entry>,
-        system: &str,
-    ) -> Self {
+    fn with(parts: Parts, session: SessionId, history: Vec<HistoryEntry>, system: &str) -> Self {
         Self {
             provider: parts.provider,
-            side: parts.side,
+            auxiliary: parts.auxiliary,
             store: parts.store,
             context: parts.context,
             settings: parts.settings,
             stop_check: parts.stop_check,
             session,
-            new,
+            new: None,
             history,
             system: Arc::from(system),
             tools: parts.tools,
@@ -160,9 +153,9 @@ impl Agent {
         }
     }
 
-    /// From now on the system prompt is made anew when the conversation is shortened: then, and only
-    /// then, nobody has to read the whole of it again for a new one.
-    pub fn make_prompt_with(&mut self, source: Box<PromptSource>) {
+    /// Sets the source that rebuilds the system prompt on compaction, when the provider's cache is
+    /// lost anyway.
+    pub fn set_prompt_source(&mut self, source: Box<PromptSource>) {
         self.prompt_source = Some(source);
     }
 
@@ -171,62 +164,66 @@ impl Agent {
         &self.session
     }
 
-    /// Messages of the conversation as it stands, and how many of them are the person's.
+    /// Number of messages, and how many of them are the user's.
     pub fn message_counts(&self) -> (usize, usize) {
-        let person = |entry: &&Entry| {
-            entry.message.role == hermes_session::Role::User && !entry.message.is_summary()
+        let is_user = |entry: &&HistoryEntry| {
+            entry.message.role == hermes_session::MessageRole::User && !entry.message.is_summary()
         };
         (
             self.history.len(),
-            self.history.iter().filter(person).count(),
+            self.history.iter().filter(is_user).count(),
         )
     }
 
-    /// The way to speak to a turn while it runs.
+    /// The handle to send messages to a running turn.
     pub fn steering(&self) -> Arc<Steering> {
         Arc::clone(&self.steering)
     }
 
-    /// The stored conversation, for commands that look at it or take something back.
+    /// The session store, for commands on the conversation.
     pub fn store(&mut self) -> &mut SessionStore {
         &mut self.store
     }
 
-    /// Runs one turn: from what the person says to the answer.
-    pub fn turn(&mut self, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
+    /// Runs one turn, from the user's message to the answer.
+    pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
         crate::turn::run(self, input, observer)
     }
 
-    /// Takes the last `count` messages of the person back, with all that followed. Gives the text of
-    /// the first of them.
+    /// Undoes the last `count` messages of the user and everything after them. Returns the text of the
+    /// first undone message.
     pub fn undo(&mut self, count: usize) -> Result<Option<String>> {
         if self.new.is_some() {
             return Ok(None);
         }
-        let taken = self.store.take_back(&self.session, count)?;
+        let undone = self.store.undo_turns(&self.session, count)?;
         self.reload()?;
-        // What was read after that message is not in the conversation any more.
+        // Files read in undone turns have to be shown again.
         self.context.files.forget_pages();
-        Ok(taken.map(|taken| taken.message.message.text()))
+        Ok(undone.map(|undone| undone.message.message.text()))
     }
 
-    /// Takes the conversation from the store again.
+    /// Reloads the conversation from the store.
     pub(crate) fn reload(&mut self) -> Result<()> {
         let history = self.store.load_history(&self.session)?;
-        self.history = history.messages.into_iter().map(Entry::from).collect();
+        self.history = history
+            .messages
+            .into_iter()
+            .map(HistoryEntry::from)
+            .collect();
         Ok(())
     }
 
-    /// Ends the session, if anything was stored of it.
+    /// Ends the session, if it was stored.
     pub fn close(&mut self) -> Result<()> {
         if self.new.is_none() {
             self.store
-                .end_session(&self.session, &EndReason::AgentClose)?;
+                .end_session(&self.session, SessionEndReason::AgentClose)?;
         }
         Ok(())
     }
 
-    /// Makes the session row, if there is none yet.
+    /// Stores the session row, if there is none yet.
     pub(crate) fn ensure_session(&mut self) -> Result<()> {
         if let Some(new) = &self.new {
             self.store.create_session(new)?;
@@ -235,12 +232,12 @@ impl Agent {
         Ok(())
     }
 
-    /// What the session row will be made of, while there is none.
+    /// The fields of the session row, while it is not stored.
     pub(crate) fn pending(&mut self) -> Option<&mut NewSession> {
         self.new.as_mut()
     }
 
-    /// Whether anything was stored.
+    /// Whether the session was stored.
     pub fn is_stored(&self) -> bool {
         self.new.is_none()
     }

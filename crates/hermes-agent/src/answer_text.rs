@@ -1,18 +1,19 @@
-//! Text of an answer, without what was not meant for anybody: thoughts between tags, and calls
-//! written as markup instead of being made.
+//! Removes reasoning between tags, and tool calls written as markup, from the text of an answer.
 //!
-//! Answers also talk about such tags. What stands in code is never touched, a tag without its partner
-//! only counts where a thought can begin or end, and no thought is dropped: it moves.
+//! Answers may also be about such tags: code is never touched, and an unpaired tag counts only where
+//! reasoning can begin or end. Reasoning is moved, not dropped.
 
-/// Tags around thoughts that some models write into their answers.
-const THOUGHT_TAGS: &[&str] = &[
+use crate::prompt::is_fence;
+
+/// Tags of reasoning in the text of some models.
+const REASONING_TAGS: &[&str] = &[
     "think",
     "thinking",
     "reasoning",
     "thought",
     "reasoning_scratchpad",
 ];
-/// Tags around calls that some models write as text.
+/// Tags of tool calls that some models write as text.
 const CALL_TAGS: &[&str] = &[
     "tool_call",
     "tool_calls",
@@ -21,59 +22,59 @@ const CALL_TAGS: &[&str] = &[
     "tool_result",
 ];
 
-/// An answer taken apart.
+/// An answer without reasoning and markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Cleaned {
-    /// What is left to show.
+pub(crate) struct CleanedAnswer {
+    /// The text to show.
     pub(crate) text: String,
-    /// Thoughts that stood between tags.
-    pub(crate) thoughts: Option<String>,
+    /// The reasoning between tags.
+    pub(crate) reasoning: Option<String>,
 }
 
-/// Takes an answer apart. Text without any such tag comes back as it is.
-pub(crate) fn cleaned(text: &str) -> Cleaned {
+/// Cleans an answer. Text without tags is returned unchanged.
+pub(crate) fn cleaned(text: &str) -> CleanedAnswer {
     continued("", text)
 }
 
-/// As [`cleaned`], for an answer that goes on where `before` was cut.
-pub(crate) fn continued(before: &str, text: &str) -> Cleaned {
+/// As [`cleaned`], for the continuation of a truncated answer.
+pub(crate) fn continued(before: &str, text: &str) -> CleanedAnswer {
     if !text.contains('<') {
-        return Cleaned {
+        return CleanedAnswer {
             text: text.to_owned(),
-            thoughts: None,
+            reasoning: None,
         };
     }
-    let mut reader = Reader {
+    let mut parser = AnswerParser {
         text,
         at: 0,
         kept: String::with_capacity(text.len()),
-        thoughts: Vec::new(),
+        reasoning: Vec::new(),
         is_beginning: before.is_empty(),
         in_fence: before.lines().filter(|line| is_fence(line)).count() % 2 == 1,
     };
-    reader.read();
-    Cleaned {
-        text: if reader.kept.len() == text.len() {
-            reader.kept
+    parser.read();
+    CleanedAnswer {
+        text: if parser.kept.len() == text.len() {
+            parser.kept
         } else {
-            reader.kept.trim().to_owned()
+            parser.kept.trim().to_owned()
         },
-        thoughts: (!reader.thoughts.is_empty()).then(|| reader.thoughts.join("\n\n")),
+        reasoning: (!parser.reasoning.is_empty()).then(|| parser.reasoning.join("\n\n")),
     }
 }
 
-/// Goes through an answer once, from left to right.
-struct Reader<'a> {
+/// Parses an answer once, from left to right.
+struct AnswerParser<'a> {
     text: &'a str,
     at: usize,
     kept: String,
-    thoughts: Vec<String>,
-    /// Nothing has been said yet, and nothing was said before.
+    reasoning: Vec<String>,
+    /// Whether there is no text yet, also not before.
     is_beginning: bool,
     in_fence: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> AnswerParser<'a> {
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -90,10 +91,10 @@ impl<'a> Reader<'a> {
         self.at += kept.len().max(1);
     }
 
-    fn think(&mut self, thought: &str) {
-        let thought = thought.trim();
-        if !thought.is_empty() {
-            self.thoughts.push(thought.to_owned());
+    fn add_reasoning(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.reasoning.push(text.to_owned());
         }
     }
 
@@ -115,7 +116,7 @@ impl<'a> Reader<'a> {
             }
             match self.rest().find(['`', '<', '\n']) {
                 None => self.keep(self.rest().len()),
-                Some(0) => self.mark(),
+                Some(0) => self.special(),
                 Some(length) => self.keep(length),
             }
         }
@@ -126,8 +127,8 @@ impl<'a> Reader<'a> {
         said.is_empty() || said.ends_with('\n')
     }
 
-    /// What begins with a backtick, an angle bracket or a new line.
-    fn mark(&mut self) {
+    /// Handles a backtick, an angle bracket or a new line.
+    fn special(&mut self) {
         let rest = self.rest();
         if rest.starts_with('\n') {
             return self.keep(1);
@@ -135,13 +136,13 @@ impl<'a> Reader<'a> {
         if rest.starts_with('`') {
             return self.keep(code_length(rest));
         }
-        if let Some((tag, inside)) = opening(rest, THOUGHT_TAGS) {
-            return self.thought(tag, inside);
+        if let Some((tag, inside)) = opening(rest, REASONING_TAGS) {
+            return self.reasoning_block(tag, inside);
         }
-        if let Some(behind) = closing(rest, THOUGHT_TAGS).filter(|behind| self.is_end(behind)) {
-            // The opening tag is part of some models' prompts and never comes.
-            let thought = std::mem::take(&mut self.kept);
-            self.think(&thought);
+        if let Some(behind) = closing(rest, REASONING_TAGS).filter(|behind| self.is_end(behind)) {
+            // The opening tag is part of some models' prompts and missing here.
+            let reasoning = std::mem::take(&mut self.kept);
+            self.add_reasoning(&reasoning);
             self.at = self.text.len() - behind.len();
             self.is_beginning = false;
             return;
@@ -156,36 +157,31 @@ impl<'a> Reader<'a> {
         self.keep(1);
     }
 
-    /// A thought with both tags, or one that was never ended.
-    fn thought(&mut self, tag: &'static str, inside: &str) {
+    /// Handles reasoning with both tags, or without a closing one.
+    fn reasoning_block(&mut self, tag: &'static str, inside: &str) {
         self.is_beginning = false;
-        if let Some((thought, behind)) = split_at_closing(inside, tag) {
-            self.think(thought);
+        if let Some((reasoning, behind)) = split_at_closing(inside, tag) {
+            self.add_reasoning(reasoning);
             self.at = self.text.len() - behind.len();
         } else if self.starts_line() {
-            self.think(inside);
+            self.add_reasoning(inside);
             self.at = self.text.len();
         } else {
             self.keep(1);
         }
     }
 
-    /// Whether a closing tag without its partner ends a thought that began with the answer: it is
-    /// the first one, and a line ends or begins with it.
+    /// Whether an unpaired closing tag ends reasoning that began with the answer: it is the first tag,
+    /// and at the beginning or end of a line.
     fn is_end(&self, behind: &str) -> bool {
         let line = behind.lines().next().unwrap_or_default();
         self.is_beginning
-            && self.thoughts.is_empty()
+            && self.reasoning.is_empty()
             && (line.trim().is_empty() || self.starts_line())
     }
 }
 
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
-}
-
-/// The length of the code that a text begins with: from its backticks to as many again in the same
+/// The length of the inline code at the start of a text: up to the same number of backticks in the
 /// paragraph, or the backticks alone.
 fn code_length(text: &str) -> usize {
     let ticks = text.len() - text.trim_start_matches('`').len();
@@ -203,7 +199,7 @@ fn code_length(text: &str) -> usize {
     ticks
 }
 
-/// The tag that a text opens with, as it is listed, and what follows it.
+/// The opening tag at the start of a text, and the text after it.
 fn opening<'a>(text: &'a str, tags: &[&'static str]) -> Option<(&'static str, &'a str)> {
     let inside = text.strip_prefix('<')?;
     tags.iter().find_map(|tag| {
@@ -218,14 +214,14 @@ fn opening<'a>(text: &'a str, tags: &[&'static str]) -> Option<(&'static str, &'
     })
 }
 
-/// What follows the closing tag that a text begins with.
+/// The text after the closing tag at its start.
 fn closing<'a>(text: &'a str, tags: &[&'static str]) -> Option<&'a str> {
     let inside = text.strip_prefix("</")?;
     tags.iter()
         .find_map(|tag| strip_prefix_folded(inside, tag)?.strip_prefix('>'))
 }
 
-/// What stands before the closing tag of this name, and behind it.
+/// The text before and after the closing tag.
 fn split_at_closing<'a>(text: &'a str, tag: &'static str) -> Option<(&'a str, &'a str)> {
     text.match_indices("</").find_map(|(at, _)| {
         let behind = closing(text.get(at..)?, &[tag])?;
@@ -249,15 +245,15 @@ mod tests {
 
     fn split(text: &str) -> (String, Option<String>) {
         let cleaned = cleaned(text);
-        (cleaned.text, cleaned.thoughts)
+        (cleaned.text, cleaned.reasoning)
     }
 
-    fn parts(text: &str, thoughts: &str) -> (String, Option<String>) {
-        (text.to_owned(), Some(thoughts.to_owned()))
+    fn parts(text: &str, reasoning: &str) -> (String, Option<String>) {
+        (text.to_owned(), Some(reasoning.to_owned()))
     }
 
     #[test]
-    fn thoughts_are_moved_out_of_the_text() {
+    fn reasoning_is_moved_out_of_the_text() {
         assert_eq!(split("<think>a</think>b"), parts("b", "a"));
         assert_eq!(
             split("<THINKING>a</THINKING>\nx\n<thought>c</thought>"),
@@ -279,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_about_tags_are_left_as_they_are() {
+    fn answers_about_tags_are_unchanged() {
         for text in [
             "Write the tag `<thinking>` before your plan, then call make. The rest matters.",
             "Important: the parser splits the text at `</think>` and keeps the end.",
@@ -312,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_continuation_knows_whether_it_began_in_code() {
+    fn continuation_knows_whether_it_begins_in_code() {
         let code = "<think>\nplan\n</think>\n```\nThat is it.";
         assert_eq!(continued("Look:\n```xml\n", code).text, code);
         assert_eq!(continued("Look:", "x </think>\ny").text, "x </think>\ny");
@@ -324,7 +320,7 @@ mod tests {
             let all = ["<think>", "</think>", "`", "```\n", "\n", "one ", "two ", "\n\n", "<", "</"];
             let text: String = parts.iter().map(|at| all[*at]).collect();
             let cleaned = cleaned(&text);
-            let left = format!("{}{}", cleaned.text, cleaned.thoughts.unwrap_or_default());
+            let left = format!("{}{}", cleaned.text, cleaned.reasoning.unwrap_or_default());
             for word in ["one", "two"] {
                 proptest::prop_assert_eq!(
                     left.matches(word).count(),

@@ -1,4 +1,4 @@
-//! The approval model of `approvals.mode: smart`: a side model that reads a flagged command and says
+//! The approval model of `approvals.mode: smart`: an auxiliary model that reads a flagged command and says
 //! whether it is harmless.
 //!
 //! The command is untrusted: it goes to the model as a JSON string, secrets masked, and nothing in it
@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_policy::{ApprovalRequest, Assessment, RiskAssessor};
 use hermes_proc::Wake;
-use hermes_providers::{Message, Request, SideModels, SideTask};
+use hermes_providers::{AuxiliaryModels, AuxiliaryTask, Message, ModelRequest};
 use hermes_session::{SessionId, SessionStore};
 use serde_json::{Value, json};
 
-use crate::side::ask_aside;
+use crate::auxiliary::ask_auxiliary;
 use crate::triage::object_in;
 
 /// Longest command that is assessed. A model that sees only part of one cannot approve it.
@@ -36,45 +36,46 @@ Answer with one JSON object and nothing else:
 
 /// Assesses commands with the model of `auxiliary.approval`.
 pub struct ApprovalModel {
-    serving: Mutex<Serving>,
+    source: Mutex<ApprovalSource>,
     interrupt: Arc<Wake>,
 }
 
-struct Serving {
-    side: Arc<SideModels>,
+struct ApprovalSource {
+    auxiliary: Arc<AuxiliaryModels>,
     /// A home and a session in it whose costs the assessments are part of.
     account: Option<(PathBuf, SessionId)>,
 }
 
 impl ApprovalModel {
     /// An assessor that asks one of these models and gives up at an interrupt.
-    pub fn new(side: Arc<SideModels>, interrupt: Arc<Wake>) -> Self {
+    pub fn new(auxiliary: Arc<AuxiliaryModels>, interrupt: Arc<Wake>) -> Self {
         let account = None;
         Self {
-            serving: Mutex::new(Serving { side, account }),
+            source: Mutex::new(ApprovalSource { auxiliary, account }),
             interrupt,
         }
     }
 
     /// From now on these models are asked, on the account of this session.
-    pub fn serve(&self, side: Arc<SideModels>, home: PathBuf, session: SessionId) {
+    pub fn serve(&self, auxiliary: Arc<AuxiliaryModels>, home: PathBuf, session: SessionId) {
         let account = Some((home, session));
-        *self.serving.lock().unwrap_or_else(PoisonError::into_inner) = Serving { side, account };
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) =
+            ApprovalSource { auxiliary, account };
     }
 
-    fn ask(&self, request: &Request) -> Option<String> {
-        let (side, account) = {
-            let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
-            (Arc::clone(&serving.side), serving.account.clone())
+    fn ask(&self, request: &ModelRequest) -> Option<String> {
+        let (auxiliary, account) = {
+            let source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            (Arc::clone(&source.auxiliary), source.account.clone())
         };
-        let provider = match side.open(SideTask::Approval) {
+        let provider = match auxiliary.open(AuxiliaryTask::Approval) {
             Ok(provider) => provider,
             Err(error) => {
                 tracing::debug!(%error, "there is no approval model");
                 return None;
             }
         };
-        let answer = match ask_aside(&*provider, request, &self.interrupt) {
+        let answer = match ask_auxiliary(&*provider, request, &self.interrupt) {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::warn!(%error, "the approval model gave no answer; a person decides");
@@ -102,13 +103,13 @@ impl RiskAssessor for ApprovalModel {
     }
 }
 
-fn question(request: &ApprovalRequest) -> Request {
+fn question(request: &ApprovalRequest) -> ModelRequest {
     let data = json!({"command": request.command, "flagged_for": request.keys});
-    Request {
+    ModelRequest {
         max_tokens: Some(MAX_TOKENS),
         temperature: Some(0.0),
-        task: Some(SideTask::Approval),
-        ..Request::new(INSTRUCTIONS, vec![Message::user(data.to_string())])
+        task: Some(AuxiliaryTask::Approval),
+        ..ModelRequest::new(INSTRUCTIONS, vec![Message::user(data.to_string())])
     }
 }
 

@@ -1,63 +1,63 @@
-//! What people do to a conversation between its turns: shorten it, begin anew, ask somebody else.
+//! Operations between turns: compacting, starting over, changing the model.
 //!
-//! Each leaves either the old state or the new one, in memory as in the store.
+//! Each leaves either the old or the new state, in memory as in the store.
 
 use std::sync::Arc;
 
-use hermes_providers::{Message as Wire, Provider, Request, SideModels};
-use hermes_session::{EndReason, Message, NewSession, Session, SessionId};
+use hermes_providers::{AuxiliaryModels, Message, ModelRequest, Provider};
+use hermes_session::{NewSession, Session, SessionEndReason, SessionId, SessionMessage};
 use hermes_tools::{CallContext, ChildRunner, TodoList};
 
+use crate::Result;
 use crate::agent::Agent;
 use crate::compaction::{Compacted, CompactionState, Need};
-use crate::error::Result;
-use crate::observer::Observer;
-use crate::wire::to_wire;
+use crate::message_conversion::to_wire;
+use crate::observer::TurnObserver;
 
-/// Shorter conversations are not worth a summary.
-const LEAST_MESSAGES: usize = 4;
+/// Minimum number of messages for a summary.
+const MIN_MESSAGES: usize = 4;
 
-/// What came of a wish to shorten the conversation.
+/// The result of a requested compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compressed {
-    /// It has too few messages for that.
+pub enum CompressOutcome {
+    /// The conversation has too few messages.
     TooShort,
-    /// It is shorter now.
+    /// The conversation was compacted.
     Done,
-    /// It is as it was.
+    /// The conversation is unchanged.
     Unchanged,
 }
 
-/// How much of the window a conversation takes.
+/// Context window usage of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowUse {
-    /// Tokens of the next request without what will be said in it, as far as can be told.
+    /// Estimated tokens of the next request without its new message.
     pub used: u64,
     /// Tokens of the window.
     pub window: u64,
 }
 
 impl Agent {
-    /// Shortens the conversation because somebody asked for it; `focus` is what must be kept.
+    /// Compacts the conversation on request; `focus` is what the summary must keep.
     pub fn compress(
         &mut self,
         focus: Option<&str>,
-        observer: &mut dyn Observer,
-    ) -> Result<Compressed> {
-        if self.history.len() < LEAST_MESSAGES {
-            return Ok(Compressed::TooShort);
+        observer: &mut dyn TurnObserver,
+    ) -> Result<CompressOutcome> {
+        if self.history.len() < MIN_MESSAGES {
+            return Ok(CompressOutcome::TooShort);
         }
         self.store.set_compaction_pause(&self.session, None)?;
         self.compaction = CompactionState::focused_on(focus);
-        let made = self.compact(Need::Forced, observer);
+        let compacted = self.compact(Need::Forced, observer);
         self.compaction.focus = None;
-        Ok(match made? {
-            Compacted::Done => Compressed::Done,
-            Compacted::Unchanged => Compressed::Unchanged,
+        Ok(match compacted? {
+            Compacted::Done => CompressOutcome::Done,
+            Compacted::Unchanged => CompressOutcome::Unchanged,
         })
     }
 
-    /// Ends the session and goes on with an empty one: no history, no tasks, another prompt.
+    /// Ends the session and continues with an empty one: no history, no todos, a new prompt.
     pub fn start_over(
         &mut self,
         id: SessionId,
@@ -66,7 +66,7 @@ impl Agent {
     ) -> Result<()> {
         if self.is_stored() {
             self.store
-                .end_session(&self.session, &EndReason::NewSession)?;
+                .end_session(&self.session, SessionEndReason::NewSession)?;
         }
         self.context.conversation.session_id = Some(id.to_string());
         self.context.conversation.todos = Arc::new(TodoList::default());
@@ -80,11 +80,11 @@ impl Agent {
         Ok(())
     }
 
-    /// From now on this one answers, and those do the side tasks. Sessions record who answered last.
+    /// Changes the provider and the models for auxiliary tasks. The session records the new model.
     pub fn change_provider(
         &mut self,
         provider: Arc<dyn Provider>,
-        side: Arc<SideModels>,
+        auxiliary: Arc<AuxiliaryModels>,
     ) -> Result<()> {
         let model = provider.route().model;
         match self.pending() {
@@ -92,36 +92,36 @@ impl Agent {
             None => self.store.set_model(&self.session, &model)?,
         }
         self.provider = provider;
-        self.side = Some(side);
+        self.auxiliary = Some(auxiliary);
         Ok(())
     }
 
-    /// From now on this one runs sub-agents.
+    /// Changes the runner of sub-agents.
     pub fn change_children(&mut self, children: Option<Arc<dyn ChildRunner>>) {
         self.context.conversation.children = children;
     }
 
-    /// Who answers.
+    /// The provider of answers.
     pub fn provider(&self) -> &Arc<dyn Provider> {
         &self.provider
     }
 
-    /// What calls see.
+    /// The context of tool calls.
     pub fn context(&self) -> &CallContext {
         &self.context
     }
 
-    /// Names of the tools the model is told of.
+    /// Names of the offered tools.
     pub fn tool_names(&self) -> Vec<String> {
         self.tools.iter().map(|tool| tool.name.clone()).collect()
     }
 
-    /// The conversation as it stands.
-    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+    /// The messages of the conversation.
+    pub fn messages(&self) -> impl Iterator<Item = &SessionMessage> {
         self.history.iter().map(|entry| &entry.message)
     }
 
-    /// The session as it is stored; `None` before the first turn.
+    /// The stored session; `None` before the first turn.
     pub fn stored_session(&self) -> Result<Option<Session>> {
         if !self.is_stored() {
             return Ok(None);
@@ -134,16 +134,16 @@ impl Agent {
         Ok(self.stored_session()?.and_then(|session| session.title))
     }
 
-    /// Gives the session a title, before its first turn too. Gives back what it has become.
+    /// Sets the title of the session, also before its first turn, and returns it as stored.
     pub fn set_title(&mut self, title: &str) -> Result<String> {
         self.ensure_session()?;
         Ok(self.store.set_title(&self.session, title)?)
     }
 
-    /// How much of the window is used.
+    /// The current context window usage.
     pub fn window_use(&self) -> WindowUse {
-        let messages: Vec<Wire> = self.messages().filter_map(to_wire).collect();
-        let mut request = Request::new(Arc::clone(&self.system), messages);
+        let messages: Vec<Message> = self.messages().filter_map(to_wire).collect();
+        let mut request = ModelRequest::new(Arc::clone(&self.system), messages);
         request.tools = Arc::clone(&self.tools);
         WindowUse {
             used: self.calibration.correct(request.estimated_tokens()),

@@ -1,9 +1,9 @@
-//! How far the estimate of a request's size is from what the provider counts.
+//! Corrects estimated token counts by those of the provider.
 
-/// Ratios beyond this tell of something else than a different tokenizer.
-const MOST: f64 = 4.0;
+/// Larger ratios have other causes than a different tokenizer.
+const MAX_RATIO: f64 = 4.0;
 
-/// The ratio of real to estimated tokens, from the latest response that told.
+/// The ratio of real to estimated tokens in the latest response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Calibration {
     ratio: f64,
@@ -23,11 +23,11 @@ impl Calibration {
     )]
     pub(crate) fn learn(&mut self, estimated: u64, real: u64) {
         if estimated > 0 && real > 0 {
-            self.ratio = (real as f64 / estimated as f64).clamp(1.0 / MOST, MOST);
+            self.ratio = (real as f64 / estimated as f64).clamp(1.0 / MAX_RATIO, MAX_RATIO);
         }
     }
 
-    /// An estimate, corrected.
+    /// The corrected estimate.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn estimates_follow_what_the_provider_counted() {
+    fn estimates_follow_the_counts_of_the_provider() {
         let mut calibration = Calibration::default();
         assert_eq!(calibration.correct(1_000), 1_000);
         calibration.learn(1_000, 500);

@@ -1,5 +1,5 @@
-//! Sub-agents: each a conversation of its own, in a session and a terminal of its own, that sees
-//! nothing of the one that started it but its goal.
+//! Sub-agents: each is a separate conversation with its own session and terminal, and sees of its
+//! parent only the goal.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,49 +7,49 @@ use std::time::{Duration, Instant};
 
 use hermes_config::Config;
 use hermes_proc::{Wake, wait_for_any};
-use hermes_providers::{Provider, SideModels, ToolSchema};
-use hermes_session::{NewSession, SessionId, SessionStore, SystemClock};
+use hermes_providers::{AuxiliaryModels, Provider, ToolSchema};
+use hermes_session::{NewSession, SessionId, SessionStore};
 use hermes_tools::{
-    CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus, Conversation,
+    CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus, ToolConversation,
     ToolSelection,
 };
 use serde_json::json;
 
+use crate::Result;
 use crate::agent::{Agent, Parts};
-use crate::error::Result;
-use crate::observer::Silent;
+use crate::observer::SilentObserver;
 use crate::settings::AgentSettings;
-use crate::turn::{Outcome, TurnInput, TurnResult};
+use crate::turn::{TurnInput, TurnOutcome, TurnResult};
 
-/// Tools that a sub-agent never has.
+/// Tools that sub-agents never have.
 const WITHHELD: &[&str] = &[
     "delegate_task",
     "clarify",
     "memory",
     "send_message",
     "execute_code",
-    // A card is ended by the worker it was given to, which looks after it until then.
+    // Only the worker of a card may end it.
     "kanban_complete",
     "kanban_block",
 ];
-/// Requests of a sub-agent where nothing else is said.
+/// Default number of requests of a sub-agent.
 const MAX_ITERATIONS: u32 = 50;
-/// How long a watcher sleeps when nothing bounds the time.
-const LONG: Duration = Duration::from_hours(1);
+/// Wait of the watcher without a timeout.
+const UNBOUNDED_WAIT: Duration = Duration::from_hours(1);
 
-/// Limits of sub-agents.
+/// ResultLimits of sub-agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildLimits {
-    /// Requests of one.
+    /// Maximum requests of one sub-agent.
     pub max_iterations: u32,
-    /// How long one may take; `None` for as long as it likes.
+    /// Timeout of one sub-agent; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// Generations of them; one means that they start none themselves.
+    /// Levels of sub-agents; with 1 they start none themselves.
     pub depth: u32,
 }
 
 impl ChildLimits {
-    /// What the settings say.
+    /// Reads the settings.
     pub fn resolve(config: &Config) -> Self {
         let number = |key: &str| config.int(key).and_then(|n| u32::try_from(n).ok());
         let seconds = number("delegation.child_timeout_seconds").unwrap_or(0);
@@ -63,42 +63,42 @@ impl ChildLimits {
     }
 }
 
-/// Gives the surroundings of a sub-agent's calls: those of its parent, with a terminal of its own.
-pub type ChildPlaces = dyn Fn(&CallContext, &str) -> CallContext + Send + Sync;
+/// Creates the call context of a sub-agent: that of its parent with a separate terminal.
+pub type ChildContextFactory = dyn Fn(&CallContext, &str) -> CallContext + Send + Sync;
 
 /// Runs sub-agents of one conversation.
 #[derive(Clone)]
-pub struct Children {
-    /// Who answers them.
+pub struct SubAgentRunner {
+    /// The provider.
     pub provider: Arc<dyn Provider>,
-    /// Home whose store keeps their sessions.
+    /// The home whose store has their sessions.
     pub home: PathBuf,
-    /// The session that starts them.
+    /// The parent session.
     pub parent: SessionId,
-    /// Where sessions of this kind are filed.
+    /// The source of their sessions.
     pub source: String,
     /// Settings of the conversation.
     pub settings: AgentSettings,
-    /// Their limits.
+    /// The limits.
     pub limits: ChildLimits,
-    /// Where they work.
-    pub places: Arc<ChildPlaces>,
-    /// Who does their side tasks; the one that answers if `None`.
-    pub side: Option<Arc<SideModels>>,
+    /// Creates their call contexts.
+    pub child_context: Arc<ChildContextFactory>,
+    /// Models for auxiliary tasks; the main provider if `None`.
+    pub auxiliary: Option<Arc<AuxiliaryModels>>,
 }
 
-impl Children {
+impl SubAgentRunner {
     fn run(&self, job: &ChildJob, context: &CallContext) -> Result<TurnResult> {
-        let id = SessionId::generate(&SystemClock);
-        // A child that finds its route dead must not lead its parent or its siblings astray, and has
-        // no need to find out what they know already.
+        let id = SessionId::generate();
+        // A fallback of the child must not change the route of its parent and siblings, but it starts
+        // at their current route.
         let provider = self.provider.branch();
         let provider = provider.unwrap_or_else(|| Arc::clone(&self.provider));
-        let mut own = (self.places)(context, id.as_str());
-        own.conversation = Conversation {
+        let mut own = (self.child_context)(context, id.as_str());
+        own.conversation = ToolConversation {
             session_id: Some(id.to_string()),
             judge: context.conversation.judge.clone(),
-            ..Conversation::default()
+            ..ToolConversation::default()
         };
         if job.role == ChildRole::Orchestrator && self.limits.depth > 1 {
             own.conversation.children = Some(Arc::new(Self {
@@ -115,7 +115,7 @@ impl Children {
         own.enabled_tools = tools.iter().map(|tool| tool.name.clone()).collect();
         let parts = Parts {
             provider,
-            side: self.side.clone(),
+            auxiliary: self.auxiliary.clone(),
             store: SessionStore::open(&self.home)?,
             tools,
             settings: AgentSettings {
@@ -139,19 +139,23 @@ impl Children {
         };
         let prompt = prompt(job, &parts.context.session.cwd().display().to_string());
         let mut agent = Agent::begin(parts, id, new, &prompt);
-        let result = agent.turn(TurnInput::text(job.goal.clone()), &mut Silent);
+        let result = agent.turn(TurnInput::text(job.goal.clone()), &mut SilentObserver);
         agent.close()?;
         Ok(result)
     }
 }
 
-impl ChildRunner for Children {
+impl ChildRunner for SubAgentRunner {
     fn run_child(&self, job: &ChildJob, context: &CallContext) -> ChildResult {
         let begun = Instant::now();
         let (interrupt, finished) = match (Wake::new(), Wake::new()) {
             (Ok(interrupt), Ok(finished)) => (Arc::new(interrupt), finished),
             (Err(error), _) | (_, Err(error)) => {
-                return failed(self, begun, format!("no file descriptor is left: {error}"));
+                return failed(
+                    self,
+                    begun,
+                    format!("could not create a file descriptor: {error}"),
+                );
             }
         };
         let own = CallContext {
@@ -161,24 +165,27 @@ impl ChildRunner for Children {
         let timeout = self.limits.timeout;
         let (result, timed_out) = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| watch(&context.interrupt, &finished, timeout, &interrupt));
-            // The watcher waits for the end, so a bug must not skip it.
+            // Also after a panic: the watcher waits for the end.
             let result = hermes_telemetry::contained(|| self.run(job, &own));
             finished.raise();
             (result, watcher.join().unwrap_or(false))
         });
         match result {
-            Ok(Ok(result)) => told(result, timed_out, begun),
+            Ok(Ok(result)) => child_result(result, timed_out, begun),
             Ok(Err(error)) => failed(self, begun, error.to_string()),
-            Err(_) => failed(self, begun, "a bug; the log has the details".to_owned()),
+            Err(_) => failed(self, begun, "internal error; see the log".to_owned()),
         }
     }
 }
 
-/// Passes the parent's interrupt on and ends a sub-agent that takes too long; says whether it did.
+/// Forwards the parent's interrupt and interrupts the child at its timeout. Returns whether it timed
+/// out.
 fn watch(parent: &Wake, finished: &Wake, timeout: Option<Duration>, child: &Wake) -> bool {
     let deadline = timeout.map(|timeout| Instant::now() + timeout);
     loop {
-        let left = deadline.map_or(LONG, |at| at.saturating_duration_since(Instant::now()));
+        let left = deadline.map_or(UNBOUNDED_WAIT, |at| {
+            at.saturating_duration_since(Instant::now())
+        });
         match wait_for_any(&[finished, parent], left) {
             Some(0) => return false,
             Some(_) => {
@@ -242,12 +249,12 @@ fn prompt(job: &ChildJob, cwd: &str) -> String {
     text
 }
 
-fn told(result: TurnResult, timed_out: bool, begun: Instant) -> ChildResult {
+fn child_result(result: TurnResult, timed_out: bool, begun: Instant) -> ChildResult {
     let status = match result.outcome {
-        Outcome::Completed => ChildStatus::Completed,
+        TurnOutcome::Completed => ChildStatus::Completed,
         _ if timed_out => ChildStatus::TimedOut,
-        Outcome::Interrupted => ChildStatus::Interrupted,
-        Outcome::Partial | Outcome::Failed => ChildStatus::Failed,
+        TurnOutcome::Interrupted => ChildStatus::Interrupted,
+        TurnOutcome::Partial | TurnOutcome::Failed => ChildStatus::Failed,
     };
     let why = result.failure.map(|failure| failure.message);
     ChildResult {
@@ -256,7 +263,7 @@ fn told(result: TurnResult, timed_out: bool, begun: Instant) -> ChildResult {
             (Some(text), Some(why)) => format!("{text}\n\n[{why}]"),
             (Some(text), None) => text,
             (None, Some(why)) => why,
-            (None, None) => "There is no answer.".to_owned(),
+            (None, None) => "The sub-agent gave no answer.".to_owned(),
         },
         api_calls: result.api_calls,
         duration: begun.elapsed(),
@@ -268,7 +275,7 @@ fn told(result: TurnResult, timed_out: bool, begun: Instant) -> ChildResult {
     }
 }
 
-fn failed(children: &Children, begun: Instant, why: String) -> ChildResult {
+fn failed(children: &SubAgentRunner, begun: Instant, why: String) -> ChildResult {
     ChildResult {
         status: ChildStatus::Failed,
         summary: why,

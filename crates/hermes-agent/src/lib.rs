@@ -1,40 +1,39 @@
-//! The turn of an agent: what the person says goes in, requests and tool calls happen, an answer
-//! comes out, and every step of it is stored before the next one begins.
+//! The turn loop of an agent: from the user's message over requests and tool calls to the answer.
+//! Every step is stored before the next one begins.
 //!
-//! Knows no terminal, no command line and no wire format; prints nothing. Who wants to show a turn
-//! listens as an [`Observer`].
+//! The crate knows no terminal, no command line and no wire format, and prints nothing: a
+//! [`TurnObserver`] can show a turn.
 
 mod agent;
 mod answer_text;
 mod approval;
+mod auxiliary;
 mod between_turns;
 mod calibration;
 mod children;
 mod compaction;
-mod error;
 mod goal;
+mod history_repair;
+mod message_conversion;
 mod observer;
 pub mod prompt;
-mod repair;
 mod settings;
-mod side;
 mod steering;
 mod title;
 mod tools;
 pub mod triage;
 mod turn;
-mod wire;
 
 pub use agent::{Agent, Parts, PromptSource};
 pub use approval::ApprovalModel;
-pub use between_turns::{Compressed, WindowUse};
-pub use children::{ChildLimits, ChildPlaces, Children};
-pub use error::{Error, Result};
-pub use goal::SideJudge;
-pub use observer::{Event, Observer, Silent};
+pub use auxiliary::{AuxiliaryAnswer, ask_auxiliary};
+pub use between_turns::{CompressOutcome, WindowUse};
+pub use children::{ChildContextFactory, ChildLimits, SubAgentRunner};
+pub use goal::AuxiliaryGoalJudge;
+pub use hermes_session::{Error, Result};
+pub use observer::{SilentObserver, TurnEvent, TurnObserver};
 pub use settings::{AgentSettings, CompactionSettings};
-pub use side::{SideAnswer, ask_aside};
 pub use steering::Steering;
 pub use title::{PendingTitle, TitleJob};
 pub use tools::LoopGuardSettings;
-pub use turn::{ExitReason, Outcome, StopCheck, TurnFailure, TurnInput, TurnResult};
+pub use turn::{ExitReason, StopCheck, TurnFailure, TurnInput, TurnOutcome, TurnResult};

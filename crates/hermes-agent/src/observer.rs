@@ -1,52 +1,51 @@
-//! What is told of a turn while it runs. Who listens decides what people see; the turn does not wait
-//! for anybody and does not change by what they do.
+//! Events of a running turn. Observers decide what people see and cannot change the turn.
 
 use std::time::Duration;
 
 use hermes_providers::StreamEvent;
 use serde_json::Value;
 
-/// Something that happened.
+/// An event of a turn.
 #[derive(Debug)]
-pub enum Event<'a> {
-    /// A piece of an answer.
+pub enum TurnEvent<'a> {
+    /// A stream event of an answer.
     Stream(StreamEvent),
     /// A tool is called.
     Calling {
         /// Its name.
         tool: &'a str,
-        /// What it is called with.
+        /// Its arguments.
         arguments: &'a Value,
     },
-    /// A tool has answered.
+    /// A tool has returned.
     Called {
         /// Its name.
         tool: &'a str,
-        /// Its answer.
+        /// Its result.
         result: &'a str,
         /// How long it took.
         took: Duration,
     },
-    /// A sentence for whoever watches: what was repaired, dropped or shortened.
+    /// A notice for the user about something repaired, dropped or shortened.
     Notice(String),
 }
 
-/// Hears of what happens.
-pub trait Observer {
-    /// Something happened.
-    fn on(&mut self, event: Event<'_>);
+/// Receives the events of a turn.
+pub trait TurnObserver {
+    /// Handles an event.
+    fn on(&mut self, event: TurnEvent<'_>);
 }
 
-/// Hears nothing.
+/// Ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct SilentObserver;
 
-impl Observer for Silent {
-    fn on(&mut self, _: Event<'_>) {}
+impl TurnObserver for SilentObserver {
+    fn on(&mut self, _: TurnEvent<'_>) {}
 }
 
-impl<F: FnMut(Event<'_>)> Observer for F {
-    fn on(&mut self, event: Event<'_>) {
+impl<F: FnMut(TurnEvent<'_>)> TurnObserver for F {
+    fn on(&mut self, event: TurnEvent<'_>) {
         self(event);
     }
 }

@@ -1,44 +1,44 @@
-//! What the settings say about turns, resolved once.
+//! Settings of turns, resolved once.
 
 use hermes_config::{Config, vars};
 use serde_json::Value;
 
 use crate::tools::LoopGuardSettings;
 
-/// Iterations of a turn where nothing else is said.
+/// Default number of iterations of a turn.
 const MAX_ITERATIONS: u32 = 90;
 
 /// Settings of a conversation.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
-    /// Most requests of one turn that may lead to tool calls.
+    /// Maximum requests of one turn with tools.
     pub max_iterations: u32,
-    /// Most calls of `delegate_task` in one answer.
+    /// Maximum calls of `delegate_task` in one answer.
     pub max_delegations: usize,
-    /// When circles are noticed.
+    /// Detection of repeated calls.
     pub loop_guard: LoopGuardSettings,
-    /// When and how long conversations are shortened.
+    /// Compaction of conversations.
     pub compaction: CompactionSettings,
-    /// Added to the system prompt of every request, never stored.
+    /// Text added to the system prompt of every request, never stored.
     pub ephemeral_prompt: Option<String>,
-    /// Whether files whose last change failed are named at the end of a turn.
+    /// Whether a turn reports files whose last change failed.
     pub verify_file_changes: bool,
-    /// Whether directories may add their own instructions when they are first touched.
+    /// Whether instructions of subdirectories are added.
     pub directory_hints: bool,
 }
 
-/// When a conversation is shortened, and to what.
+/// Settings of compaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionSettings {
-    /// Whether it is done without being asked.
+    /// Whether compaction is automatic.
     pub enabled: bool,
-    /// Share of the window from which it is done.
+    /// Share of the context window from which a conversation is compacted.
     pub threshold: f64,
-    /// Share of the threshold that the end of the conversation keeps.
+    /// Share of the threshold kept at the end of the conversation.
     pub target_ratio: f64,
-    /// Messages at the beginning that stay.
+    /// Messages kept at the beginning.
     pub protect_first: usize,
-    /// Whether a failed summary leaves everything as it is even if nothing fits any more.
+    /// Whether a failed summary leaves the conversation unchanged even if it does not fit.
     pub abort_on_summary_failure: bool,
 }
 
@@ -69,7 +69,7 @@ impl Default for AgentSettings {
 }
 
 impl AgentSettings {
-    /// The settings of a profile. `max_turns` is what the command line says.
+    /// Reads the settings of a profile. `max_turns` is from the command line.
     pub fn resolve(config: &Config, max_turns: Option<u32>) -> Self {
         let fallback = Self::default();
         let set = |key: &str| {

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use hermes_text::{cut, first_line};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::model::{Attachment, Check, Comment, Object, Run, Task, TaskId};
-use crate::shown::{cut, first_line};
 use crate::{Result, SqliteBoard};
 
 const BODY: usize = 8192;
@@ -318,12 +318,7 @@ impl Text<'_> {
     }
 
     fn age(&self, at: i64) -> String {
-        match self.now.saturating_sub(at) {
-            ..60 => "just now".to_owned(),
-            seconds @ 60..3600 => format!("{}m ago", seconds / 60),
-            seconds @ 3600..86_400 => format!("{}h ago", seconds / 3600),
-            seconds => format!("{}d ago", seconds / 86_400),
-        }
+        hermes_time::ago(self.now.saturating_sub(at))
     }
 }
 

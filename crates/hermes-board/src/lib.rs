@@ -20,7 +20,6 @@ pub mod plan;
 mod projects;
 mod schema;
 mod settings;
-mod shown;
 mod sqlite;
 pub mod store;
 mod worker_variables;
@@ -29,6 +28,7 @@ pub use claimer::Claimer;
 pub use clock::{Clock, IdSource, RandomIds, SystemClock};
 pub use context::{ContextOptions, worker_context, worker_terminal_timeout};
 pub use error::{Error, Result};
+pub(crate) use hermes_text::shown;
 pub use projects::find_project;
 pub use settings::KanbanSettings;
 pub use sqlite::{
@@ -37,5 +37,3 @@ pub use sqlite::{
     SortOrder, Specification, SqliteBoard, Swarm, SwarmRole, SwarmWorker,
 };
 pub use worker_variables::WorkerVariables;
-
-pub(crate) use shown::shown;

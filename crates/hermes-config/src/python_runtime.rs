@@ -1,138 +1,20 @@
 //! What Hermes keeps for the Python runtime and does not act on itself: one table, which
-//! `config check`, `doctor` and the generated pages show. `cargo xtask surface` fails for a setting,
-//! variable or argument that is neither read nor listed here, and for one that is both.
+//! `config check`, `doctor` and the generated pages show. `cargo xtask check surface` fails for a
+//! setting, variable or argument that is neither read nor listed here, and for one that is both.
 
 use serde_json::Value;
 
 use crate::settings::Config;
 use crate::vars::{self, Var};
 
-/// What people are told about anything in this table.
+/// How everything in this table is described to people.
 pub const NOTE: &str = "used by the Python runtime only";
 
-/// Settings. An entry covers everything below it; `*` stands for any name.
-pub const SETTINGS: &[&str] = &[
-    "agent.gateway_auto_continue_freshness",
-    "agent.gateway_notify_interval",
-    "agent.gateway_timeout",
-    "agent.gateway_timeout_warning",
-    "agent.image_input_mode",
-    "agent.restart_drain_timeout",
-    "agent.service_tier",
-    "agent.verify_on_stop",
-    "always_log_local",
-    "approvals.mcp_reload_confirm",
-    "bedrock",
-    "bluebubbles",
-    "browser",
-    "channel_prompts",
-    "checkpoints",
-    "computer_use",
-    "context",
-    "cron",
-    "curator",
-    "dashboard",
-    "desktop",
-    "dingtalk",
-    "discord",
-    "display.background_process_notifications",
-    "display.bell_on_complete",
-    "display.busy_input_mode",
-    "display.language",
-    "display.personality",
-    "display.platforms",
-    "display.show_cost",
-    "display.show_reasoning",
-    "display.skin",
-    "display.streaming",
-    "display.timestamps",
-    "email",
-    "feishu",
-    "filter_silence_narration",
-    "gateway",
-    "goals",
-    "group_sessions_per_user",
-    "honcho",
-    "hooks",
-    "hooks_auto_accept",
-    "human_delay",
-    "image_gen",
-    "kanban.auto_decompose_per_tick",
-    "known_plugin_toolsets",
-    "logging.memory_monitor",
-    "lsp",
-    "matrix",
-    "mattermost",
-    "max_concurrent_sessions",
-    "max_live_sessions",
-    "mcp",
-    "mcp_discovery_timeout",
-    "mcp_servers",
-    "memory",
-    "moa",
-    "model_catalog",
-    "multiplex_profiles",
-    "network",
-    "onboarding",
-    "paste_collapse_char_threshold",
-    "paste_collapse_threshold",
-    "paste_collapse_threshold_fallback",
-    "personalities",
-    "platforms",
-    "plugins",
-    "prefill_messages_file",
-    "privacy",
-    "profile_routes",
-    "qqbot",
-    "quick_commands",
-    "require_mention",
-    "reset_triggers",
-    "secrets",
-    "security.acked_advisories",
-    "security.allow_lazy_installs",
-    "security.tirith_enabled",
-    "security.tirith_fail_open",
-    "security.tirith_path",
-    "security.tirith_timeout",
-    "security.website_blocklist",
-    "server_actions",
-    "session_reset",
-    "signal",
-    "skills.disabled",
-    "skills.guard_agent_created",
-    "skills.inline_shell",
-    "skills.inline_shell_timeout",
-    "skills.template_vars",
-    "skills.write_approval",
-    "slack",
-    "smart_model_routing",
-    "sms",
-    "streaming",
-    "stt",
-    "stt_echo_transcripts",
-    "telegram",
-    "terminal.daytona_image",
-    "terminal.modal_image",
-    "terminal.modal_mode",
-    "terminal.singularity_image",
-    "thread_sessions_per_user",
-    "tools.tool_search",
-    "tts",
-    "unauthorized_dm_behavior",
-    "updates",
-    "vertex",
-    "video_gen",
-    "voice",
-    "web",
-    "wecom",
-    "weixin",
-    "whatsapp",
-    "x_search",
-    "yuanbao",
-];
+/// Settings, one per line, sorted. An entry covers everything below it; `*` stands for any name.
+const SETTINGS: &str = include_str!("python_settings.txt");
 
-/// Variables, except those that override a setting of [`SETTINGS`].
-pub const VARIABLES: &[&Var] = &[
+/// Variables, except those that override one of these settings.
+const VARIABLES: &[&Var] = &[
     &vars::HERMES_DEBUG_INTERRUPT,
     &vars::HERMES_SKIP_CONFIG_MIGRATION,
     &vars::TERMINAL_DISK_WARNING_GB,
@@ -140,7 +22,7 @@ pub const VARIABLES: &[&Var] = &[
 
 /// Whether only the Python runtime uses the setting of this dotted path.
 pub fn is_setting(path: &str) -> bool {
-    SETTINGS.iter().any(|entry| covers(entry, path))
+    SETTINGS.lines().any(|entry| covers(entry, path))
 }
 
 /// Whether only the Python runtime uses a variable.
@@ -221,12 +103,12 @@ mod tests {
 
     #[test]
     fn every_entry_is_a_setting_or_a_group_of_settings() {
-        for entry in SETTINGS {
+        for entry in SETTINGS.lines() {
             let known = crate::schema::keys().any(|(path, _)| covers(entry, &path))
-                || crate::schema::sections().any(|section| section.name == *entry);
+                || crate::schema::sections().any(|section| section.name == entry);
             assert!(known, "{entry}");
         }
-        assert!(SETTINGS.is_sorted());
+        assert!(SETTINGS.lines().is_sorted());
     }
 
     #[test]

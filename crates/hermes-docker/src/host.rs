@@ -27,15 +27,6 @@ pub trait Observer: Send + Sync {
     fn notice(&self, text: &str);
 }
 
-/// Shows nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    fn progress(&self, _: &str) {}
-    fn notice(&self, _: &str) {}
-}
-
 /// The containers of this process.
 pub struct DockerHost {
     pub(crate) settings: DockerSettings,

@@ -46,7 +46,7 @@ mod workdir;
 pub use drift::Drift;
 pub use engine::{Answer, Engine, EngineInfo, EngineKind};
 pub use error::{DockerError, Result};
-pub use host::{DockerHost, Observer, Unobserved};
+pub use host::{DockerHost, Observer};
 pub use host_access::host_access;
 pub use identity::{HomeOf, SandboxIdentity};
 pub use inspect::{BindFact, ContainerFacts, State};

@@ -23,7 +23,7 @@ pub struct Aliases {
     directory: PathBuf,
 }
 
-/// A wrapper that is there.
+/// An existing wrapper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alias {
     /// The command.
@@ -54,7 +54,7 @@ impl AliasName {
     }
 }
 
-/// What became of a wrapper when its profile was renamed.
+/// A wrapper after its profile was renamed.
 #[derive(Debug)]
 pub struct AliasMove {
     /// The command before.
@@ -75,7 +75,7 @@ pub enum AliasError {
     /// A name kept free for something else.
     #[error("'{0}' is reserved and cannot be an alias")]
     Reserved(String),
-    /// A name that would shadow a subcommand in people's heads.
+    /// A name that could be mistaken for a subcommand.
     #[error("'{0}' is a hermes subcommand and cannot be an alias")]
     Subcommand(String),
     /// A program of that name exists.
@@ -93,7 +93,7 @@ pub enum AliasError {
         path: PathBuf,
     },
     /// No wrapper of that name.
-    #[error("there is no alias '{0}'")]
+    #[error("no such alias: '{0}'")]
     Missing(String),
     /// The system refused.
     #[error(transparent)]
@@ -108,7 +108,7 @@ impl AliasError {
             Self::Foreign { .. } => {
                 Some("pick another alias with --name, or move the file".to_owned())
             }
-            Self::Missing(_) => Some("see which there are with: hermes profile list".to_owned()),
+            Self::Missing(_) => Some("list the aliases with: hermes profile list".to_owned()),
             Self::Characters(_) | Self::Reserved(_) | Self::Subcommand(_) | Self::OnPath { .. } => {
                 Some("pick another alias with --name".to_owned())
             }
@@ -201,7 +201,12 @@ impl Aliases {
         }
         hermes_fs::create_dir_all(&self.directory, 0o755)?;
         let mut script = b"#!/bin/sh\nexec ".to_vec();
-        script.extend(shell_quoted(hermes));
+        // Quoting fails only for a NUL, which no path holds.
+        script.extend(
+            shlex::bytes::try_quote(hermes.as_os_str().as_bytes())
+                .unwrap_or_default()
+                .as_ref(),
+        );
         script.extend_from_slice(format!(" -p {profile} \"$@\"\n").as_bytes());
         hermes_fs::write_atomic_exact(&path, &script, 0o755)?;
         Ok(Alias {
@@ -281,7 +286,7 @@ fn wrapped_profile(path: &Path) -> Option<ProfileName> {
 }
 
 fn profile_in_line(line: &str) -> Option<ProfileName> {
-    let words = shell_words(line.strip_prefix("exec ")?);
+    let words = shlex::split(line.strip_prefix("exec ")?)?;
     let (program, arguments) = words.split_first()?;
     if Path::new(program).file_name() != Some(OsStr::new("hermes")) {
         return None;
@@ -290,55 +295,13 @@ fn profile_in_line(line: &str) -> Option<ProfileName> {
     ProfileName::parse(arguments.get(flag + 1)?).ok()
 }
 
-/// The words of a line with its quotes resolved. Enough for lines that hold a path and plain words;
-/// expansions stay as they are.
-fn shell_words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut chars = line.chars();
-    while let Some(char) = chars.next() {
-        match (quote, char) {
-            (None, '\'' | '"') => {
-                quote = Some(char);
-                word.get_or_insert_default();
-            }
-            (Some(open), _) if char == open => quote = None,
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
-            (None, _) if char.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(char),
-        }
-    }
-    words.extend(word);
-    words
-}
-
-/// A path as one word of a POSIX shell.
-fn shell_quoted(path: &Path) -> Vec<u8> {
-    let bytes = path.as_os_str().as_bytes();
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:@%,=".contains(byte);
-    if !bytes.is_empty() && bytes.iter().all(is_plain) {
-        return bytes.to_vec();
-    }
-    let mut quoted = vec![b'\''];
-    for byte in bytes {
-        if *byte == b'\'' {
-            quoted.extend_from_slice(br"'\''");
-        } else {
-            quoted.push(*byte);
-        }
-    }
-    quoted.push(b'\'');
-    quoted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn wrappers_of_the_reference_and_ours_are_recognised() {
+    fn wrapper_scripts_are_recognised() {
         let profile = |line: &str| profile_in_line(line).map(|name| name.to_string());
         let coder = Some("coder".to_owned());
         assert_eq!(profile(r#"exec hermes -p coder "$@""#), coder);
@@ -349,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scripts_are_not() {
+    fn other_scripts_are_not_wrappers() {
         for line in [
             "hermes -p coder",
             " exec hermes -p coder",
@@ -364,22 +327,5 @@ mod tests {
         ] {
             assert_eq!(profile_in_line(line), None, "{line}");
         }
-    }
-
-    #[test]
-    fn quoting_survives_the_way_back() {
-        for path in [
-            "/usr/bin/hermes",
-            "/my dir/hermes",
-            "/it's/$HOME/`x`/hermes",
-            "/ü/hermes",
-        ] {
-            let quoted = String::from_utf8(shell_quoted(Path::new(path))).unwrap();
-            assert_eq!(shell_words(&quoted), [path]);
-        }
-        assert_eq!(
-            shell_quoted(Path::new("/usr/bin/hermes")),
-            b"/usr/bin/hermes"
-        );
     }
 }

@@ -1,6 +1,6 @@
 //! Making sure that a home has its directories, with the modes and owner the user wants.
 //!
-//! Runs at the start of most commands, so when all is well it costs one look per directory and
+//! Runs at the start of most commands, so when all is well it costs one check per directory and
 //! changes nothing. A missing named profile is never created here: a process that outlived its
 //! profile must not bring it back.
 
@@ -176,13 +176,13 @@ pub fn ensure_home(
     if hermes_fs::metadata(home).is_err_and(|error| error.is_not_found()) {
         refuse_to_create(location, policy)?;
     }
-    let look = Look { policy, system };
-    look.ensure_directory(home)?;
-    look.refuse_foreign(home)?;
+    let check = HomeCheck { policy, system };
+    check.ensure_directory(home)?;
+    check.refuse_foreign(home)?;
     for subdirectory in SUBDIRECTORIES {
-        look.ensure_directory(&home.join(subdirectory))?;
+        check.ensure_directory(&home.join(subdirectory))?;
     }
-    look.seed(&home.join("SOUL.md"), SOUL_SEED)
+    check.seed(&home.join("SOUL.md"), SOUL_SEED)
 }
 
 fn refuse_to_create(location: &Location, policy: &HomePolicy) -> Result<(), EnsureError> {
@@ -203,12 +203,12 @@ fn refuse_to_create(location: &Location, policy: &HomePolicy) -> Result<(), Ensu
     Err(EnsureError::MissingProfile { home, name })
 }
 
-struct Look<'a> {
+struct HomeCheck<'a> {
     policy: &'a HomePolicy,
     system: &'a SystemFacts,
 }
 
-impl Look<'_> {
+impl HomeCheck<'_> {
     fn ensure_directory(&self, path: &Path) -> Result<(), EnsureError> {
         let meta = match hermes_fs::metadata(path) {
             Ok(meta) if meta.is_dir() => meta,

@@ -38,7 +38,8 @@ fn live_pid(home: &Path) -> Option<u32> {
     let lock = home.join("gateway.lock");
     match FileLock::is_held(&lock) {
         Ok(true) => {
-            let record = Record::load(&home.join("gateway.pid")).or_else(|| Record::load(&lock));
+            let record = ProcessRecord::load(&home.join("gateway.pid"))
+                .or_else(|| ProcessRecord::load(&lock));
             let pid = record.and_then(|record| record.live_pid());
             if pid.is_some_and(|pid| command_of_process(pid).is_some_and(|c| c.hosts_gateway())) {
                 return pid;
@@ -59,18 +60,18 @@ fn pid_by_state(home: &Path) -> Option<u32> {
     if ENDED_STATES.contains(&name) {
         return None;
     }
-    let pid = Record::from_value(&state)?.live_pid()?;
+    let pid = ProcessRecord::from_value(&state)?.live_pid()?;
     let command = command_of_process(pid)?;
     (command.hosts_gateway() && is_process_of_home(pid, &command, home)).then_some(pid)
 }
 
 /// A pid as gateways write it down.
-struct Record {
+struct ProcessRecord {
     pid: u32,
     start_time: Option<u64>,
 }
 
-impl Record {
+impl ProcessRecord {
     fn load(path: &Path) -> Option<Self> {
         Self::from_value(&load_json(path)?)
     }

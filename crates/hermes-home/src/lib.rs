@@ -30,7 +30,7 @@ pub use location::{HomeKind, Location, LocationError};
 pub use managed::Managed;
 pub use name::{NameError, ProfileName};
 pub use profiles::Sticky;
-pub use select::{SelectError, Selection, Source, command_of, select};
+pub use select::{SelectError, Selection, SelectionSource, command_of, select};
 pub use skills::{count_skills, has_skill};
 pub use soul::{ENV_SEED, SOUL_SEED};
 pub use system::SystemFacts;

@@ -8,7 +8,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use hermes_config::{Environment, vars};
-use sha2::{Digest, Sha256};
 
 use crate::{ProfileName, SystemFacts};
 
@@ -150,21 +149,6 @@ impl Location {
             HomeKind::Default => Some(ProfileName::default_profile()),
             HomeKind::Named(name) => Some(name.clone()),
             HomeKind::Custom => None,
-        }
-    }
-
-    /// What tells the services of this home from those of others: nothing for the default profile,
-    /// the name, or for a custom home a short digest of its path.
-    pub fn service_suffix(&self) -> String {
-        match &self.kind {
-            HomeKind::Default => String::new(),
-            HomeKind::Named(name) => name.as_str().to_owned(),
-            HomeKind::Custom => {
-                let digest: [u8; 32] =
-                    Sha256::digest(follow(&self.home).as_os_str().as_bytes()).into();
-                let [a, b, c, d, ..] = digest;
-                format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
-            }
         }
     }
 

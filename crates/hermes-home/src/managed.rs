@@ -53,13 +53,4 @@ impl Managed {
             Self::Other(name) => format!("change the settings through {name}"),
         }
     }
-
-    /// How a new version is installed there.
-    pub fn update_advice(&self) -> String {
-        match self {
-            Self::NixOs => "update the flake input, then run: sudo nixos-rebuild switch".to_owned(),
-            Self::Homebrew => "run: brew upgrade hermes-agent".to_owned(),
-            Self::Other(name) => format!("update it through {name}"),
-        }
-    }
 }

@@ -140,22 +140,9 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// A text of the user's for a message: cut, and unable to move the cursor or reverse the line.
+/// A text of the user's in a message.
 pub(crate) fn shown(raw: &str) -> String {
-    let mut text = String::new();
-    for (index, char) in raw.chars().enumerate() {
-        if index == MAX_CHARS {
-            text.push('…');
-            break;
-        }
-        let steers = matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-        if char.is_control() || steers {
-            text.extend(char.escape_default());
-        } else {
-            text.push(char);
-        }
-    }
-    text
+    hermes_text::shown(raw, MAX_CHARS)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ const OPTIONAL_VALUE_OPTIONS: &[&str] = &["-c", "--continue"];
 
 /// What decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum SelectionSource {
     /// `-p` or `--profile`.
     Flag,
     /// `HERMES_HOME` names the home of a profile.
@@ -53,7 +53,7 @@ pub struct Selection {
     /// The arguments without our flag.
     pub args: Vec<OsString>,
     /// What decided.
-    pub source: Source,
+    pub source: SelectionSource,
 }
 
 /// A command that is about no profile.
@@ -120,7 +120,7 @@ pub fn select(
         return Ok(Selection {
             location,
             args: without(args, &flag),
-            source: Source::Flag,
+            source: SelectionSource::Flag,
         });
     }
     let unchanged = |location, source| Selection {
@@ -129,14 +129,14 @@ pub fn select(
         source,
     };
     if env.is_set(&vars::HERMES_HOME) && is_below_profiles(&base.home) {
-        return Ok(unchanged(base, Source::Environment));
+        return Ok(unchanged(base, SelectionSource::Environment));
     }
     // The `profile` commands repair the pointer, so they cannot depend on it.
     if env.is_set(&vars::HERMES_S6_SUPERVISED_CHILD) || command_of(args) == Some("profile") {
-        return Ok(unchanged(base, Source::Default));
+        return Ok(unchanged(base, SelectionSource::Default));
     }
     let name = match sticky_profile(&base) {
-        Sticky::Unset => return Ok(unchanged(base, Source::Default)),
+        Sticky::Unset => return Ok(unchanged(base, SelectionSource::Default)),
         Sticky::Named(name) => name,
         Sticky::Bad(source) => {
             return Err(SelectError::StickyName {
@@ -146,7 +146,7 @@ pub fn select(
         }
     };
     match existing(&base, &name, env, system) {
-        Some(location) => Ok(unchanged(location, Source::Sticky)),
+        Some(location) => Ok(unchanged(location, SelectionSource::Sticky)),
         None => Err(SelectError::StickyMissing {
             name,
             file: base.display(&base.root.join("active_profile")),

@@ -72,7 +72,7 @@ impl PrivatePlace {
             Self::HermesState => "is changed by Hermes and the user only",
             Self::System | Self::PlatformDirectory => "is part of the system's settings",
             Self::EngineSocket => "is the socket of a container engine",
-            Self::Device => "is a device, which has no end to read to",
+            Self::Device => "is a device without an end",
             Self::ProcessInternals => "shows the inside of a process",
         }
     }

@@ -1,6 +1,6 @@
-//! Signals by which somebody asks this process to end: heard, not obeyed at once.
+//! Signals that ask this process to end, delivered as events.
 //!
-//! The handler only writes a byte into a socket; whoever listens decides what to do first. A signal
+//! The handler only writes a byte into a socket; the reader decides what to do first. A signal
 //! that was ignored when the process started (`nohup`, a job in the background of a script) stays
 //! ignored. Children are not affected: a program that is executed starts without handlers.
 
@@ -81,7 +81,7 @@ impl EndSignals {
         Ok(signals)
     }
 
-    /// The signal that came since the last look, the latest if there were several.
+    /// The signal that came since the last call, the latest if there were several.
     pub fn take(&self) -> Option<EndSignal> {
         let mut bytes = [0; 64];
         while (&self.reader).read(&mut bytes).is_ok_and(|count| count > 0) {}

@@ -61,11 +61,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the program was not found.
-    pub fn is_program_missing(&self) -> bool {
-        matches!(self, Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound)
-    }
-
     /// What the user can do next, where we know.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -62,16 +62,6 @@ pub fn command_line(pid: u32) -> Option<Vec<OsString>> {
     linux::command_line(pid).filter(|arguments| !arguments.is_empty())
 }
 
-/// The environment a process was started with. `None` if it is gone or belongs to someone else.
-pub fn environment_of(pid: u32) -> Option<Vec<(OsString, OsString)>> {
-    linux::environment(pid)
-}
-
-/// All processes of a user, by effective uid, in ascending order.
-pub fn pids_of_user(uid: u32) -> Vec<u32> {
-    linux::pids_of_user(uid)
-}
-
 /// The parent of this process, its parent, and so on up to the first process.
 pub fn ancestors_of_self() -> Vec<u32> {
     let mut ancestors = Vec::new();
@@ -93,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn we_are_ourselves() {
+    fn own_identity_is_a_live_process() {
         let me = identity_of(std::process::id()).unwrap();
         assert!(is_same_live_process(&me));
         assert!(!is_zombie(me.pid));
@@ -121,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_this_pid() {
+    fn unknown_pid_has_no_identity() {
         assert_eq!(identity_of(u32::MAX), None);
         assert_eq!(identity_of(0), None);
         assert_eq!(command_line(u32::MAX), None);
@@ -140,6 +130,6 @@ mod tests {
         let me = std::process::id();
         let shown = command_line(me).unwrap();
         assert_eq!(shown.first(), std::env::args_os().next().as_ref());
-        assert!(pids_of_user(rustix::process::geteuid().as_raw()).contains(&me));
+        assert!(linux::pids_of_user(rustix::process::geteuid().as_raw()).contains(&me));
     }
 }

@@ -8,6 +8,7 @@ mod clone;
 mod end_signals;
 pub mod env;
 mod error;
+mod git;
 pub mod home;
 mod identity;
 mod linux;
@@ -27,10 +28,12 @@ pub use child::{Child, ExitStatus};
 pub use end_signals::{EndSignal, EndSignals};
 pub use env::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 pub use error::{Error, Result};
+pub use git::{Git, GitError, GitLimits};
 pub use identity::{
-    ProcessIdentity, age_of, ancestors_of_self, command_line, environment_of, identity_of,
-    is_same_live_process, is_zombie, pids_of_user, start_time_of,
+    ProcessIdentity, age_of, ancestors_of_self, command_line, identity_of, is_same_live_process,
+    is_zombie, start_time_of,
 };
+pub use linux::{environment as environment_of, pids_of_user};
 pub use lookup::find_on_path;
 pub use marks::{MarkedProcess, kill_marked, processes_marked};
 pub use poll::{PollSet, Watched, first_readable, read_once};

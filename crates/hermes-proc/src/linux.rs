@@ -61,7 +61,8 @@ pub(crate) fn command_line(pid: u32) -> Option<Vec<OsString>> {
     Some(split_at_nul(&bytes).map(OsStr::to_owned).collect())
 }
 
-pub(crate) fn environment(pid: u32) -> Option<Vec<(OsString, OsString)>> {
+/// The environment a process was started with. `None` if it is gone or belongs to someone else.
+pub fn environment(pid: u32) -> Option<Vec<(OsString, OsString)>> {
     let bytes = read(pid, "environ", ARGUMENTS_LIMIT)?;
     let pairs = split_at_nul(&bytes).filter_map(|entry| {
         let mut halves = entry.as_bytes().splitn(2, |byte| *byte == b'=');
@@ -79,7 +80,8 @@ pub(crate) fn is_becoming_another(pid: u32) -> bool {
         && read(pid, "cmdline", ARGUMENTS_LIMIT).is_some_and(|bytes| bytes.is_empty())
 }
 
-pub(crate) fn pids_of_user(uid: u32) -> Vec<u32> {
+/// All processes of a user, by effective uid, in ascending order.
+pub fn pids_of_user(uid: u32) -> Vec<u32> {
     // A machine without `/proc` shows no processes; callers treat that as "none found".
     let entries = hermes_fs::read_dir(Path::new("/proc")).unwrap_or_default();
     let mut pids: Vec<u32> = entries

@@ -8,7 +8,7 @@ use rustix::fs::{Access, access};
 /// The first executable file of this name in a `PATH` value.
 ///
 /// Empty and relative entries are skipped: what runs must not depend on the current directory. A
-/// name with a slash is looked at as it is.
+/// name with a slash is taken as it is.
 pub fn find_on_path(name: &OsStr, path_value: Option<&OsStr>) -> Option<PathBuf> {
     if name.is_empty() {
         return None;

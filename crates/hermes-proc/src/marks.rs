@@ -1,7 +1,7 @@
-//! Processes that say in their environment whom they belong to.
+//! Processes found by variables in their environment.
 //!
-//! Whatever a program starts inherits its variables, also when it leaves the group and the session:
-//! a variable that names an attempt or a command finds all of it again. Only processes of this user
+//! Everything a program starts inherits its variables, also when it leaves the group and the session:
+//! a variable that names an attempt or a command finds all of its processes again. Only processes of this user
 //! can be read. This process and its ancestors are never among those found.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::{KillOutcome, ProcessHandle, ProcessIdentity, ancestors_of_self, linux};
 
-/// How long a process is waited for before the table is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_millis(25);
+/// How long a process is waited for before the table is read again.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(25);
 
 /// A live process with the variables that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn processes_marked(names: &[&str]) -> Vec<MarkedProcess> {
         .filter(|pid| !spared.contains(pid))
         .filter_map(|pid| {
             let values = values(pid, names)?;
-            // After the variables: they are those of the process that is looked at now.
+            // After the variables: they are those of the process whose entry is read now.
             let stat = linux::stat(pid).filter(|stat| !stat.has_ended())?;
             Some(MarkedProcess {
                 identity: ProcessIdentity {
@@ -62,13 +62,13 @@ fn values(pid: u32, names: &[&str]) -> Option<Vec<OsString>> {
 }
 
 /// Ends (SIGKILL) every process that is meant, among those that carry these marks, until there is
-/// none or `patience` is used up.
+/// none or `timeout` is used up.
 pub fn kill_marked(
     names: &[&str],
     is_meant: impl Fn(&MarkedProcess) -> bool,
-    patience: Duration,
+    timeout: Duration,
 ) -> KillOutcome {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     let mut forced = false;
     loop {
         let found: Vec<MarkedProcess> = processes_marked(names)
@@ -84,7 +84,7 @@ pub fn kill_marked(
             // Who cannot be opened or signalled is found again, and is a survivor in the end.
             if let Ok(Some(handle)) = ProcessHandle::open(&process.identity) {
                 drop(handle.kill());
-                drop(handle.wait_for_exit(LOOK_AGAIN));
+                drop(handle.wait_for_exit(REFRESH_INTERVAL));
             }
         }
     }

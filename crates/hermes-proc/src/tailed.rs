@@ -65,7 +65,7 @@ impl ChildSpec {
             } else {
                 limits.grace
             },
-            patience: KILL_TIMEOUT,
+            timeout: KILL_TIMEOUT,
             force: true,
         })?;
         drain(&mut tail).map_err(|source| child.lost(source))?;

@@ -1,10 +1,9 @@
 //! All processes of one command, and ending them.
 //!
-//! A command's processes are its session leader, the leader's descendants, whoever is in its session
-//! or group, and whoever carries its mark in the environment: a daemon that forked twice and made a
-//! session of its own is still found by the last. Each is remembered with its start time, and nothing
-//! is ever signalled whose start time is another. Killing is reported as done only when nobody is
-//! left.
+//! A command's processes are its session leader, the leader's descendants, the members of its session
+//! and group, and all that carry its mark in the environment: a daemon that forked twice and made a
+//! session of its own is still found by the mark. Each process is remembered with its start time, and
+//! one with another start time is never signalled. A kill is reported as done only when none is left.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -17,12 +16,12 @@ use crate::{ProcessHandle, ProcessIdentity, ancestors_of_self};
 
 /// The variable that marks every process of one command.
 pub(crate) const MARK: &str = "HERMES_EXEC_ID";
-/// How long one process is waited for before the table is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_millis(25);
-/// How long a doubtful look is let be before the next.
-const DOUBT: Duration = Duration::from_millis(2);
-/// On a busy machine somebody ends during every look; it is almost never one of ours.
-const MOST_DOUBTS: u32 = 5;
+/// How long one process is waited for before the table is read again.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(25);
+/// Pause before a table that may be incomplete is read again.
+const RECHECK_PAUSE: Duration = Duration::from_millis(2);
+/// On a busy machine some process ends during every reading; it is almost never one of ours.
+const MOST_RECHECKS: u32 = 5;
 
 /// Which processes belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,13 +37,13 @@ pub struct ProcessTree {
     pub leader_is_ours: bool,
 }
 
-/// How patient a kill is.
+/// How long a kill waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KillTiming {
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
     /// From SIGKILL to giving up.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Whether SIGKILL is sent at all.
     pub force: bool,
 }
@@ -53,7 +52,7 @@ impl Default for KillTiming {
     fn default() -> Self {
         Self {
             grace: Duration::from_secs(1),
-            patience: Duration::from_secs(2),
+            timeout: Duration::from_secs(2),
             force: true,
         }
     }
@@ -70,29 +69,29 @@ pub struct KillOutcome {
 
 /// SIGTERM to the group, then SIGKILL to the group, then SIGKILL to everyone who got away.
 pub fn kill_tree(tree: &ProcessTree, timing: KillTiming) -> KillOutcome {
-    let mut hunt = Hunt::new(tree);
-    hunt.look();
-    hunt.signal_group(Signal::TERM);
+    let mut search = Search::new(tree);
+    search.refresh();
+    search.signal_group(Signal::TERM);
     let mut forced = false;
-    if !hunt.wait(timing.grace, Member::InGroup) && timing.force {
+    if !search.wait(timing.grace, Member::InGroup) && timing.force {
         forced = true;
-        hunt.signal_group(Signal::KILL);
-        hunt.wait(timing.patience, Member::InGroup);
+        search.signal_group(Signal::KILL);
+        search.wait(timing.timeout, Member::InGroup);
     }
     if timing.force {
-        let deadline = Instant::now() + timing.patience;
-        // Someone who forks faster than we look is found in the next round. The last look decides:
-        // one more would find who was never signalled.
-        while hunt.look_until_certain() && Instant::now() < deadline {
+        let deadline = Instant::now() + timing.timeout;
+        // A process that forks faster than the table is read is found in the next round. The last
+        // reading decides: one more would find processes that were never signalled.
+        while search.refresh_until_certain() && Instant::now() < deadline {
             forced = true;
-            hunt.kill_each();
-            hunt.wait(LOOK_AGAIN, Member::Any);
+            search.kill_each();
+            search.wait(REFRESH_INTERVAL, Member::Any);
         }
     } else {
-        hunt.look();
+        search.refresh();
     }
     KillOutcome {
-        survivors: hunt.alive.keys().copied().collect(),
+        survivors: search.alive.keys().copied().collect(),
         forced,
     }
 }
@@ -100,9 +99,9 @@ pub fn kill_tree(tree: &ProcessTree, timing: KillTiming) -> KillOutcome {
 impl ProcessTree {
     /// The pids of all its live processes.
     pub fn members(&self) -> Vec<u32> {
-        let mut hunt = Hunt::new(self);
-        hunt.look();
-        hunt.alive.into_keys().collect()
+        let mut search = Search::new(self);
+        search.refresh();
+        search.alive.into_keys().collect()
     }
 }
 
@@ -112,20 +111,20 @@ enum Member {
     Any,
 }
 
-struct Hunt<'a> {
+struct Search<'a> {
     tree: &'a ProcessTree,
     boot_id: String,
     spared: Vec<u32>,
     is_recycled: bool,
-    /// Everyone ever found, with start time.
+    /// All processes ever found, with their start times.
     known: BTreeMap<u32, u64>,
-    /// Those of them who live, as of the last look.
+    /// Those of them that live, as of the last reading.
     alive: BTreeMap<u32, Stat>,
-    /// Whether the last look may have missed someone.
+    /// Whether the last reading may have missed one.
     is_in_doubt: bool,
 }
 
-impl<'a> Hunt<'a> {
+impl<'a> Search<'a> {
     fn new(tree: &'a ProcessTree) -> Self {
         let mut spared = ancestors_of_self();
         spared.push(std::process::id());
@@ -140,20 +139,20 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// As [`Hunt::look`], but an answer that nobody lives is looked at twice: whoever was born after
-    /// the table was read, or was about to become another program, is not in it.
-    fn look_until_certain(&mut self) -> bool {
-        for _ in 0..MOST_DOUBTS {
-            if self.look() || !self.is_in_doubt {
+    /// As [`Search::refresh`], but an answer that none lives is checked again: a process that was
+    /// started after the table was read, or was about to become another program, is not in it.
+    fn refresh_until_certain(&mut self) -> bool {
+        for _ in 0..MOST_RECHECKS {
+            if self.refresh() || !self.is_in_doubt {
                 break;
             }
-            std::thread::sleep(DOUBT);
+            std::thread::sleep(RECHECK_PAUSE);
         }
         !self.alive.is_empty()
     }
 
-    /// Reads the process table again; says whether anyone lives.
-    fn look(&mut self) -> bool {
+    /// Reads the process table again; returns whether any lives.
+    fn refresh(&mut self) -> bool {
         let before: Vec<u32> = self.alive.keys().copied().collect();
         self.is_in_doubt = false;
         let table = self.table();
@@ -184,7 +183,8 @@ impl<'a> Hunt<'a> {
             }
         }
         self.alive.retain(|_, stat| !stat.has_ended());
-        // Who has ended since the last look may have left a child that this look came too early for.
+        // A process that ended since the last reading may have left a child that this one came too
+        // early for.
         self.is_in_doubt |= before.iter().any(|pid| !self.alive.contains_key(pid));
         !self.alive.is_empty()
     }
@@ -205,7 +205,7 @@ impl<'a> Hunt<'a> {
             match linux::stat(pid) {
                 Some(stat) if stat.start_time >= self.tree.start_time => table.push((pid, stat)),
                 Some(_) => {}
-                // It ended while we looked; it may have been one of ours and have left a child.
+                // It ended while we read; it may have been one of ours and have left a child.
                 None => self.is_in_doubt = true,
             }
         }
@@ -238,7 +238,7 @@ impl<'a> Hunt<'a> {
             return;
         }
         // Held by a descriptor the group cannot become another one either. One by one they would
-        // miss whoever was born since the last look.
+        // miss those that were started since the last reading.
         let leader = self.open(self.tree.leader, self.tree.start_time);
         if leader.is_some_and(|leader| leader.signal_group(signal)) {
             return;
@@ -282,7 +282,7 @@ impl<'a> Hunt<'a> {
     fn wait(&mut self, limit: Duration, whom: Member) -> bool {
         let deadline = Instant::now() + limit;
         loop {
-            self.look();
+            self.refresh();
             let leader = self.tree.leader;
             let next = self
                 .alive
@@ -296,8 +296,8 @@ impl<'a> Hunt<'a> {
                 return false;
             }
             if let Some(handle) = self.open(pid, stat.start_time) {
-                // An error here is one more look at the table.
-                drop(handle.wait_for_exit(left.min(LOOK_AGAIN)));
+                // An error here costs one more reading of the table.
+                drop(handle.wait_for_exit(left.min(REFRESH_INTERVAL)));
             }
         }
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use hermes_config::{Config, Environment, Sources};
 use hermes_proc::Wake;
-use hermes_providers::{Message, Request, Wanted, open};
+use hermes_providers::{Message, ModelOverrides, ModelRequest, open};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -20,12 +20,12 @@ fn main() {
     let started = Instant::now();
     let env = Environment::from_process();
     let config = Config::load_read_only(&Sources::new(&env, &home));
-    let provider = open(&config, &Wanted::default()).unwrap();
+    let provider = open(&config, &ModelOverrides::default()).unwrap();
     let interrupt = Wake::new().unwrap();
     println!("open: {:?}", started.elapsed());
     for _ in 0..turns {
         let asked = Instant::now();
-        let request = Request::new("You are brief.", vec![Message::user("hi")]);
+        let request = ModelRequest::new("You are brief.", vec![Message::user("hi")]);
         match provider.complete(&request, &mut |_| {}, &interrupt) {
             Ok(response) => println!("{:?}: {}", asked.elapsed(), response.text),
             Err(error) => println!("{:?}: {error} ({:?})", asked.elapsed(), error.hint()),

@@ -1,24 +1,24 @@
-//! What goes wrong with a provider, sorted by what can be done about it.
+//! Errors of providers, classified by what can be done about them.
 //!
-//! The text of an error is fit for people and logs: whoever builds one masks secrets first.
+//! Messages are safe for users and logs: secrets are masked before an error is built.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// What kind of failure.
+/// The kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
-    /// The key is refused.
+    /// The key was refused.
     Auth,
-    /// The account has no money left.
+    /// The account has no credit left.
     Billing,
     /// Too many requests.
     RateLimit,
-    /// The provider has too much to do.
+    /// The provider is overloaded.
     Overloaded,
     /// The provider failed.
     ServerError,
-    /// The network failed, or nothing came in time.
+    /// The network failed or timed out.
     Timeout,
     /// The conversation does not fit into the model's window.
     ContextOverflow,
@@ -26,9 +26,9 @@ pub enum ErrorClass {
     PayloadTooLarge,
     /// An image is too large.
     ImageTooLarge,
-    /// Images inside tool results are refused.
+    /// Images in tool results are refused.
     MultimodalToolContent,
-    /// The model takes no images.
+    /// The model does not accept images.
     ImagesRejected,
     /// There is no such model.
     ModelNotFound,
@@ -36,19 +36,19 @@ pub enum ErrorClass {
     ProviderPolicyBlocked,
     /// The provider's safety rules forbid it.
     ContentPolicyBlocked,
-    /// A signed thought was refused.
+    /// A signed reasoning block was refused.
     ThinkingSignature,
-    /// An encrypted thought was refused.
+    /// An encrypted reasoning block was refused.
     InvalidEncryptedContent,
-    /// llama.cpp cannot make a grammar of a tool's schema.
+    /// llama.cpp cannot convert a tool schema to a grammar.
     Grammar,
-    /// The long window costs extra, and the account does not have it.
+    /// The account has no access to the long context window.
     LongContextTier,
-    /// The request is refused as it stands.
+    /// The request was refused as malformed.
     FormatError,
-    /// The answer was none: HTML, wrong types, nothing at all.
+    /// The response is not an answer: HTML, wrong types, empty.
     Malformed,
-    /// The script of the replay provider has no answer for this.
+    /// The replay script has no matching turn.
     Script,
     /// The caller asked to stop.
     Interrupted,
@@ -84,7 +84,7 @@ impl ErrorClass {
         Self::Unknown,
     ];
 
-    /// As records and scripts write it (`failure_reason`).
+    /// The name in records and scripts (`failure_reason`).
     pub fn name(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -118,7 +118,7 @@ impl ErrorClass {
         Self::ALL.into_iter().find(|class| class.name() == name)
     }
 
-    /// Whether the same request may succeed a little later.
+    /// Whether the same request may succeed later.
     pub fn is_retryable(self) -> bool {
         matches!(
             self,
@@ -131,20 +131,7 @@ impl ErrorClass {
         )
     }
 
-    /// Whether another provider may do better.
-    pub fn wants_fallback(self) -> bool {
-        self.is_retryable()
-            || matches!(
-                self,
-                Self::Auth
-                    | Self::Billing
-                    | Self::ModelNotFound
-                    | Self::ContentPolicyBlocked
-                    | Self::FormatError
-            )
-    }
-
-    /// Whether the conversation has to become smaller before it is sent again. The caller's part.
+    /// Whether the caller has to shorten the conversation before it is sent again.
     pub fn wants_compaction(self) -> bool {
         matches!(
             self,
@@ -152,42 +139,42 @@ impl ErrorClass {
         )
     }
 
-    /// Whether a worker of the board ends with the code that means "try the card again later".
+    /// Whether a board worker exits with the code for "try the card again later".
     pub fn is_quota(self) -> bool {
         matches!(self, Self::RateLimit | Self::Billing | Self::Overloaded)
     }
 }
 
-/// A request that got no answer. Reads like the [`Failure`] in it.
+/// A failed request. Dereferences to its [`ProviderFailure`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProviderError(Box<Failure>);
+pub struct ProviderError(Box<ProviderFailure>);
 
 impl std::ops::Deref for ProviderError {
-    type Target = Failure;
+    type Target = ProviderFailure;
 
-    fn deref(&self) -> &Failure {
+    fn deref(&self) -> &ProviderFailure {
         &self.0
     }
 }
 
 impl std::ops::DerefMut for ProviderError {
-    fn deref_mut(&mut self) -> &mut Failure {
+    fn deref_mut(&mut self) -> &mut ProviderFailure {
         &mut self.0
     }
 }
 
-impl From<Failure> for ProviderError {
-    fn from(failure: Failure) -> Self {
+impl From<ProviderFailure> for ProviderError {
+    fn from(failure: ProviderFailure) -> Self {
         Self(Box::new(failure))
     }
 }
 
-/// Why a request got no answer.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
-    /// What kind of failure.
+pub struct ProviderFailure {
+    /// The kind of failure.
     pub class: ErrorClass,
-    /// What the provider, the network or the script said: one line without secrets.
+    /// Message of the provider, the network or the script: one line without secrets.
     pub message: String,
     /// Status of the HTTP answer, if there was one.
     pub status: Option<u16>,
@@ -195,35 +182,35 @@ pub struct Failure {
     pub provider: String,
     /// Name of the model.
     pub model: String,
-    /// How long the provider asks to wait.
+    /// The delay the provider asks for.
     pub retry_after: Option<Duration>,
-    /// When a quota opens again.
+    /// When the quota resets.
     pub reset_at: Option<SystemTime>,
-    /// With [`ErrorClass::ContextOverflow`]: the window as the provider states it, in tokens.
+    /// With [`ErrorClass::ContextOverflow`]: the context window the provider states, in tokens.
     pub stated_limit: Option<u64>,
-    /// With [`ErrorClass::ContextOverflow`]: the answer was to be too long, and this many tokens are
-    /// left for it. Ask again with that as [`crate::Request::max_tokens`]; nothing needs compaction.
+    /// With [`ErrorClass::ContextOverflow`]: only the requested answer was too long, and this many
+    /// tokens are left for it. Retry with [`crate::ModelRequest::max_tokens`], without compaction.
     pub available_output: Option<u64>,
-    /// How many requests were made for this one.
+    /// Number of attempts.
     pub attempts: u32,
-    /// What was tried before giving up, one line each.
+    /// Errors of the attempts, one line each.
     pub history: Vec<String>,
 }
 
 impl ProviderError {
-    /// An error of that class.
+    /// An error of this class.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self::from(Failure::new(class, message))
+        Self::from(ProviderFailure::new(class, message))
     }
 
-    /// The caller asked to stop.
+    /// The error for an interrupted request.
     pub fn interrupted() -> Self {
         Self::new(ErrorClass::Interrupted, "the request was interrupted")
     }
 }
 
-impl Failure {
-    /// A failure of that class.
+impl ProviderFailure {
+    /// A failure of this class.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -245,33 +232,32 @@ impl Failure {
         let provider = &self.provider;
         Some(match self.class {
             ErrorClass::Auth => {
-                format!("check the key of {provider}: `hermes auth list`, `hermes doctor`")
+                format!("check the key of {provider} with `hermes auth list` or `hermes doctor`")
             }
             ErrorClass::Billing => format!(
-                "add credit at {provider}, or name another provider in `fallback_providers`"
+                "add credit at {provider}, or add another provider to `fallback_providers`"
             ),
             ErrorClass::RateLimit | ErrorClass::Overloaded => {
-                "wait, add a second key with `hermes auth add`, or set `fallback_providers`"
+                "try again later, add a second key with `hermes auth add`, or set `fallback_providers`"
                     .to_owned()
             }
             ErrorClass::ModelNotFound => format!(
-                "{provider} does not serve `{}`; choose another with `-m` or `hermes model`",
+                "{provider} does not serve `{}`; choose another model with `-m` or `hermes model`",
                 self.model
             ),
             ErrorClass::Timeout if self.is_about_certificate() => {
-                "name a file with the certificate of its issuer in HERMES_CA_BUNDLE, if you trust it"
+                "if you trust the server, set HERMES_CA_BUNDLE to a file with the certificate of its issuer"
                     .to_owned()
             }
             ErrorClass::Timeout => {
-                "check the address of the provider and the network: `hermes doctor`".to_owned()
+                "check the network and the address of the provider with `hermes doctor`".to_owned()
             }
             ErrorClass::ContextOverflow => {
                 "start a new session, or set `model.context_length` to the model's real window"
                     .to_owned()
             }
             ErrorClass::Malformed => {
-                "the address may not be that of a model API: see `model.base_url` and \
-                 `model.api_mode`"
+                "check `model.base_url` and `model.api_mode`: the address may not be a model API"
                     .to_owned()
             }
             ErrorClass::ProviderPolicyBlocked => {
@@ -280,15 +266,13 @@ impl Failure {
             _ => return None,
         })
     }
-}
 
-impl Failure {
-    /// Whether the server could not prove who it is. Asking again changes nothing about that.
+    /// Whether the certificate of the server is not trusted. Retrying cannot help.
     pub(crate) fn is_about_certificate(&self) -> bool {
         self.class == ErrorClass::Timeout && self.message.contains("invalid peer certificate")
     }
 
-    /// How long a quota stays closed, in words, if that is longer than anybody waits.
+    /// The time until the quota resets, if it is longer than a few minutes.
     fn long_wait(&self) -> Option<String> {
         if self.class != ErrorClass::RateLimit {
             return None;
@@ -307,29 +291,29 @@ impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.class {
             ErrorClass::Interrupted => return f.write_str(&self.message),
-            ErrorClass::Auth => "refused the key",
-            ErrorClass::Billing => "asks for payment",
-            ErrorClass::RateLimit => "limits the rate",
+            ErrorClass::Auth => "rejected the key",
+            ErrorClass::Billing => "requires payment",
+            ErrorClass::RateLimit => "is rate-limiting requests",
             ErrorClass::Overloaded => "is overloaded",
             ErrorClass::ServerError => "failed",
             ErrorClass::Timeout => "could not be reached",
-            ErrorClass::ContextOverflow => "cannot take a conversation of this length",
-            ErrorClass::PayloadTooLarge => "cannot take a request of this size",
-            ErrorClass::ImageTooLarge => "cannot take an image of this size",
-            ErrorClass::MultimodalToolContent => "takes no images in tool results",
-            ErrorClass::ImagesRejected => "takes no images",
+            ErrorClass::ContextOverflow => "cannot handle a conversation this long",
+            ErrorClass::PayloadTooLarge => "cannot handle a request this large",
+            ErrorClass::ImageTooLarge => "cannot handle an image this large",
+            ErrorClass::MultimodalToolContent => "does not accept images in tool results",
+            ErrorClass::ImagesRejected => "does not accept images",
             ErrorClass::ModelNotFound => "does not know the model",
-            ErrorClass::ProviderPolicyBlocked => "is closed by the account's data policy",
-            ErrorClass::ContentPolicyBlocked => "declined for reasons of safety",
+            ErrorClass::ProviderPolicyBlocked => "is blocked by the data policy of the account",
+            ErrorClass::ContentPolicyBlocked => "declined for safety reasons",
             ErrorClass::ThinkingSignature | ErrorClass::InvalidEncryptedContent => {
-                "refused earlier thoughts"
+                "rejected earlier reasoning"
             }
-            ErrorClass::Grammar => "cannot use the schema of a tool",
-            ErrorClass::LongContextTier => "does not open its long window to this account",
-            ErrorClass::FormatError => "refused the request",
-            ErrorClass::Malformed => "did not answer as a model does",
-            ErrorClass::Script => "has no answer in its script",
-            ErrorClass::Unknown => "could not answer",
+            ErrorClass::Grammar => "cannot use a tool schema",
+            ErrorClass::LongContextTier => "does not offer its long context window to this account",
+            ErrorClass::FormatError => "rejected the request",
+            ErrorClass::Malformed => "sent an invalid answer",
+            ErrorClass::Script => "has no matching turn in its script",
+            ErrorClass::Unknown => "failed",
         };
         let who = if self.provider.is_empty() {
             "the provider"
@@ -344,7 +328,7 @@ impl fmt::Display for ProviderError {
             write!(f, ": {}", self.message)?;
         }
         if let Some(wait) = self.long_wait() {
-            write!(f, " (opens again in {wait})")?;
+            write!(f, " (resets in {wait})")?;
         }
         if self.attempts > 1 {
             write!(f, " (after {} attempts)", self.attempts)?;
@@ -360,19 +344,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_come_back() {
+    fn class_names_round_trip() {
         for class in ErrorClass::ALL {
             assert_eq!(ErrorClass::parse(class.name()), Some(class));
         }
     }
 
     #[test]
-    fn one_line_says_who_what_and_why() {
-        let error = ProviderError::from(Failure {
+    fn error_line_names_provider_status_and_attempts() {
+        let error = ProviderError::from(ProviderFailure {
             status: Some(503),
             provider: "lab".to_owned(),
             attempts: 3,
-            ..Failure::new(ErrorClass::Overloaded, "try later")
+            ..ProviderFailure::new(ErrorClass::Overloaded, "try later")
         });
         assert_eq!(
             error.to_string(),

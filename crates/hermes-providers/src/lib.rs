@@ -1,10 +1,9 @@
-//! Model providers: one vocabulary for conversations, one blocking door ([`Provider`]) to whatever
-//! answers them, and the replay provider, which needs neither key nor network.
+//! Model providers: common types for conversations, one blocking trait ([`Provider`]) for every
+//! provider, and the replay provider, which needs neither key nor network.
 //!
 //! The crate knows wire formats, keys, retries and error classes. It never runs a tool, never stores
 //! a conversation, and never prints.
 
-mod adaptations;
 mod chain;
 mod classify;
 mod context;
@@ -18,17 +17,19 @@ pub mod replay;
 mod request;
 mod response;
 mod route;
+mod server_limits;
 mod wire;
 
-pub use error::{ErrorClass, Failure, ProviderError};
-pub use message::{Content, Image, Message, Part, Reasoning, Role, ToolCall};
-pub use pool::{AuthError, AuthFile, Entry, EntryStatus, Forgotten, is_usable_secret};
+pub use error::{ErrorClass, ProviderError, ProviderFailure};
+pub use message::{Content, ContentPart, Image, Message, Reasoning, Role, ToolCall};
+pub use pool::{
+    AuthError, AuthFile, CredentialEntry, CredentialStatus, RemovedLogin, is_usable_secret,
+};
 pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;
-pub use request::{Effort, Request, SideTask, ToolSchema};
-pub use response::{Cost, Finish, Response, StreamEvent, Usage};
+pub use request::{AuxiliaryTask, Effort, ModelRequest, ToolSchema};
+pub use response::{Cost, FinishReason, ModelResponse, StreamEvent, TokenUsage};
 pub use route::{
-    BUILTINS, Builtin, FallbackEntry, OpenError, PoolName, SideModels, Wanted, builtin,
-    fallback_entries, fallback_problem, keys_in_variables, open,
+    AuxiliaryModels, BUILTINS, Builtin, FallbackEntry, ModelOverrides, OpenError, PoolName,
+    builtin, fallback_entries, fallback_problem, keys_in_variables, open,
 };
-pub use wire::canonical_arguments;

@@ -1,16 +1,16 @@
-//! The vocabulary of a conversation, the same for every wire format.
+//! Messages of a conversation, independent of wire formats.
 //!
-//! Nothing here knows how a provider spells it. What a provider wants back word for word in the next
-//! request is kept in [`Reasoning`] and [`ToolCall::extra_content`], unread.
+//! Data that a provider wants back unchanged in the next request is kept unread in [`Reasoning`] and
+//! [`ToolCall::extra_content`].
 
 use serde_json::Value;
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Instructions. The system prompt itself is [`crate::Request::system`].
+    /// Instructions. The system prompt itself is [`crate::ModelRequest::system`].
     System,
-    /// The person, or the program in whose name the turn runs.
+    /// The user, or the program that runs the turn.
     User,
     /// The model.
     Assistant,
@@ -19,7 +19,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// As it is written in sessions and in the chat format.
+    /// The name in sessions and in the chat format.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -29,7 +29,7 @@ impl Role {
         }
     }
 
-    /// The role of that name; `developer` is `system`.
+    /// Parses a role; `developer` is `system`.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "system" | "developer" => Self::System,
@@ -41,17 +41,17 @@ impl Role {
     }
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Plain text; empty for an assistant message that only calls tools.
     Text(String),
     /// Text and images in order.
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 impl Content {
-    /// All text of it, parts joined by a line break.
+    /// The text parts, joined by line breaks.
     pub fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -59,8 +59,8 @@ impl Content {
                 let texts: Vec<&str> = parts
                     .iter()
                     .filter_map(|part| match part {
-                        Part::Text(text) => Some(text.as_str()),
-                        Part::Image(_) => None,
+                        ContentPart::Text(text) => Some(text.as_str()),
+                        ContentPart::Image(_) => None,
                     })
                     .collect();
                 texts.join("\n")
@@ -68,24 +68,24 @@ impl Content {
         }
     }
 
-    /// Whether there is neither an image nor any text but white space.
+    /// Whether the content has neither images nor visible text.
     pub fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => text.trim().is_empty(),
             Self::Parts(parts) => parts.iter().all(|part| match part {
-                Part::Text(text) => text.trim().is_empty(),
-                Part::Image(_) => false,
+                ContentPart::Text(text) => text.trim().is_empty(),
+                ContentPart::Image(_) => false,
             }),
         }
     }
 
-    /// How many images it holds.
+    /// Number of images.
     pub fn images(&self) -> usize {
         match self {
             Self::Text(_) => 0,
             Self::Parts(parts) => parts
                 .iter()
-                .filter(|part| matches!(part, Part::Image(_)))
+                .filter(|part| matches!(part, ContentPart::Image(_)))
                 .count(),
         }
     }
@@ -103,16 +103,16 @@ impl<T: Into<String>> From<T> for Content {
     }
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
+pub enum ContentPart {
     /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image(Image),
 }
 
-/// A picture, by value or by address.
+/// An image, by value or by address.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Image {
     /// The bytes.
@@ -122,12 +122,12 @@ pub enum Image {
         /// The bytes in base64.
         base64: String,
     },
-    /// An address the provider fetches it from.
+    /// An address from which the provider fetches the image.
     Url(String),
 }
 
 impl Image {
-    /// A `data:` address taken apart, or the address itself.
+    /// Parses a `data:` address; any other address is kept.
     pub fn from_url(url: &str) -> Self {
         let data = url
             .strip_prefix("data:")
@@ -141,7 +141,7 @@ impl Image {
         }
     }
 
-    /// As an address, `data:` for bytes.
+    /// The address, `data:` for bytes.
     pub fn to_url(&self) -> String {
         match self {
             Self::Data { media_type, base64 } => format!("data:{media_type};base64,{base64}"),
@@ -161,23 +161,23 @@ impl std::fmt::Debug for Image {
     }
 }
 
-/// A call the model wants made.
+/// A tool call requested by the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// Names the call; its result carries the same.
+    /// Id of the call; its result has the same id.
     pub id: String,
     /// Name of the tool as the model wrote it.
     pub name: String,
-    /// JSON text. In a response it parses, or the response's finish is [`crate::Finish::Length`].
+    /// JSON text. In a response it parses, or the response's finish is [`crate::FinishReason::Length`].
     pub arguments: String,
-    /// What the provider attached and wants back (`extra_content`).
+    /// Data the provider attached and wants back (`extra_content`).
     pub extra_content: Option<Value>,
     /// Id of the item in the responses format, when it differs from `id`.
     pub item_id: Option<String>,
 }
 
 impl ToolCall {
-    /// A call with nothing attached.
+    /// A call without attached data.
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -193,12 +193,12 @@ impl ToolCall {
     }
 }
 
-/// What the model thought, and what its provider wants to see of it again.
+/// Reasoning of the model, and what its provider wants back.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reasoning {
     /// Readable text, for display and for `messages.reasoning`.
     pub text: Option<String>,
-    /// `reasoning_content` of the chat format, sent back as it came.
+    /// `reasoning_content` of the chat format, sent back unchanged.
     pub content: Option<String>,
     /// `reasoning_details` of the chat format, or signed thinking blocks of Anthropic's.
     pub details: Vec<Value>,
@@ -209,31 +209,31 @@ pub struct Reasoning {
 }
 
 impl Reasoning {
-    /// Whether there is nothing to show and nothing to send back.
+    /// Whether there is nothing to show or send back.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// One message.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: Content,
-    /// Calls of an assistant message.
+    /// Tool calls of an assistant message.
     pub tool_calls: Vec<ToolCall>,
-    /// In a tool message: the call it answers.
+    /// In a tool result: the id of its call.
     pub tool_call_id: Option<String>,
-    /// In a tool message: the tool that answered.
+    /// In a tool result: the name of the tool.
     pub name: Option<String>,
-    /// In an assistant message: what it thought.
+    /// Reasoning of an assistant message.
     pub reasoning: Reasoning,
 }
 
 impl Message {
-    /// A message of plain content.
+    /// A message without calls and reasoning.
     pub fn new(role: Role, content: impl Into<Content>) -> Self {
         Self {
             role,
@@ -245,17 +245,17 @@ impl Message {
         }
     }
 
-    /// What the person says.
+    /// A message of the user.
     pub fn user(content: impl Into<Content>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// What the model says.
+    /// An answer of the model.
     pub fn assistant(content: impl Into<Content>) -> Self {
         Self::new(Role::Assistant, content)
     }
 
-    /// The result of a call.
+    /// The result of a tool call.
     pub fn tool_result(call: &ToolCall, content: impl Into<Content>) -> Self {
         Self {
             tool_call_id: Some(call.id.clone()),

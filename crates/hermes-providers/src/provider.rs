@@ -1,32 +1,32 @@
-//! The one door to a model.
+//! The interface of all providers.
 
 use std::sync::Arc;
 
 use hermes_proc::Wake;
 
 use crate::error::ProviderError;
-use crate::request::Request;
-use crate::response::{Response, StreamEvent};
+use crate::request::ModelRequest;
+use crate::response::{ModelResponse, StreamEvent};
 
-/// Where requests go at the moment, for display, for records and for budgets.
+/// The current route of requests, for display, records and budgets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteInfo {
     /// Id of the provider: `openrouter`, `custom`, `replay`, …
     pub provider: String,
     /// Name of the model.
     pub model: String,
-    /// Address; empty where nothing is asked over a network.
+    /// Address; empty if there is no network.
     pub base_url: String,
-    /// Size of the context window in tokens, as far as is known.
+    /// Size of the context window in tokens, as far as known.
     pub context_length: u64,
-    /// Most tokens of an answer, where the route sets one.
+    /// Maximum tokens of an answer, if the route sets it.
     pub max_tokens: Option<u32>,
-    /// Whether images may be sent, as far as is known.
+    /// Whether images may be sent, as far as known.
     pub takes_images: bool,
 }
 
 impl RouteInfo {
-    /// The same place and model as another.
+    /// Whether provider, model and address are equal.
     pub fn is_same(&self, other: &Self) -> bool {
         self.provider == other.provider
             && self.model == other.model
@@ -34,38 +34,38 @@ impl RouteInfo {
     }
 }
 
-/// Something that answers.
+/// A provider of answers.
 ///
-/// Calls block. Raising the flag `interrupt` ends one within a moment, with an error of the class
+/// Calls block. Raising `interrupt` ends a call at once with an error of class
 /// [`crate::ErrorClass::Interrupted`]. Several threads may call at once.
 pub trait Provider: Send + Sync {
-    /// Asks and waits for the whole answer; `sink` hears of its pieces on the way.
+    /// Sends a request and waits for the whole answer; `sink` receives its pieces.
     fn complete(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         sink: &mut dyn FnMut(StreamEvent),
         interrupt: &Wake,
-    ) -> Result<Response, ProviderError>;
+    ) -> Result<ModelResponse, ProviderError>;
 
-    /// Where the next request goes.
+    /// The route of the next request.
     fn route(&self) -> RouteInfo;
 
-    /// A new turn begins: back to the first choice, if another one took over during the last.
+    /// Begins a new turn: returns to the first route after a fallback.
     fn begin_turn(&self) {}
 
-    /// The route that answers now is of no use to the caller, for a reason that is no error: `why`
-    /// completes a sentence that begins with its name. Whether another one takes over.
+    /// Leaves the current route for a reason that is not an error: `why` completes a sentence that
+    /// begins with the provider's name. Returns whether there is another route.
     fn give_up_on_route(&self, _why: &str, _sink: &mut dyn FnMut(StreamEvent)) -> bool {
         false
     }
 
-    /// The same routes for another conversation, which begins where this one is now and does not
-    /// change where this one goes. `None` where there is nothing to go astray.
+    /// The same routes for another conversation, which begins at the current route and switches
+    /// independently. `None` if the provider has only one route.
     fn branch(&self) -> Option<Arc<dyn Provider>> {
         None
     }
 
-    /// The provider stated, in an error, a smaller window than [`RouteInfo::context_length`]: it
-    /// counts from now on and is remembered for the next start.
+    /// Adopts a context window that the provider stated in an error, and remembers it for the next
+    /// start.
     fn adopt_context_length(&self, _tokens: u64) {}
 }

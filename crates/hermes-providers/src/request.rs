@@ -1,11 +1,11 @@
-//! What a model is asked. The model itself is not part of it: a provider is bound to one.
+//! A request to a model. The model itself is not part of it: a provider is bound to one.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::message::{Content, Message, Part};
+use crate::message::{Content, ContentPart, Message};
 
 /// A tool the model may call.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,20 +18,20 @@ pub struct ToolSchema {
     pub parameters: Value,
 }
 
-/// How much the model thinks before it answers.
+/// Reasoning effort of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// Not at all.
+    /// No reasoning.
     None,
-    /// As little as possible.
+    /// Minimal.
     Minimal,
-    /// A little.
+    /// Low.
     Low,
-    /// Some.
+    /// Medium.
     Medium,
-    /// Much.
+    /// High.
     High,
-    /// As much as possible.
+    /// The highest.
     XHigh,
 }
 
@@ -46,7 +46,7 @@ impl Effort {
         Self::XHigh,
     ];
 
-    /// As written in settings.
+    /// The name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -58,7 +58,7 @@ impl Effort {
         }
     }
 
-    /// The level of that name.
+    /// Parses a level.
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.trim();
         Self::ALL
@@ -67,26 +67,26 @@ impl Effort {
     }
 }
 
-/// Something a model is asked beside a conversation. Settings are in `auxiliary.<name>`, costs under
-/// the name in the records.
+/// A task for a model beside the conversation. Settings are in `auxiliary.<name>`, costs are recorded
+/// under the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SideTask {
-    /// Summarise what a conversation has no room for.
+pub enum AuxiliaryTask {
+    /// Summarise a conversation that is too long.
     Compression,
     /// Give a session a title.
     TitleGeneration,
-    /// Make a card of the board clear.
+    /// Specify a card of the board.
     TriageSpecifier,
     /// Split a card of the board.
     KanbanDecomposer,
-    /// Judge whether a card has reached its goal.
+    /// Decide whether a card has reached its goal.
     GoalJudge,
     /// Assess whether a flagged command can run unasked.
     Approval,
 }
 
-impl SideTask {
-    /// All of them.
+impl AuxiliaryTask {
+    /// All tasks.
     pub const ALL: [Self; 6] = [
         Self::Compression,
         Self::TitleGeneration,
@@ -96,7 +96,7 @@ impl SideTask {
         Self::Approval,
     ];
 
-    /// As settings, records and scripts write it.
+    /// The name in settings, records and scripts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compression => "compression",
@@ -108,13 +108,13 @@ impl SideTask {
         }
     }
 
-    /// The task of that name.
+    /// Parses a task.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|task| task.name() == name)
     }
 
-    /// How long an answer may take where settings do not say.
-    pub(crate) fn usual_limit(self) -> Duration {
+    /// The default timeout.
+    pub(crate) fn default_timeout(self) -> Duration {
         Duration::from_secs(match self {
             Self::TitleGeneration | Self::Approval => 30,
             Self::GoalJudge => 60,
@@ -124,32 +124,32 @@ impl SideTask {
     }
 }
 
-/// One question to a model.
+/// One request to a model.
 ///
 /// `system` and `tools` are shared, not copied: they stay byte-identical for a whole session so that
-/// providers can reuse what they have read.
+/// providers can cache them.
 #[derive(Debug, Clone)]
-pub struct Request {
-    /// The session, for providers that key their caches by it. No secret.
+pub struct ModelRequest {
+    /// The session, used as cache key by some providers. Not a secret.
     pub session_id: Option<String>,
     /// The system prompt; empty for none.
     pub system: Arc<str>,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// What may be called; empty for no tools.
+    /// Available tools.
     pub tools: Arc<[ToolSchema]>,
-    /// Most tokens of the answer, where the caller wants less than the route's own cap.
+    /// Maximum tokens of the answer, if lower than the limit of the route.
     pub max_tokens: Option<u32>,
-    /// How much to think; `None` leaves it to the route's settings.
+    /// Reasoning effort; `None` for the setting of the route.
     pub effort: Option<Effort>,
-    /// Sampling temperature; `None` leaves it to the provider.
+    /// Sampling temperature; `None` for the default of the provider.
     pub temperature: Option<f64>,
-    /// What it is about, if not the conversation itself.
-    pub task: Option<SideTask>,
+    /// The auxiliary task, if it is not the conversation itself.
+    pub task: Option<AuxiliaryTask>,
 }
 
-impl Request {
-    /// A question without tools or settings of its own.
+impl ModelRequest {
+    /// A request without tools and settings.
     pub fn new(system: impl Into<Arc<str>>, messages: Vec<Message>) -> Self {
         Self {
             session_id: None,
@@ -163,14 +163,14 @@ impl Request {
         }
     }
 
-    /// Tokens this will roughly cost to read: a quarter of its characters, 1,500 for each image.
+    /// Estimated input tokens: a quarter of the characters, 1,500 for each image.
     pub fn estimated_tokens(&self) -> u64 {
         let mut characters = chars(&self.system);
         let mut images = 0;
         for message in &self.messages {
-            let (text, pictures) = content_size(&message.content);
+            let (text, count) = content_size(&message.content);
             characters += text + FRAME;
-            images += pictures;
+            images += count;
             characters += message.reasoning.content.as_deref().map_or(0, chars);
             for call in &message.tool_calls {
                 characters += chars(&call.name) + chars(&call.arguments) + chars(&call.id) + FRAME;
@@ -184,10 +184,10 @@ impl Request {
     }
 }
 
-/// Keys and quotes around a message, a call or a tool.
+/// Characters of keys and quotes around a message, a call or a tool.
 const FRAME: u64 = 40;
 
-/// An image's share of the context, whatever its size.
+/// Assumed tokens of an image, whatever its size.
 const TOKENS_PER_IMAGE: u64 = 1_500;
 
 fn chars(text: &str) -> u64 {
@@ -200,13 +200,13 @@ fn content_size(content: &Content) -> (u64, u64) {
         Content::Parts(parts) => parts
             .iter()
             .fold((0, 0), |(text, images), part| match part {
-                Part::Text(more) => (text + chars(more), images),
-                Part::Image(_) => (text, images + 1),
+                ContentPart::Text(more) => (text + chars(more), images),
+                ContentPart::Image(_) => (text, images + 1),
             }),
     }
 }
 
-/// Characters of a value as JSON, near enough and without writing it.
+/// Approximate characters of a value as JSON.
 fn value_size(value: &Value) -> u64 {
     match value {
         Value::Null | Value::Bool(_) => 4,
@@ -228,12 +228,12 @@ mod tests {
     use crate::message::Image;
 
     #[test]
-    fn a_quarter_of_the_characters_and_a_flat_price_for_images() {
-        let mut request = Request::new("s".repeat(400), vec![Message::user("é".repeat(360))]);
+    fn estimate_is_a_quarter_of_the_characters_plus_a_constant_per_image() {
+        let mut request = ModelRequest::new("s".repeat(400), vec![Message::user("é".repeat(360))]);
         assert_eq!(request.estimated_tokens(), 200);
         request.messages[0].content = Content::Parts(vec![
-            Part::Text("é".repeat(360)),
-            Part::Image(Image::Url("https://example.org/".repeat(100))),
+            ContentPart::Text("é".repeat(360)),
+            ContentPart::Image(Image::Url("https://example.org/".repeat(100))),
         ]);
         assert_eq!(request.estimated_tokens(), 1_700);
     }

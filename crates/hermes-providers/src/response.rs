@@ -1,65 +1,65 @@
-//! What a model answers, piece by piece and as a whole.
+//! The answer of a model, in pieces and as a whole.
 
 use crate::message::{Message, Reasoning, Role, ToolCall};
 
 /// Why the answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finish {
-    /// The model was done.
+pub enum FinishReason {
+    /// The model has finished.
     Stop,
-    /// It wants tools called.
+    /// The model requests tool calls.
     ToolCalls,
-    /// It ran into a limit of length, or the arguments of a call arrived in pieces that no repair
-    /// makes whole. Calls of such a response must not be made.
+    /// The length limit was reached, or arguments of a call are incomplete beyond repair. Calls of
+    /// such a response must not be made.
     Length,
     /// The provider withheld the rest.
     ContentFilter,
-    /// The connection broke and went on breaking. The text that came is in the response; calls that
-    /// were open are named in [`Response::lost_calls`] and must not be made.
-    Cut,
+    /// The connection broke repeatedly. The response has the text that arrived; incomplete calls are
+    /// named in [`ModelResponse::lost_calls`] and must not be made.
+    Truncated,
 }
 
-impl Finish {
-    /// As sessions store it.
+impl FinishReason {
+    /// The name in sessions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stop => "stop",
             Self::ToolCalls => "tool_calls",
-            Self::Length | Self::Cut => "length",
+            Self::Length | Self::Truncated => "length",
             Self::ContentFilter => "content_filter",
         }
     }
 }
 
-/// Tokens, in buckets that do not overlap: what was read is `input + cache_read + cache_write`.
+/// Token counts. The input is `input + cache_read + cache_write`, without overlap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Read and not cached.
+pub struct TokenUsage {
+    /// Input tokens that were not cached.
     pub input: u64,
-    /// Written, thoughts included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Read from the provider's cache.
+    /// Input tokens read from the provider's cache.
     pub cache_read: u64,
-    /// Read and put into the provider's cache.
+    /// Input tokens written to the provider's cache.
     pub cache_write: u64,
-    /// Thoughts, a part of `output`.
+    /// Reasoning tokens, a part of `output`.
     pub reasoning: u64,
 }
 
-impl Usage {
-    /// Everything that was read.
+impl TokenUsage {
+    /// All input tokens.
     pub fn prompt(&self) -> u64 {
         self.input
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write)
     }
 
-    /// Everything read and written.
+    /// All tokens.
     pub fn total(&self) -> u64 {
         self.prompt().saturating_add(self.output)
     }
 
-    /// Adds another response's tokens.
+    /// Adds the tokens of another response.
     pub fn add(&mut self, other: &Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
@@ -69,20 +69,20 @@ impl Usage {
     }
 }
 
-/// What an answer cost. There is no table of prices: they change, and a wrong one is worse than none.
+/// The cost of an answer. There is no price table: prices change, and a wrong one is worse than none.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Cost {
-    /// Nobody said.
+    /// Not stated.
     #[default]
     Unknown,
-    /// Nothing: the server is this machine's or a neighbour's.
+    /// Free: the server is local.
     Included,
-    /// So many dollars, as the provider says.
+    /// Dollars, as stated by the provider.
     Stated(f64),
 }
 
 impl Cost {
-    /// In dollars, where that is known.
+    /// Dollars, if known.
     pub fn usd(self) -> Option<f64> {
         match self {
             Self::Unknown => None,
@@ -91,7 +91,7 @@ impl Cost {
         }
     }
 
-    /// How sure it is, as records write it.
+    /// How certain the cost is, as recorded.
     pub fn status(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -100,7 +100,7 @@ impl Cost {
         }
     }
 
-    /// Where it comes from, as records write it.
+    /// Where the cost comes from, as recorded.
     pub fn source(self) -> Option<&'static str> {
         match self {
             Self::Unknown => None,
@@ -109,7 +109,7 @@ impl Cost {
         }
     }
 
-    /// What two answers cost together: with an unknown part the sum is unknown.
+    /// The sum of two costs; unknown if one of them is.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -120,31 +120,31 @@ impl Cost {
     }
 }
 
-/// An answer.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Response {
+pub struct ModelResponse {
     /// Text.
     pub text: String,
-    /// Thoughts.
+    /// Reasoning.
     pub reasoning: Reasoning,
-    /// Calls, in the order they were asked for. Arguments parse as JSON unless the finish is
-    /// [`Finish::Length`].
+    /// Tool calls in order. Arguments parse as JSON unless the finish is
+    /// [`FinishReason::Length`].
     pub tool_calls: Vec<ToolCall>,
-    /// Why it ended.
-    pub finish: Finish,
-    /// Names of the tools whose calls were lost with the connection.
+    /// Why the answer ended.
+    pub finish: FinishReason,
+    /// Names of tools whose calls were lost with the connection.
     pub lost_calls: Vec<String>,
-    /// Tokens; `None` when the provider did not say, or not in numbers.
-    pub usage: Option<Usage>,
-    /// What it cost.
+    /// Tokens; `None` if the provider did not state them.
+    pub usage: Option<TokenUsage>,
+    /// The cost.
     pub cost: Cost,
     /// The model that answered, as the provider names it.
     pub model: Option<String>,
 }
 
-impl Response {
+impl ModelResponse {
     /// An empty answer.
-    pub fn new(finish: Finish) -> Self {
+    pub fn new(finish: FinishReason) -> Self {
         Self {
             text: String::new(),
             reasoning: Reasoning::default(),
@@ -157,7 +157,7 @@ impl Response {
         }
     }
 
-    /// The message that goes into the history.
+    /// The message for the history.
     pub fn to_message(&self) -> Message {
         Message {
             tool_calls: self.tool_calls.clone(),
@@ -167,29 +167,29 @@ impl Response {
     }
 }
 
-/// What happens while an answer arrives. The whole answer comes as [`Response`] as well: a caller
-/// that shows nothing may ignore these.
+/// An event while an answer arrives. Callers that show nothing may ignore events: [`ModelResponse`]
+/// has the whole answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
     /// More text of the answer.
     Text(String),
-    /// More of the thoughts.
+    /// More reasoning.
     Reasoning(String),
-    /// A call begins; its arguments are still on their way.
+    /// A tool call begins; its arguments follow.
     ToolCall {
         /// Name of the tool.
         name: String,
     },
-    /// What was streamed so far is void: the request is made again from the start.
+    /// The text so far is void: the request is sent again.
     Restart,
-    /// The request waits before it is made again.
+    /// A delay before the request is sent again.
     Waiting {
-        /// How long.
+        /// The delay.
         seconds: f64,
-        /// Why, one line.
+        /// The reason, one line.
         reason: String,
     },
-    /// Another key or another route answers from here on, one line.
+    /// A switch to another key or route, one line.
     Switched(String),
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_with_an_unknown_part_is_unknown() {
+    fn sum_with_an_unknown_cost_is_unknown() {
         let sum = |costs: &[Cost]| costs.iter().copied().reduce(Cost::and).unwrap();
         let (own, paid) = (Cost::Included, Cost::Stated(0.25));
         assert_eq!(sum(&[own, paid, paid, own]), Cost::Stated(0.5));

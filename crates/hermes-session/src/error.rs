@@ -1,13 +1,13 @@
-//! What did not happen to a session, and what to do about it.
+//! Why an operation on sessions failed, and what the user can do about it.
 
 use std::path::PathBuf;
 
-use crate::{MessageId, SessionId};
+use crate::{MessageId, SessionId, display_text};
 
 /// Result of an operation on sessions.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An operation that did not happen.
+/// An operation that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read, made or moved.
@@ -16,51 +16,51 @@ pub enum Error {
     /// The database could not be used.
     #[error(transparent)]
     Store(#[from] hermes_store::Error),
-    /// A text that is no id.
-    #[error("'{shown}' cannot be the id of a session")]
+    /// A text that cannot be a session id.
+    #[error("invalid session id: '{shown}'")]
     InvalidId {
-        /// The text, made harmless.
+        /// The text, safe to print.
         shown: String,
     },
     /// A session that does not exist.
-    #[error("there is no session '{shown}'")]
+    #[error("no such session: '{shown}'")]
     Unknown {
-        /// What was asked for, made harmless.
+        /// The id or title asked for, safe to print.
         shown: String,
     },
-    /// The beginning of more than one id.
-    #[error("'{shown}' is the beginning of {count} session ids")]
+    /// A prefix of more than one id.
+    #[error("'{shown}' matches {count} session ids")]
     Ambiguous {
-        /// What was asked for.
+        /// The prefix.
         shown: String,
-        /// How many sessions it may mean.
+        /// How many sessions match.
         count: usize,
         /// Some of them.
         examples: Vec<SessionId>,
     },
     /// The id of a new session is taken.
-    #[error("a session '{id}' exists already")]
+    #[error("session '{id}' already exists")]
     Exists {
         /// The id.
         id: SessionId,
     },
-    /// A title that another session has.
-    #[error("the title '{title}' belongs to session {holder}")]
+    /// The title of another session.
+    #[error("the title '{title}' is already used by session {holder}")]
     TitleTaken {
         /// The title.
         title: String,
-        /// Who has it.
+        /// The session that has the title.
         holder: SessionId,
     },
     /// A title beyond the limit.
-    #[error("the title has {length} characters, {most} is the limit")]
+    #[error("the title is too long: {length} characters, the limit is {most}")]
     TitleTooLong {
         /// Its length.
         length: usize,
         /// The limit.
         most: usize,
     },
-    /// A title of which nothing is left without control characters.
+    /// A title without visible characters.
     #[error("the title is empty")]
     EmptyTitle,
     /// A message that does not exist in this session.
@@ -71,8 +71,8 @@ pub enum Error {
         /// The number asked for.
         message: MessageId,
     },
-    /// A message of the conversation that asks, which it can see anyway.
-    #[error("message {message} is part of the conversation you are in")]
+    /// A message of the current conversation, which is in its context anyway.
+    #[error("message {message} is part of the current conversation")]
     InContext {
         /// The number asked for.
         message: MessageId,
@@ -84,23 +84,23 @@ pub enum Error {
         /// Which call or result has no counterpart.
         detail: String,
     },
-    /// The right to compact this session is gone: it expired, or another process has it.
+    /// The compaction lock of the session expired, or another process holds it.
     #[error(
         "session {session} was not compacted: {}",
         holder.as_ref().map_or_else(
-            || "the right to do so expired".to_owned(),
-            |holder| format!("{holder} does it"),
+            || "its compaction lock has expired".to_owned(),
+            |holder| format!("{holder} is compacting it"),
         )
     )]
     CompactionLost {
         /// The session.
         session: SessionId,
-        /// Who has the right.
+        /// The holder of the lock.
         holder: Option<String>,
     },
-    /// A message that was to be summarised is not part of the conversation any more: another process
-    /// has taken it back or summarised it.
-    #[error("session {session} was not compacted: another process has changed it meanwhile")]
+    /// A message to be summarised has left the conversation: another process has undone or
+    /// summarised it.
+    #[error("session {session} was not compacted: another process has changed it in the meantime")]
     CompactionStale {
         /// The session.
         session: SessionId,
@@ -113,22 +113,26 @@ impl Error {
         match self {
             Self::File(error) => error.hint(),
             Self::Store(hermes_store::Error::Corrupt { .. }) => Some(
-                "`hermes sessions repair` checks the file and saves what can be read".to_owned(),
+                "run `hermes sessions repair`: it checks the file and saves what can be read"
+                    .to_owned(),
             ),
             Self::Store(error) => error.hint(),
             Self::InvalidId { .. } | Self::Unknown { .. } => {
-                Some("`hermes sessions list` shows the sessions of this profile".to_owned())
+                Some("list the sessions of this profile with `hermes sessions list`".to_owned())
             }
             Self::Ambiguous { examples, .. } => {
                 let names: Vec<&str> = examples.iter().map(SessionId::as_str).collect();
-                Some(format!("give more of the id: {}", names.join(", ")))
+                Some(format!(
+                    "give more characters of the id: {}",
+                    names.join(", ")
+                ))
             }
             Self::TitleTaken { holder, .. } => {
                 Some(format!("choose another title, or rename {holder} first"))
             }
             Self::TitleTooLong { .. } | Self::EmptyTitle => Some("choose another title".to_owned()),
             Self::CompactionLost { .. } | Self::CompactionStale { .. } => {
-                Some("try again when the other process is done".to_owned())
+                Some("try again once the other process is done".to_owned())
             }
             Self::Exists { .. }
             | Self::UnknownMessage { .. }
@@ -137,7 +141,7 @@ impl Error {
         }
     }
 
-    /// Whether the disk is full, or what the user may use of it.
+    /// Whether the disk or the user's quota is full.
     pub fn is_storage_full(&self) -> bool {
         match self {
             Self::Store(error) => error.is_storage_full(),
@@ -146,12 +150,12 @@ impl Error {
         }
     }
 
-    /// Whether another process kept the file to itself for too long.
+    /// Whether another process held the file locked for too long.
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_retryable())
     }
 
-    /// Whether the file contradicts itself or is something else.
+    /// Whether the file is damaged or no database.
     pub fn is_damage(&self) -> bool {
         matches!(
             self,
@@ -162,14 +166,13 @@ impl Error {
     }
 }
 
-/// A session that does not exist.
-pub(crate) fn unknown(id: &SessionId) -> Error {
+pub(crate) fn unknown_session(id: &SessionId) -> Error {
     Error::Unknown {
-        shown: crate::shown(id.as_str()),
+        shown: display_text(id.as_str()),
     }
 }
 
-/// Where a home keeps its sessions.
-pub(crate) fn database_of(home: &std::path::Path) -> PathBuf {
+/// The session database of a home.
+pub(crate) fn database_path(home: &std::path::Path) -> PathBuf {
     home.join("state.db")
 }

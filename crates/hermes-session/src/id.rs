@@ -1,48 +1,45 @@
-//! Names of sessions and numbers of messages.
+//! Ids of sessions and messages.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 
 use serde::Serialize;
 
-use crate::clock::Clock;
-use crate::{Error, Result};
+use crate::{Error, Result, display_text};
 
-/// Longest id that is accepted. Those of chats carry the names of platforms and rooms.
-const LONGEST: usize = 255;
-/// Bits of chance in an id.
-const CHANCE_BITS: u64 = 0xFF_FFFF;
+/// Longest accepted id, in bytes. Ids of chats contain the names of platforms and rooms.
+const MAX_BYTES: usize = 255;
 
-/// The id of a session: `YYYYMMDD_HHMMSS_<6hex>` for those made here, any short text for others.
+/// The id of a session: `YYYYMMDD_HHMMSS_<6hex>` if created here, any short text otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// Takes a text for an id if it can be one: not empty, short, without control characters.
+    /// Parses an id: not empty, short, without control characters.
     pub fn parse(text: &str) -> Result<Self> {
-        if text.is_empty() || text.len() > LONGEST || text.chars().any(char::is_control) {
+        if text.is_empty() || text.len() > MAX_BYTES || text.chars().any(char::is_control) {
             return Err(Error::InvalidId {
-                shown: crate::shown(text),
+                shown: display_text(text),
             });
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// A new id: local time and six hexadecimal digits.
-    pub fn generate(clock: &dyn Clock) -> Self {
-        Self(format!(
-            "{}_{:06x}",
-            clock.stamp(),
-            clock.chance() & CHANCE_BITS
-        ))
+    /// A new id: local time and six hexadecimal digits. The digits come from the seeds of the
+    /// standard library's hash maps: ids must differ, not be unguessable.
+    pub fn generate() -> Self {
+        let stamp = hermes_time::now().strftime("%Y%m%d_%H%M%S");
+        let random = RandomState::new().hash_one(std::process::id()) & 0xFF_FFFF;
+        Self(format!("{stamp}_{random:06x}"))
     }
 
-    /// What the database says, however odd.
-    pub(crate) fn of_row(text: String) -> Self {
+    /// An id from the database, accepted unchecked.
+    pub(crate) fn from_row(text: String) -> Self {
         Self(text)
     }
 
-    /// The text.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -59,7 +56,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// The number of a message. Numbers grow; they are the order of a conversation.
+/// The row id of a message. Ids grow: they give the order of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct MessageId(pub i64);
@@ -73,11 +70,10 @@ impl fmt::Display for MessageId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SystemClock;
 
     #[test]
-    fn generated_ids_have_the_shape_that_others_expect() {
-        let id = SessionId::generate(&SystemClock);
+    fn generated_id_is_date_time_and_six_hex_digits() {
+        let id = SessionId::generate();
         let parts: Vec<&str> = id.as_str().split('_').collect();
         assert_eq!(
             parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
@@ -93,11 +89,11 @@ mod tests {
                 .bytes()
                 .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         );
-        assert_ne!(id, SessionId::generate(&SystemClock));
+        assert_ne!(id, SessionId::generate());
     }
 
     #[test]
-    fn texts_that_cannot_be_ids_are_refused() {
+    fn parse_refuses_empty_long_and_control_characters() {
         for text in ["", "a\nb", "a\0", &"x".repeat(256)] {
             assert!(
                 matches!(SessionId::parse(text), Err(Error::InvalidId { .. })),

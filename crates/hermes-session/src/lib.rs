@@ -1,14 +1,13 @@
 //! Sessions: the conversations of a home, in `state.db`.
 //!
-//! The file is shared with the reference program: names, columns and the search index are its own,
-//! and each of the two opens what the other wrote. Every step of a conversation is one transaction,
-//! so that a process may die at any moment and the stored history is still one that a provider
-//! accepts. Nothing is deleted by taking it back or by summarising it.
+//! The reference program uses the same file: table names, columns and the search index are its own,
+//! and each program opens what the other wrote. Every step of a conversation is one transaction, so
+//! that a process may die at any moment and providers still accept the stored history. Undoing or
+//! summarising messages deletes nothing.
 //!
-//! Knows no model, no tool and no terminal: records are plain data, and calls stay the JSON they
-//! came as.
+//! This crate knows no model, no tool and no terminal: records are plain data, and tool calls stay
+//! the JSON they came as.
 
-mod clock;
 mod error;
 mod id;
 mod message;
@@ -17,23 +16,28 @@ mod salvage;
 mod schema;
 mod search;
 mod session;
-mod shown;
 mod store;
 mod title;
 
-pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};
 pub use id::{MessageId, SessionId};
-pub use message::{Content, Message, Role, SUMMARY_MARK, StoredMessage};
-pub use repair::{Health, Mended, Repaired, check, repair};
+pub use message::{MessageContent, MessageRole, SUMMARY_MARK, SessionMessage, StoredMessage};
+pub use repair::{Health, RepairMethod, RepairReport, check, repair};
 pub use salvage::Salvaged;
-pub use session::{Counters, EndReason, NewSession, Session, Usage};
+pub use session::{Counters, NewSession, Session, SessionEndReason, UsageRecord};
 pub use store::{
-    AutoPrune, AutoPruned, Browsed, Compaction, CompactionLock, CompactionPause, Discover,
-    Discovery, History, Hit, ListRequest, Listed, LockAttempt, Neighbour, Optimized, Recalled,
-    Resumed, Scroll, SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats, Step,
-    StoreOptions, TakenBack, Window,
+    AutoPrune, AutoPruned, BrowsedConversation, Compaction, CompactionLock, CompactionPause,
+    ConversationHistory, ConversationStep, DiscoverRequest, DiscoveredConversation, ListRequest,
+    ListedConversation, LockAttempt, MessageWindow, Neighbour, Optimized, RecalledMessage, Resumed,
+    ScrollRequest, SearchHit, SearchOrder, SearchRequest, SessionFilter, SessionStore, Stats,
+    UndoneTurns, now,
 };
 pub use title::{MAX_TITLE, clean_title};
 
-pub(crate) use shown::shown;
+/// Characters of an untrusted text that an error message shows.
+const MAX_SHOWN: usize = 80;
+
+/// Untrusted text in an error message: shortened, control characters escaped.
+pub(crate) fn display_text(text: &str) -> String {
+    hermes_text::shown(text, MAX_SHOWN)
+}

@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use crate::{MessageId, SessionId};
 
-/// What precedes JSON in a column of texts. A NUL cannot be part of ordinary text.
+/// Prefix of JSON in a text column. A NUL cannot be part of ordinary text.
 const JSON_MARK: &str = "\0json:";
 
-/// What a message begins with that stands for summarised ones.
+/// First line of a message that is the summary of earlier ones.
 pub const SUMMARY_MARK: &str = "[CONTEXT COMPACTION — REFERENCE ONLY]";
-/// What older files have instead.
+/// The same mark in older files.
 const OLD_SUMMARY_MARK: &str = "[CONTEXT SUMMARY]:";
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The person.
     User,
     /// The model.
@@ -30,8 +30,8 @@ pub enum Role {
     Other(String),
 }
 
-impl Role {
-    /// The word of the database.
+impl MessageRole {
+    /// The value of the `role` column.
     pub fn as_str(&self) -> &str {
         match self {
             Self::User => "user",
@@ -42,7 +42,7 @@ impl Role {
         }
     }
 
-    pub(crate) fn of_word(word: String) -> Self {
+    pub(crate) fn from_word(word: String) -> Self {
         match word.as_str() {
             "user" => Self::User,
             "assistant" => Self::Assistant,
@@ -53,16 +53,16 @@ impl Role {
     }
 }
 
-/// What is said.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub enum MessageContent {
     /// Plain text.
     Text(String),
     /// A list of parts (text, images), as the chat wire format has them.
     Parts(Value),
 }
 
-impl Content {
+impl MessageContent {
     /// The text of the content: itself, or its text parts joined by line breaks.
     pub fn text(&self) -> String {
         match self {
@@ -83,7 +83,7 @@ impl Content {
 
     pub(crate) fn encode(&self) -> String {
         match self {
-            // Text that looks like the mark must not be taken for it.
+            // Text that begins with the mark must not be read as JSON.
             Self::Text(text) if text.starts_with(JSON_MARK) => {
                 format!("{JSON_MARK}{}", Value::String(text.clone()))
             }
@@ -96,38 +96,38 @@ impl Content {
         match stored.strip_prefix(JSON_MARK).map(serde_json::from_str) {
             Some(Ok(Value::String(text))) => Self::Text(text),
             Some(Ok(value)) => Self::Parts(value),
-            // Damaged JSON is shown as it is rather than lost.
+            // Damaged JSON is kept as text rather than lost.
             Some(Err(_)) | None => Self::Text(stored),
         }
     }
 }
 
-impl From<&str> for Content {
+impl From<&str> for MessageContent {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Content {
+impl From<String> for MessageContent {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-/// A message.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
-    /// Who speaks.
-    pub role: Role,
-    /// What is said; none for calls without words.
-    pub content: Option<Content>,
-    /// In a tool's message: the call it answers.
+pub struct SessionMessage {
+    /// The author.
+    pub role: MessageRole,
+    /// Text or parts; none for tool calls without text.
+    pub content: Option<MessageContent>,
+    /// In a tool result: the id of its call.
     pub tool_call_id: Option<String>,
-    /// Calls, as an array in the chat wire format.
+    /// Tool calls, as an array in the chat wire format.
     pub tool_calls: Option<Value>,
-    /// In a tool's message: its name.
+    /// In a tool result: the name of the tool.
     pub tool_name: Option<String>,
-    /// Size, if the provider said it.
+    /// Tokens, if the provider reported them.
     pub token_count: Option<i64>,
     /// Why the model stopped.
     pub finish_reason: Option<String>,
@@ -141,21 +141,21 @@ pub struct Message {
     pub codex_reasoning_items: Option<Value>,
     /// Message items of the responses wire format.
     pub codex_message_items: Option<Value>,
-    /// Number of the message on the platform it came from.
+    /// Id of the message on the chat platform it came from.
     pub platform_message_id: Option<String>,
-    /// Whether the agent only overheard it.
+    /// Whether the message was only observed in a chat, not addressed to the agent.
     pub observed: bool,
-    /// What was sent instead of `content`, if that differed.
+    /// Content sent to the provider, if it differs from `content`.
     pub api_content: Option<String>,
     /// What became of the effects of a call.
     pub effect_disposition: Option<String>,
-    /// Seconds since 1970; now if none.
+    /// Seconds since 1970; the current time if none.
     pub timestamp: Option<f64>,
 }
 
-impl Message {
+impl SessionMessage {
     /// An empty message.
-    pub fn new(role: Role) -> Self {
+    pub fn new(role: MessageRole) -> Self {
         Self {
             role,
             content: None,
@@ -177,58 +177,61 @@ impl Message {
         }
     }
 
-    /// What a person says.
-    pub fn user(content: impl Into<Content>) -> Self {
+    /// A message of the user.
+    pub fn user(content: impl Into<MessageContent>) -> Self {
         Self {
             content: Some(content.into()),
-            ..Self::new(Role::User)
+            ..Self::new(MessageRole::User)
         }
     }
 
-    /// What the model says.
-    pub fn assistant(content: impl Into<Content>) -> Self {
+    /// An answer of the model.
+    pub fn assistant(content: impl Into<MessageContent>) -> Self {
         Self {
             content: Some(content.into()),
-            ..Self::new(Role::Assistant)
+            ..Self::new(MessageRole::Assistant)
         }
     }
 
-    /// Calls of the model, with or without words.
-    pub fn calls(content: Option<Content>, tool_calls: Value) -> Self {
+    /// Tool calls of the model, with or without text.
+    pub fn calls(content: Option<MessageContent>, tool_calls: Value) -> Self {
         Self {
             content,
             tool_calls: Some(tool_calls),
-            ..Self::new(Role::Assistant)
+            ..Self::new(MessageRole::Assistant)
         }
     }
 
-    /// What a tool answers.
+    /// The result of a tool call.
     pub fn tool_result(
         tool_call_id: impl Into<String>,
         tool_name: impl Into<String>,
-        content: impl Into<Content>,
+        content: impl Into<MessageContent>,
     ) -> Self {
         Self {
             content: Some(content.into()),
             tool_call_id: Some(tool_call_id.into()),
             tool_name: Some(tool_name.into()),
-            ..Self::new(Role::Tool)
+            ..Self::new(MessageRole::Tool)
         }
     }
 
     /// The text of the content; empty if there is none.
     pub fn text(&self) -> String {
-        self.content.as_ref().map(Content::text).unwrap_or_default()
+        self.content
+            .as_ref()
+            .map(MessageContent::text)
+            .unwrap_or_default()
     }
 
-    /// Whether it stands for summarised messages.
+    /// Whether the message is a summary of earlier ones.
     pub fn is_summary(&self) -> bool {
         let text = self.text();
         let text = text.trim_start();
         text.starts_with(SUMMARY_MARK) || text.starts_with(OLD_SUMMARY_MARK)
     }
 
-    /// Ids of the calls, in their order.
+    /// Ids of the tool calls, in order.
     pub fn call_ids(&self) -> Vec<&str> {
         self.each_call()
             .map(|call| {
@@ -240,7 +243,7 @@ impl Message {
             .collect()
     }
 
-    /// The name of the tool that a call is for.
+    /// The name of the tool that the call `id` is for.
     pub fn name_of_call(&self, id: &str) -> Option<&str> {
         let at = self.call_ids().iter().position(|call| *call == id)?;
         let call = self.each_call().nth(at)?;
@@ -250,7 +253,7 @@ impl Message {
             .and_then(Value::as_str)
     }
 
-    /// How many calls there are.
+    /// Number of tool calls.
     pub fn call_count(&self) -> usize {
         self.each_call().count()
     }
@@ -265,21 +268,21 @@ impl Message {
     }
 }
 
-/// A message as it lies in the database.
+/// A message with its database columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMessage {
-    /// Its number.
+    /// Row id.
     pub id: MessageId,
-    /// Its session.
+    /// The session it belongs to.
     pub session_id: SessionId,
     /// Seconds since 1970.
     pub timestamp: f64,
-    /// Whether it is part of the conversation; not if it was taken back or summarised.
+    /// Whether the message is part of the conversation, that is neither undone nor summarised.
     pub active: bool,
-    /// Whether a summary stands for it.
+    /// Whether a summary replaces the message.
     pub compacted: bool,
     /// The message. Its `timestamp` is set, too.
-    pub message: Message,
+    pub message: SessionMessage,
 }
 
 #[cfg(test)]
@@ -289,27 +292,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_comes_back_as_it_was() {
+    fn content_survives_encoding() {
         for content in [
-            Content::from("plain"),
-            Content::from(""),
-            Content::from("\0json:[1]"),
-            Content::from("\0other"),
-            Content::Parts(json!([{"type": "text", "text": "ä"}])),
-            Content::Parts(json!({"_multimodal": true})),
+            MessageContent::from("plain"),
+            MessageContent::from(""),
+            MessageContent::from("\0json:[1]"),
+            MessageContent::from("\0other"),
+            MessageContent::Parts(json!([{"type": "text", "text": "ä"}])),
+            MessageContent::Parts(json!({"_multimodal": true})),
         ] {
-            assert_eq!(Content::decode(content.encode()), content);
+            assert_eq!(MessageContent::decode(content.encode()), content);
         }
-        // Half a JSON, as a careless program may leave it.
+        // Truncated JSON, as a crash may leave it.
         assert_eq!(
-            Content::decode("\0json:[{".to_owned()),
-            Content::from("\0json:[{")
+            MessageContent::decode("\0json:[{".to_owned()),
+            MessageContent::from("\0json:[{")
         );
     }
 
     #[test]
-    fn text_of_parts_is_what_can_be_read() {
-        let content = Content::Parts(json!([
+    fn text_of_parts_joins_the_text_parts() {
+        let content = MessageContent::Parts(json!([
             {"type": "text", "text": "a"},
             {"type": "image_url", "image_url": {"url": "data:"}},
             "b"
@@ -318,13 +321,13 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_in_any_shape() {
-        let call = |calls| Message::calls(None, calls).call_count();
+    fn calls_are_counted_as_array_object_or_null() {
+        let call = |calls| SessionMessage::calls(None, calls).call_count();
         assert_eq!(call(json!([{"id": "a"}, {"id": "b"}])), 2);
         assert_eq!(call(json!({"id": "a"})), 1);
         assert_eq!(call(Value::Null), 0);
         assert_eq!(
-            Message::calls(None, json!([{"call_id": "x"}, {}])).call_ids(),
+            SessionMessage::calls(None, json!([{"call_id": "x"}, {}])).call_ids(),
             ["x", ""]
         );
     }

@@ -1,55 +1,55 @@
-//! Checking and mending `state.db`, the least drastic way that helps.
+//! Checking and repairing `state.db`, with the least drastic method that helps.
 //!
-//! Looking changes nothing. Mending first keeps a copy of the file as it is; then the search index
-//! and the indexes are made anew, messages without a session get one, and only if the file is still
-//! damaged is everything that can be read copied into a new one that takes its place.
+//! A check changes nothing. A repair first copies the damaged file; then it rebuilds the search
+//! index and the indexes and gives orphaned messages a session. Only if the file is still damaged is
+//! everything readable copied into a new file that replaces it.
 
 use std::path::{Path, PathBuf};
 
 use hermes_store::rusqlite::Connection;
 use hermes_store::{Database, Header, Integrity, OpenOptions};
 
-use crate::error::database_of;
+use crate::error::database_path;
 use crate::salvage::{Salvaged, salvage};
 use crate::{Error, Result, schema};
 
 /// Findings that a report names at most.
 const MAX_FINDINGS: usize = 5;
 
-/// What a look at the file found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// There is no file.
     Missing,
-    /// Nothing to do.
+    /// Nothing is damaged.
     Sound,
-    /// What is wrong.
-    Ill(Vec<String>),
+    /// Damage, one finding per entry.
+    Damaged(Vec<String>),
 }
 
-/// How a file was mended.
+/// How a file was repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mended {
-    /// Indexes were made anew and lost messages found again.
+pub enum RepairMethod {
+    /// Indexes were rebuilt and orphaned messages given a session.
     InPlace,
-    /// What could be read was copied into a new file.
+    /// Everything readable was copied into a new file.
     Salvaged(Salvaged),
 }
 
-/// What a repair did.
+/// What a repair found and did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repaired {
-    /// What was wrong.
+pub struct RepairReport {
+    /// The damage.
     pub findings: Vec<String>,
-    /// The copy of the file as it was.
+    /// The copy of the damaged file.
     pub copy: Option<PathBuf>,
-    /// What helped; `None` if nothing was wrong.
-    pub mended: Option<Mended>,
+    /// The method that helped; `None` if nothing was damaged.
+    pub method: Option<RepairMethod>,
 }
 
-/// Looks at the sessions of a home. Takes as long as reading the whole file.
+/// Checks the session database of a home. Reads the whole file.
 pub fn check(home: &Path) -> Result<Health> {
-    let path = database_of(home);
+    let path = database_path(home);
     match hermes_store::read_header(&path)? {
         Header::Fresh if !hermes_fs::exists_no_follow(&path) => return Ok(Health::Missing),
         Header::Foreign { .. } => {
@@ -62,28 +62,28 @@ pub fn check(home: &Path) -> Result<Health> {
         Integrity::Damaged(findings) => without_false_alarm(&path, findings)?,
     };
     if findings.is_empty() {
-        findings = inner_findings(&path)?;
+        findings = content_findings(&path)?;
     }
     findings.truncate(MAX_FINDINGS);
     Ok(if findings.is_empty() {
         Health::Sound
     } else {
-        Health::Ill(findings)
+        Health::Damaged(findings)
     })
 }
 
-/// Mends the sessions of a home. `keep_copy` is only for those who have one already.
-pub fn repair(home: &Path, keep_copy: bool) -> Result<Repaired> {
-    let path = database_of(home);
+/// Repairs the session database of a home, after copying the damaged file if `keep_copy`.
+pub fn repair(home: &Path, keep_copy: bool) -> Result<RepairReport> {
+    let path = database_path(home);
     let findings = match check(home)? {
         Health::Missing | Health::Sound => Vec::new(),
-        Health::Ill(findings) => findings,
+        Health::Damaged(findings) => findings,
     };
     if findings.is_empty() {
-        return Ok(Repaired {
+        return Ok(RepairReport {
             findings,
             copy: None,
-            mended: None,
+            method: None,
         });
     }
     let copy = if keep_copy {
@@ -91,27 +91,28 @@ pub fn repair(home: &Path, keep_copy: bool) -> Result<Repaired> {
     } else {
         None
     };
-    let mended = match mend_in_place(&path) {
-        Ok(()) if check(home)? == Health::Sound => Mended::InPlace,
-        Ok(()) => Mended::Salvaged(salvage(&path)?),
-        Err(error) if error.is_damage() => Mended::Salvaged(salvage(&path)?),
+    let method = match repair_in_place(&path) {
+        Ok(()) if check(home)? == Health::Sound => RepairMethod::InPlace,
+        Ok(()) => RepairMethod::Salvaged(salvage(&path)?),
+        Err(error) if error.is_damage() => RepairMethod::Salvaged(salvage(&path)?),
         Err(error) => return Err(error),
     };
-    Ok(Repaired {
+    Ok(RepairReport {
         findings,
         copy,
-        mended: Some(mended),
+        method: Some(method),
     })
 }
 
-/// Content in parts begins with a NUL, and versions of SQLite disagree about where a trigram index
-/// of such a text ends: one calls damaged what the other wrote. An index that answers is not.
+/// Drops false alarms. Content in parts begins with a NUL, and versions of SQLite disagree about
+/// where a trigram index of such a text ends: one calls damaged what the other wrote. An index that
+/// answers a query is sound.
 fn without_false_alarm(path: &Path, findings: Vec<String>) -> Result<Vec<String>> {
     let is_of_trigrams = |finding: &String| finding.contains("messages_fts_trigram");
     if !findings.iter().all(is_of_trigrams) {
         return Ok(findings);
     }
-    let database = Database::open_to_look(path)?;
+    let database = Database::open_for_inspection(path)?;
     let ask = |sql: &str| {
         database
             .connection()
@@ -127,10 +128,11 @@ fn without_false_alarm(path: &Path, findings: Vec<String>) -> Result<Vec<String>
     })
 }
 
-/// What SQLite itself does not call damage.
-fn inner_findings(path: &Path) -> Result<Vec<String>> {
-    let database = Database::open_to_look(path)?;
-    let shape = schema::Shape::of(database.connection()).map_err(database.error("check"))?;
+/// Damage that SQLite's integrity check does not see.
+fn content_findings(path: &Path) -> Result<Vec<String>> {
+    let database = Database::open_for_inspection(path)?;
+    let shape =
+        schema::ExistingSchema::of(database.connection()).map_err(database.error("check"))?;
     let mut findings = Vec::new();
     if !shape.has_table("messages") || !shape.has_table("sessions") {
         return Ok(findings);
@@ -141,12 +143,12 @@ fn inner_findings(path: &Path) -> Result<Vec<String>> {
             .query_row(sql, [], |row| row.get(0))
             .map_err(database.error("check"))?)
     };
-    let lost = count(
+    let orphans = count(
         "SELECT count(*) FROM messages m
          WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = m.session_id)",
     )?;
-    if lost > 0 {
-        findings.push(format!("{lost} messages belong to no session"));
+    if orphans > 0 {
+        findings.push(format!("{orphans} messages belong to no session"));
     }
     if shape.lacks_search_index() {
         findings.push("parts of the search index are missing".to_owned());
@@ -163,7 +165,7 @@ fn inner_findings(path: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-fn mend_in_place(path: &Path) -> Result<()> {
+fn repair_in_place(path: &Path) -> Result<()> {
     let mut database = Database::open(
         path,
         &OpenOptions {
@@ -173,16 +175,16 @@ fn mend_in_place(path: &Path) -> Result<()> {
     )?;
     database.write(|connection| {
         schema::rebuild_search_index(connection)
-            .and_then(|_| schema::bring_up_to_date(connection))
+            .and_then(|()| schema::bring_up_to_date(connection))
             .and_then(|()| connection.execute_batch("REINDEX"))
-            .and_then(|()| adopt(connection))
+            .and_then(|()| adopt_orphans(connection))
             .map_err(hermes_store::Error::sqlite("repair", path))
             .map_err(Error::from)
     })
 }
 
-/// Gives messages without a session one, so that they can be listed and exported.
-pub(crate) fn adopt(connection: &Connection) -> hermes_store::rusqlite::Result<()> {
+/// Creates sessions for messages that have none, so that they can be listed and exported.
+pub(crate) fn adopt_orphans(connection: &Connection) -> hermes_store::rusqlite::Result<()> {
     connection.execute_batch(
         "INSERT INTO sessions (id, source, started_at, ended_at, end_reason, message_count)
          SELECT m.session_id, 'recovered', min(m.timestamp), max(m.timestamp), 'recovered', count(*)

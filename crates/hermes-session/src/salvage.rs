@@ -1,7 +1,7 @@
-//! Copying what can be read of a damaged file into a new one, which then takes its place.
+//! Copying everything readable of a damaged file into a new one, which then replaces it.
 //!
-//! Each table is read from its beginning until the damage and from its end back to it, so that one
-//! torn page costs what is on it and no more.
+//! Each table is read forwards up to the damage and backwards from its end, so that one torn page
+//! costs only the rows on it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use hermes_store::rusqlite::types::Value;
 use hermes_store::rusqlite::{self, Connection, params_from_iter};
 use hermes_store::{Database, OpenOptions};
 
-use crate::repair::adopt;
+use crate::repair::adopt_orphans;
 use crate::{Result, schema};
 
-/// Tables that hold what people said and what programs must remember. The others are made anew.
+/// Tables with content. The others are created empty.
 const TABLES: [&str; 5] = [
     "sessions",
     "messages",
@@ -22,19 +22,21 @@ const TABLES: [&str; 5] = [
     "gateway_routing",
 ];
 
-/// What was saved.
+/// What was recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Salvaged {
-    /// Sessions, including those made for messages whose session was lost.
+    /// Sessions, including those created for orphaned messages.
     pub sessions: i64,
     /// Messages.
     pub messages: i64,
 }
 
-/// Puts a new file with everything readable in the place of `path`.
+/// Replaces the file at `path` with a new one that holds everything readable.
 pub(crate) fn salvage(path: &Path) -> Result<Salvaged> {
     refuse_in_use(path)?;
-    let new = beside(path, &format!(".salvage-{}", std::process::id()));
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".salvage-{}", std::process::id()));
+    let new = PathBuf::from(new);
     remove_with_sidecars(&new)?;
     let saved = copy_readable(path, &new).and_then(|saved| {
         // The log of the damaged file must never be replayed into the new one.
@@ -54,7 +56,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Salvaged> {
     let old = Database::open_for_salvage(from)?;
     let mut new = Database::open(to, &OpenOptions::default())?;
     let failed = |source| hermes_store::Error::sqlite("write to", to)(source);
-    // What was torn apart fits together again only once all of it is there.
+    // References resolve only once all tables are copied.
     new.connection()
         .pragma_update(None, "foreign_keys", false)
         .map_err(failed)?;
@@ -63,7 +65,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Salvaged> {
         for table in TABLES {
             copy_table(old.connection(), connection, table).map_err(failed)?;
         }
-        adopt(connection).map_err(failed)?;
+        adopt_orphans(connection).map_err(failed)?;
         let count = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
         Ok(Salvaged {
             sessions: count("SELECT count(*) FROM sessions").map_err(failed)?,
@@ -80,14 +82,14 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Salvaged> {
 
 fn copy_table(old: &Connection, new: &Connection, table: &str) -> rusqlite::Result<()> {
     let known = columns(new, table)?;
-    // A table whose description is lost cannot be read at all.
+    // A table whose definition is lost cannot be read at all.
     let shared: Vec<String> = match columns(old, table) {
         Ok(found) => found
             .into_iter()
             .filter(|name| known.contains(name))
             .collect(),
         Err(error) => {
-            tracing::warn!(table, %error, "nothing could be read of a table");
+            tracing::warn!(table, %error, "a table could not be read");
             Vec::new()
         }
     };
@@ -109,7 +111,7 @@ fn copy_table(old: &Connection, new: &Connection, table: &str) -> rusqlite::Resu
         let Ok(mut rows) = statement.query([]) else {
             continue;
         };
-        // The first error is the edge of the damage; the other direction comes from behind it.
+        // The first error is the edge of the damage; the other direction reads what is behind it.
         while let Ok(Some(row)) = rows.next() {
             let Ok(rowid) = row.get::<_, i64>(0) else {
                 continue;
@@ -135,7 +137,7 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
         .collect()
 }
 
-/// Replacing a file under a process that has it open would lose what it writes.
+/// Refuses if another process has the file open: what that process writes would be lost.
 fn refuse_in_use(path: &Path) -> Result<()> {
     let Ok(database) = Database::open(
         path,
@@ -145,10 +147,10 @@ fn refuse_in_use(path: &Path) -> Result<()> {
             ..OpenOptions::default()
         },
     ) else {
-        // Too damaged to be open anywhere.
+        // Too damaged for any process to have it open.
         return Ok(());
     };
-    // Leaving the log needs the file for oneself.
+    // Leaving WAL mode needs exclusive access.
     let alone = database
         .connection()
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
@@ -165,10 +167,4 @@ fn remove_with_sidecars(path: &Path) -> Result<()> {
     }
     hermes_fs::remove_file_if_present(path)?;
     Ok(())
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }

@@ -1,68 +1,59 @@
-//! One session, as plain data: what a new one needs, what a stored one says, what a request cost.
+//! Sessions as plain data: fields of a new one, columns of a stored one, cost of a request.
 
 use serde_json::Value;
 
 use crate::SessionId;
 
-/// What a new session is made with.
+/// Fields of a new session.
 #[derive(Debug, Clone, Default)]
 pub struct NewSession {
-    /// Its id; a fresh one if none.
+    /// The id; generated if none.
     pub id: Option<SessionId>,
-    /// Where it comes from: `cli`, `tui`, `acp`, `telegram`, `cron`, `tool`, ….
+    /// Where the session comes from: `cli`, `tui`, `acp`, `telegram`, `cron`, `tool`, ….
     pub source: String,
-    /// The person, on platforms that know one.
+    /// The user, on platforms that have users.
     pub user_id: Option<String>,
-    /// The model it starts with.
+    /// The model at the start.
     pub model: Option<String>,
     /// `{max_iterations, reasoning_config, max_tokens, …}`.
     pub model_config: Option<Value>,
     /// The exact system prompt.
     pub system_prompt: Option<String>,
-    /// The session it continues, was branched from or was delegated by.
+    /// The session that this one continues, branches from or was delegated by.
     pub parent: Option<SessionId>,
-    /// The directory it works in.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// Branch checked out there.
+    /// The branch checked out in it.
     pub git_branch: Option<String>,
-    /// Root of the repository around it.
+    /// The root of its git repository.
     pub git_repo_root: Option<String>,
     /// The profile.
     pub profile_name: Option<String>,
-    /// Key by which a gateway finds it again.
+    /// Key by which a gateway finds the session again.
     pub session_key: Option<String>,
-    /// The chat it came from.
+    /// The chat.
     pub chat_id: Option<String>,
-    /// What kind of chat.
+    /// The kind of chat.
     pub chat_type: Option<String>,
-    /// The thread in it.
+    /// The thread in the chat.
     pub thread_id: Option<String>,
 }
 
-/// Why a session ended. Other programs have further words; they are kept as they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EndReason {
-    /// The program was left.
+/// Why a session ended. Other programs store further reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionEndReason {
+    /// The program was closed.
     AgentClose,
-    /// The person began another one.
+    /// The user began another session.
     NewSession,
-    /// It goes on in a child that holds a summary (older files).
-    Compression,
-    /// It goes on in a child that was branched off.
-    Branched,
-    /// Any other word.
-    Other(String),
 }
 
-impl EndReason {
-    /// The word of the database.
-    pub fn as_str(&self) -> &str {
+impl SessionEndReason {
+    /// The value of the `end_reason` column.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::AgentClose => "agent_close",
             Self::NewSession => "new_session",
-            Self::Compression => "compression",
-            Self::Branched => "branched",
-            Self::Other(word) => word,
         }
     }
 }
@@ -70,9 +61,9 @@ impl EndReason {
 /// Token and call counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Counters {
-    /// Messages of the conversation as it stands.
+    /// Active messages.
     pub message_count: i64,
-    /// Calls among them.
+    /// Tool calls in active messages.
     pub tool_call_count: i64,
     /// Requests to the model.
     pub api_call_count: i64,
@@ -82,20 +73,20 @@ pub struct Counters {
     pub output_tokens: i64,
     /// Tokens read from the provider's cache.
     pub cache_read_tokens: i64,
-    /// Tokens written to it.
+    /// Tokens written to that cache.
     pub cache_write_tokens: i64,
     /// Tokens of reasoning.
     pub reasoning_tokens: i64,
 }
 
-/// A session as it lies in the database.
+/// A session with its database columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// Its id.
+    /// The id.
     pub id: SessionId,
-    /// Where it comes from.
+    /// Where the session comes from: `cli`, `telegram`, ….
     pub source: String,
-    /// The person.
+    /// The user.
     pub user_id: Option<String>,
     /// The model.
     pub model: Option<String>,
@@ -103,49 +94,49 @@ pub struct Session {
     pub model_config: Option<Value>,
     /// The exact system prompt.
     pub system_prompt: Option<String>,
-    /// The session it continues or came from.
+    /// The session that this one continues or came from.
     pub parent: Option<SessionId>,
     /// Seconds since 1970.
     pub started_at: f64,
-    /// Seconds since 1970, once it is over.
+    /// Seconds since 1970, once the session has ended.
     pub ended_at: Option<f64>,
-    /// Why it is over, in the word of the database.
+    /// Why the session ended, as stored.
     pub end_reason: Option<String>,
     /// Counters.
     pub counters: Counters,
-    /// Who is paid.
+    /// The provider that bills.
     pub billing_provider: Option<String>,
-    /// Through which address.
+    /// The address of the provider.
     pub billing_base_url: Option<String>,
-    /// How.
+    /// How the provider bills.
     pub billing_mode: Option<String>,
-    /// What it cost by our reckoning.
+    /// Estimated cost.
     pub estimated_cost_usd: Option<f64>,
-    /// What it cost as the provider said.
+    /// Cost reported by the provider.
     pub actual_cost_usd: Option<f64>,
-    /// How sure the cost is.
+    /// How certain the cost is.
     pub cost_status: Option<String>,
     /// Where the cost comes from.
     pub cost_source: Option<String>,
-    /// Its title.
+    /// The title.
     pub title: Option<String>,
-    /// The directory it works in.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// Branch checked out there.
+    /// The branch checked out in it.
     pub git_branch: Option<String>,
-    /// Root of the repository around it.
+    /// The root of its git repository.
     pub git_repo_root: Option<String>,
     /// The profile.
     pub profile_name: Option<String>,
     /// Whether lists leave it out.
     pub archived: bool,
-    /// How often something was taken back.
+    /// How often turns were undone.
     pub rewind_count: i64,
 }
 
-/// What one response of a model cost; added to the counters.
+/// The cost of one response of a model, added to the counters of its session.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Usage {
+pub struct UsageRecord {
     /// Requests, usually one.
     pub api_calls: i64,
     /// Tokens sent, without those from a cache.
@@ -154,29 +145,27 @@ pub struct Usage {
     pub output_tokens: i64,
     /// Tokens read from the provider's cache.
     pub cache_read_tokens: i64,
-    /// Tokens written to it.
+    /// Tokens written to that cache.
     pub cache_write_tokens: i64,
     /// Tokens of reasoning.
     pub reasoning_tokens: i64,
-    /// Cost by our reckoning.
+    /// Estimated cost.
     pub estimated_cost_usd: Option<f64>,
-    /// Cost as the provider said.
+    /// Cost reported by the provider.
     pub actual_cost_usd: Option<f64>,
-    /// How sure the cost is.
+    /// How certain the cost is.
     pub cost_status: Option<String>,
-    /// Where it comes from.
+    /// Where the cost comes from.
     pub cost_source: Option<String>,
-    /// Version of the price list.
-    pub pricing_version: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
-    /// Its provider.
+    /// The provider.
     pub provider: Option<String>,
     /// Address of the provider.
     pub base_url: Option<String>,
-    /// How it is paid.
+    /// How the provider bills.
     pub billing_mode: Option<String>,
-    /// What it was for: empty for the conversation itself, else `compression`, `vision`,
+    /// The task: empty for the conversation itself, otherwise `compression`, `vision`,
     /// `title_generation`, …. The counters of the session take only the conversation.
     pub task: String,
 }

@@ -1,16 +1,16 @@
-//! Titles as texts: what may be in one, and how variants of one are counted.
+//! Text of titles: allowed characters, and numbered variants.
 
 use crate::{Error, Result};
 
-/// Most characters of a title.
+/// Maximum number of characters of a title.
 pub const MAX_TITLE: usize = 100;
 
-/// The title without what cannot be seen or turns text around, white space collapsed. An error if
-/// nothing or too much is left.
+/// The title without invisible and direction characters, white space collapsed. An error if the
+/// rest is empty or too long.
 pub fn clean_title(text: &str) -> Result<String> {
     let visible: String = text
         .chars()
-        .filter(|character| character.is_whitespace() || !is_unwanted(*character))
+        .filter(|character| character.is_whitespace() || !is_invisible(*character))
         .collect();
     let words: Vec<&str> = visible.split_whitespace().collect();
     let title = words.join(" ");
@@ -25,7 +25,7 @@ pub fn clean_title(text: &str) -> Result<String> {
     }
 }
 
-fn is_unwanted(character: char) -> bool {
+fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
@@ -56,14 +56,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_removed() {
+    fn invisible_characters_are_removed() {
         assert_eq!(clean_title("  a\tb\n\n c ").unwrap(), "a b c");
         assert_eq!(clean_title("x\u{202e}y\u{200b}\u{7}z").unwrap(), "xyz");
         assert_eq!(clean_title("größe 漢字").unwrap(), "größe 漢字");
     }
 
     #[test]
-    fn too_little_and_too_much_are_refused() {
+    fn empty_and_long_titles_are_refused() {
         for text in ["", "  \n", "\u{200b}\u{202e}"] {
             assert!(
                 matches!(clean_title(text), Err(Error::EmptyTitle)),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_are_counted() {
+    fn variant_number_is_split_from_the_title() {
         assert_eq!(base_and_number("a #2"), ("a", Some(2)));
         assert_eq!(base_and_number("a #"), ("a #", None));
         assert_eq!(base_and_number("issue #x"), ("issue #x", None));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::location::{Location, sidecars};
+use crate::location::{DatabaseLocation, sidecars};
 use crate::{Database, Error, Result, quick_check};
 
 /// Pause before a step that found a lock is tried again.
@@ -21,15 +21,15 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 pub struct BackupOptions {
     /// Pages per step; between steps the progress is reported.
     pub pages_per_step: u16,
-    /// Longest time without progress because of somebody's lock.
-    pub patience: Duration,
+    /// Longest time without progress because another connection holds a lock.
+    pub timeout: Duration,
 }
 
 impl Default for BackupOptions {
     fn default() -> Self {
         Self {
             pages_per_step: 1024,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
         }
     }
 }
@@ -52,7 +52,7 @@ pub fn backup_to(
     progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<u64> {
     // Before the target exists: a source that cannot be read must not leave anything behind.
-    let from = Database::open_read_only_within(source, options.patience)?;
+    let from = Database::open_read_only_within(source, options.timeout)?;
     drop(hermes_fs::create_new(target, 0o600)?);
     let copied = copy(&from, target, options, progress)
         .and_then(|()| quick_check(target))
@@ -94,10 +94,10 @@ fn copy(
     snapshot.finish().map_err(from.error("back up"))
 }
 
-/// Opens the empty file as it is: the house rules would write a page the copy then replaces.
+/// Opens the empty file as it is: `Database::open` would write a page that the copy then replaces.
 #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 fn open_target(target: &Path) -> Result<Connection> {
-    let location = Location::of(target)?;
+    let location = DatabaseLocation::of(target)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -116,9 +116,7 @@ fn run(
             .step(i32::from(options.pages_per_step.max(1)))
             .map_err(from.error("back up"))?;
         match step {
-            StepResult::Busy | StepResult::Locked
-                if last_progress.elapsed() >= options.patience =>
-            {
+            StepResult::Busy | StepResult::Locked if last_progress.elapsed() >= options.timeout => {
                 return Err(Error::Busy {
                     action: "back up",
                     path: from.path().to_owned(),
@@ -142,7 +140,7 @@ fn run(
             other => {
                 return Err(Error::Corrupt {
                     path: from.path().to_owned(),
-                    detail: format!("unexpected answer of the backup: {other:?}"),
+                    detail: format!("SQLite's backup gave an unexpected result: {other:?}"),
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! Asking SQLite whether a file is sound. Checks read; they never repair.
+//! Asking SQLite whether a file is sound. A check only reads; it never repairs.
 
 use std::path::Path;
 
@@ -39,8 +39,8 @@ pub fn quick_check(path: &Path) -> Result<Integrity> {
     check(path, "quick_check")
 }
 
-/// As [`quick_check`], leaving no trace: an ordinary reader of a write-ahead log creates its side
-/// files. `None` if that cannot be had, because a log lies there that nobody has open.
+/// As [`quick_check`], but without creating the side files an ordinary reader of a write-ahead log
+/// needs. `None` if that is not possible because there is a log that no process has open.
 pub fn quick_check_untouched(path: &Path) -> Result<Option<Integrity>> {
     let [_, index, _] = crate::sidecars(path);
     if crate::wal_size(path)? == 0 {
@@ -48,7 +48,7 @@ pub fn quick_check_untouched(path: &Path) -> Result<Option<Integrity>> {
         if verdict == Integrity::Sound {
             return Ok(Some(verdict));
         }
-        // Read without locks, a file may look damaged because someone is writing: ask again.
+        // Read without locks, a file may look damaged because a process is writing: check again.
     } else if !hermes_fs::exists_no_follow(&index) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! A connection with the house rules applied.
+//! A connection opened by the rules of this program.
 //!
 //! Owns the pragmas and the creation of the file. It must never follow a symbolic link to the
 //! file, never loosen the mode of an existing one and never set an application id on a file that
@@ -7,13 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::in_process::OpenMark;
-use crate::location::Location;
+use crate::location::DatabaseLocation;
 use crate::{Error, Result};
 
-/// How often an eager connection asks for a lock.
+/// How often an eager connection tries to get a lock.
 const EAGER_TRIES: i32 = 2_000;
 /// Bounds of its pauses.
 const EAGER_PAUSE_MS: std::ops::Range<u64> = 1..10;
@@ -25,7 +25,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(10);
 /// When a commit counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
-    /// After it is on disk: a lost row would be a lost promise.
+    /// After it is on disk.
     #[default]
     Full,
     /// After it is in the log; a power failure may take the last commits, never the consistency.
@@ -57,9 +57,8 @@ pub struct OpenOptions {
     /// Pages in the log after which a commit moves them into the file; `None` is SQLite's own
     /// measure.
     pub checkpoint_pages: Option<u32>,
-    /// Whether a lock is asked for every few milliseconds, for about ten seconds, instead of ever
-    /// more seldom within `busy_timeout`: for files that several processes write to all the time,
-    /// where whoever asks seldom waits longest.
+    /// Whether a lock is tried every few milliseconds for about ten seconds, instead of at growing
+    /// intervals within `busy_timeout`: for files that several processes write to all the time.
     pub eager: bool,
     /// Whether deleted content is overwritten and cells are checked when read: for files whose
     /// damage must show instead of giving wrong rows.
@@ -82,7 +81,7 @@ impl Default for OpenOptions {
 
 /// How a file keeps unfinished changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Journal {
+pub enum JournalMode {
     /// Write-ahead log: readers and a writer at once.
     WriteAhead,
     /// Rollback journal, where the file system offers no shared memory.
@@ -113,7 +112,7 @@ pub struct Database {
     _mark: OpenMark,
     path: PathBuf,
     access: Access,
-    journal: Journal,
+    journal: JournalMode,
     synchronous: Synchronous,
 }
 
@@ -121,14 +120,14 @@ impl Database {
     /// Opens for reading and writing: write-ahead log, foreign keys on, waiting for locks.
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let location = Location::of(path)?;
+        let location = DatabaseLocation::of(path)?;
         if !location.exists {
             if !options.create {
                 location.must_exist()?;
             }
             match hermes_fs::create_new(&location.real, 0o600) {
                 Ok(file) => drop(file),
-                // Another process was faster; it made the file by the same rule.
+                // Another process created the file meanwhile, by the same rule.
                 Err(hermes_fs::Error::AlreadyExists { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -144,7 +143,7 @@ impl Database {
             _mark: mark,
             path: path.to_owned(),
             access: Access::ReadWrite,
-            journal: Journal::WriteAhead,
+            journal: JournalMode::WriteAhead,
             synchronous: options.synchronous,
         };
         database
@@ -159,24 +158,24 @@ impl Database {
         Self::open_read_only_within(path, BUSY_TIMEOUT)
     }
 
-    pub(crate) fn open_read_only_within(path: &Path, patience: Duration) -> Result<Self> {
-        let location = Location::of(path)?;
+    pub(crate) fn open_read_only_within(path: &Path, timeout: Duration) -> Result<Self> {
+        let location = DatabaseLocation::of(path)?;
         // `immutable` ignores the log and all locks, so it is the last resort: only where no log
         // exists and none can be made.
         let immutable = !location.directory_is_writable() && crate::wal_size(&location.real)? == 0;
-        Self::open_reader(path, &location, immutable, patience)
+        Self::open_reader(path, &location, immutable, timeout)
     }
 
-    /// Opens without locks, log or side files: for a look at a file that nobody writes to.
+    /// Opens without locks, log or side files: for a file that no process writes to.
     pub(crate) fn open_immutable(path: &Path) -> Result<Self> {
-        Self::open_reader(path, &Location::of(path)?, true, BUSY_TIMEOUT)
+        Self::open_reader(path, &DatabaseLocation::of(path)?, true, BUSY_TIMEOUT)
     }
 
-    /// Opens for reading, and tidies up: where this process may write, the side files that a reader
-    /// needs are gone again when the last connection closes. The content is never changed.
+    /// Opens for reading. Where this process may write, closing the last connection removes the side
+    /// files that a reader needs. The content is never changed.
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
-    pub fn open_to_look(path: &Path) -> Result<Self> {
-        let location = Location::of(path)?;
+    pub fn open_for_inspection(path: &Path) -> Result<Self> {
+        let location = DatabaseLocation::of(path)?;
         location.must_exist()?;
         if !location.is_writable() {
             return Self::open_read_only(path);
@@ -198,7 +197,7 @@ impl Database {
     /// themselves are overlooked, so what it gives may be wrong: never for anything but salvage.
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     pub fn open_for_salvage(path: &Path) -> Result<Self> {
-        let location = Location::of(path)?;
+        let location = DatabaseLocation::of(path)?;
         location.must_exist()?;
         let mark = OpenMark::new(&location.real)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -217,9 +216,9 @@ impl Database {
     #[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
     fn open_reader(
         path: &Path,
-        location: &Location,
+        location: &DatabaseLocation,
         immutable: bool,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self> {
         location.must_exist()?;
         let mark = OpenMark::new(&location.real)?;
@@ -235,7 +234,7 @@ impl Database {
         .map_err(Error::sqlite("open", path))?;
         let mut database = Self::reader(connection, mark, path);
         database
-            .prepare_reading(patience)
+            .prepare_reading(timeout)
             .map_err(Error::sqlite("read", path))?;
         Ok(database)
     }
@@ -247,13 +246,13 @@ impl Database {
             _mark: mark,
             path: path.to_owned(),
             access: Access::ReadOnly,
-            journal: Journal::Rollback,
+            journal: JournalMode::Rollback,
             synchronous: Synchronous::Full,
         }
     }
 
-    fn prepare_reading(&mut self, patience: Duration) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(patience)?;
+    fn prepare_reading(&mut self, timeout: Duration) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(timeout)?;
         self.connection.pragma_update(None, "query_only", true)?;
         // The first look at the file: says whether it is a database at all.
         read_user_version(&self.connection)?;
@@ -263,7 +262,7 @@ impl Database {
 
     fn configure(&mut self, options: &OpenOptions) -> rusqlite::Result<()> {
         if options.eager {
-            self.connection.busy_handler(Some(ask_again_soon))?;
+            self.connection.busy_handler(Some(retry_soon))?;
         } else {
             self.connection.busy_timeout(options.busy_timeout)?;
         }
@@ -293,7 +292,7 @@ impl Database {
 
     /// Switches to the write-ahead log. A file system without shared memory keeps its rollback
     /// journal; that is slower and just as safe. SQLite does not wait for this lock by itself.
-    fn enter_wal(&self, patience: Duration) -> rusqlite::Result<Journal> {
+    fn enter_wal(&self, timeout: Duration) -> rusqlite::Result<JournalMode> {
         let start = Instant::now();
         loop {
             let mode = self.connection.pragma_update_and_check(
@@ -308,28 +307,19 @@ impl Database {
                 // stays in it: others may have it open.
                 Err(error)
                     if is_wal_refusal(&error)
-                        && read_journal(&self.connection)? == Journal::Rollback =>
+                        && read_journal(&self.connection)? == JournalMode::Rollback =>
                 {
-                    return Ok(Journal::Rollback);
+                    return Ok(JournalMode::Rollback);
                 }
                 Err(error)
                     if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
-                        && start.elapsed() < patience =>
+                        && start.elapsed() < timeout =>
                 {
                     std::thread::sleep(RETRY_PAUSE);
                 }
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Starts a transaction that takes the write lock at once, so that it cannot fail halfway for
-    /// want of it.
-    pub fn transaction_immediate(&mut self) -> Result<Transaction<'_>> {
-        self.refuse_newer_schema()?;
-        self.connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(Error::sqlite("write to", &self.path))
     }
 
     pub(crate) fn refuse_newer_schema(&self) -> Result<()> {
@@ -359,7 +349,7 @@ impl Database {
     }
 
     /// How the file keeps unfinished changes.
-    pub fn journal(&self) -> Journal {
+    pub fn journal(&self) -> JournalMode {
         self.journal
     }
 
@@ -376,12 +366,12 @@ impl Database {
     /// Whether a commit may be left in the log without waiting for the disk. A rollback journal is
     /// only sound if it is forced.
     pub(crate) fn may_skip_forcing(&self) -> bool {
-        self.journal == Journal::WriteAhead && self.synchronous == Synchronous::Full
+        self.journal == JournalMode::WriteAhead && self.synchronous == Synchronous::Full
     }
 }
 
-/// Waits a few milliseconds, a different time each, before a lock is asked for again.
-fn ask_again_soon(asked: i32) -> bool {
+/// Waits a few milliseconds, a random number of them, before a lock is tried again.
+fn retry_soon(asked: i32) -> bool {
     if asked >= EAGER_TRIES {
         return false;
     }
@@ -393,16 +383,16 @@ fn read_user_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-fn read_journal(connection: &Connection) -> rusqlite::Result<Journal> {
+fn read_journal(connection: &Connection) -> rusqlite::Result<JournalMode> {
     connection.pragma_query_value(None, "journal_mode", journal_of_row)
 }
 
-fn journal_of_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Journal> {
+fn journal_of_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<JournalMode> {
     let mode: String = row.get(0)?;
     Ok(if mode.eq_ignore_ascii_case("wal") {
-        Journal::WriteAhead
+        JournalMode::WriteAhead
     } else {
-        Journal::Rollback
+        JournalMode::Rollback
     })
 }
 

@@ -143,10 +143,10 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Corrupt { .. } => Some(
-                "restore the file from a backup or snapshot; keep the damaged one aside".to_owned(),
+                "keep the damaged file aside and restore it from a backup or snapshot".to_owned(),
             ),
             Self::Busy { .. } => {
-                Some("wait for the other process, or stop the gateway, then try again".to_owned())
+                Some("wait for the other process or stop the gateway, then try again".to_owned())
             }
             Self::NotADatabase { path } => Some(format!(
                 "move {} away; restore it from a backup if it held data",

@@ -1,5 +1,5 @@
-//! The first bytes of a database file, read without SQLite, to say what a file that is no database
-//! is instead.
+//! The first bytes of a database file, read without SQLite, to find out what a file is that is not a
+//! database.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,11 +9,11 @@ use crate::{Result, in_process};
 /// What every SQLite file starts with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// How much of a foreign file is looked at.
-const LOOK: u64 = 64;
+const HEADER_BYTES: u64 = 64;
 /// Content types of TLS records.
 const TLS_TYPES: std::ops::RangeInclusive<u8> = 0x14..=0x17;
 /// Longest TLS record.
-const TLS_MOST: u16 = 18_432;
+const MAX_TLS_RECORD: u16 = 18_432;
 
 /// What the beginning of a file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub fn read_header(path: &Path) -> Result<Header> {
     let first = in_process::while_closed(path, || {
         let mut first = Vec::new();
         hermes_fs::open(path)?
-            .take(LOOK)
+            .take(HEADER_BYTES)
             .read_to_end(&mut first)
             .map_err(hermes_fs::Error::io("read", path))?;
         Ok(first)
@@ -75,7 +75,7 @@ fn is_tls_record(bytes: &[u8]) -> bool {
         return false;
     };
     let length = u16::from_be_bytes([*high, *low]);
-    TLS_TYPES.contains(kind) && *major == 3 && *minor <= 4 && (1..=TLS_MOST).contains(&length)
+    TLS_TYPES.contains(kind) && *major == 3 && *minor <= 4 && (1..=MAX_TLS_RECORD).contains(&length)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn tls_records_are_recognised_where_sockets_have_left_them() {
+    fn tls_records_are_recognised_at_both_offsets() {
         assert_eq!(
             foreign(b"\x17\x03\x03\x00\x20rest").tls_record_at(),
             Some(0)

@@ -39,13 +39,13 @@ fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
 }
 
 /// What is known of a database file before it is opened.
-pub(crate) struct Location {
+pub(crate) struct DatabaseLocation {
     /// The path with its directory resolved, so that SQLite can be told to follow no link at all.
     pub(crate) real: PathBuf,
     pub(crate) exists: bool,
 }
 
-impl Location {
+impl DatabaseLocation {
     /// Looks at `path`; a symbolic link in the last place is refused, links above it are followed.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let parent = match path.parent() {
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn odd_characters_survive_in_the_uri() {
-        let location = Location {
+        let location = DatabaseLocation {
             real: PathBuf::from("/a b/ü?#%.db"),
             exists: true,
         };

@@ -1,15 +1,14 @@
-//! Keeping the bytes of a damaged database before anybody tries to repair it.
+//! Keeping the bytes of a damaged database before it is repaired.
 //!
-//! The name of a copy comes from its content, so that a hundred refusals of the same damage leave
-//! one copy. The original is never changed.
+//! The name of a copy comes from its content, so the same damage found a hundred times leaves one
+//! copy. The original is never changed.
 
-use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::location::{Location, sidecars};
+use crate::location::{DatabaseLocation, sidecars};
 use crate::{Result, in_process};
 
 /// Bytes read at a time.
@@ -18,11 +17,11 @@ const CHUNK: usize = 1024 * 1024;
 /// Copies the file and its log to `<name>.corrupt.<digest>.bak`, unless that copy exists. `None` if
 /// a connection of this process is open: a plain read would then drop its locks.
 pub fn keep_damaged_copy(path: &Path) -> Result<Option<PathBuf>> {
-    let location = Location::of(path)?;
+    let location = DatabaseLocation::of(path)?;
     location.must_exist()?;
     let real = location.real;
     in_process::while_closed(&real, || {
-        let copy = beside(&real, &format!(".corrupt.{}.bak", digest(&real)?));
+        let copy = real.with_added_extension(format!("corrupt.{}.bak", digest(&real)?));
         let [log, index, _] = sidecars(&real);
         let [log_copy, index_copy, _] = sidecars(&copy);
         // The log first: once the copy has its name, it is complete.
@@ -38,7 +37,7 @@ fn keep(from: &Path, to: &Path) -> Result<()> {
         return Ok(());
     }
     // Half a copy must never carry the name that means "these bytes are safe".
-    let unfinished = beside(to, &format!(".tmp-{}", std::process::id()));
+    let unfinished = to.with_added_extension(format!("tmp-{}", std::process::id()));
     hermes_fs::remove_file_if_present(&unfinished)?;
     match hermes_fs::copy_file(from, &unfinished, 0o600) {
         Ok(_) => {}
@@ -72,10 +71,4 @@ fn digest(path: &Path) -> Result<String> {
     let digest: [u8; 32] = hasher.finalize().into();
     let named = digest.first_chunk().copied().unwrap_or_default();
     Ok(format!("{:016x}", u64::from_be_bytes(named)))
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path.as_os_str());
-    name.push(ending);
-    name.into()
 }

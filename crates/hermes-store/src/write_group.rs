@@ -1,8 +1,7 @@
 //! A group of writes that happens as a whole or not at all.
 //!
-//! SQLite waits for a lock by itself, but writers that wait in step collide in step: beginning and
-//! committing are tried again a few times after a random pause. What stands between them is run
-//! once; it is never repeated.
+//! SQLite waits for a lock by itself, but writers that wait equally long collide again: beginning and
+//! committing are retried a few times after a random pause. The work between them runs once.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,12 +17,11 @@ const PAUSE_MS: std::ops::Range<u64> = 20..150;
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Commit {
-    /// The disk, as far as the database is opened like that.
+    /// The disk, if the database was opened with `Synchronous::Full`.
     Forced,
-    /// The log: what was written survives the end of this process, however sudden. A loss of power
-    /// may undo it, but not once a later commit of anybody has been forced, because there is one
-    /// log, and forcing it takes along what stands before. For writes that promise nothing until
-    /// such a later one.
+    /// The log: the write survives the end of this process, however sudden. A loss of power may undo
+    /// it until any later commit is forced, because forcing the one log includes what comes before.
+    /// For writes that promise nothing until such a later commit.
     Logged,
 }
 
@@ -44,12 +42,12 @@ impl Database {
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         self.refuse_newer_schema()?;
-        let _unforced = match commit {
-            Commit::Logged if self.may_skip_forcing() => Some(self.unforced()?),
+        let _relaxed = match commit {
+            Commit::Logged if self.may_skip_forcing() => Some(self.relax_sync()?),
             Commit::Logged | Commit::Forced => None,
         };
         self.boundary("BEGIN IMMEDIATE")?;
-        let undo = Undo(self.connection());
+        let undo = RollbackOnDrop(self.connection());
         let value = work(self.connection())?;
         hermes_fs::fault::point();
         self.boundary("COMMIT")?;
@@ -58,13 +56,13 @@ impl Database {
         Ok(value)
     }
 
-    /// Commits do not wait for the disk until what this gives is dropped.
-    fn unforced(&self) -> Result<Unforced<'_>> {
+    /// Commits do not wait for the disk until the returned value is dropped.
+    fn relax_sync(&self) -> Result<RelaxedSync<'_>> {
         let connection = self.connection();
         connection
             .pragma_update(None, "synchronous", Synchronous::Normal.word())
             .map_err(self.error("write to"))?;
-        Ok(Unforced(connection))
+        Ok(RelaxedSync(connection))
     }
 
     /// Runs `look` in a read transaction: all its queries see the same state.
@@ -73,7 +71,7 @@ impl Database {
         look: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         self.boundary("BEGIN")?;
-        let undo = Undo(self.connection());
+        let undo = RollbackOnDrop(self.connection());
         let value = look(self.connection())?;
         drop(undo);
         Ok(value)
@@ -98,20 +96,20 @@ impl Database {
 }
 
 /// Lets commits wait for the disk again, however the function is left.
-struct Unforced<'c>(&'c Connection);
+struct RelaxedSync<'c>(&'c Connection);
 
-impl Drop for Unforced<'_> {
+impl Drop for RelaxedSync<'_> {
     fn drop(&mut self) {
-        // Fails inside a transaction only, and that has ended.
+        // Fails only inside a transaction, and it has ended.
         let word = Synchronous::Full.word();
         drop(self.0.pragma_update(None, "synchronous", word));
     }
 }
 
 /// Ends the transaction without its changes, however the function is left.
-struct Undo<'c>(&'c Connection);
+struct RollbackOnDrop<'c>(&'c Connection);
 
-impl Drop for Undo<'_> {
+impl Drop for RollbackOnDrop<'_> {
     fn drop(&mut self) {
         // After a full disk or an I/O error SQLite may have undone everything by itself.
         if !self.0.is_autocommit() {
@@ -120,7 +118,7 @@ impl Drop for Undo<'_> {
     }
 }
 
-/// A pause of a length nobody can foresee.
+/// A pause of random length.
 pub(crate) fn pause_within(milliseconds: std::ops::Range<u64>) -> Duration {
     // Any spread will do; the clock's low digits differ between the processes that collided.
     let nanos = SystemTime::now()

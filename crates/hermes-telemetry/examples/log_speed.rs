@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hermes_secret::Redactor;
-use hermes_telemetry::reader::{LogName, LogReader, Query};
+use hermes_telemetry::reader::{LogName, LogQuery, LogReader};
 use hermes_telemetry::{Level, LogSettings, LogWriter, Zone};
 use jiff::Timestamp;
 
@@ -36,12 +36,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("append {:?} per line", start.elapsed() / lines);
     let reader = LogReader::new(dir.path(), LogName::Agent, &Zone::System, Timestamp::now());
     let start = Instant::now();
-    assert_eq!(reader.read(&Query::default())?.len(), 50);
+    assert_eq!(reader.read(&LogQuery::default())?.len(), 50);
     println!("last 50 of {lines} lines {:?}", start.elapsed());
     let start = Instant::now();
-    let errors = Query {
+    let errors = LogQuery {
         level: Some(Level::Error),
-        ..Query::default()
+        ..LogQuery::default()
     };
     assert!(reader.read(&errors)?.is_empty());
     println!("filter over {lines} lines {:?}", start.elapsed());

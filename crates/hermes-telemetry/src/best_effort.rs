@@ -1,4 +1,4 @@
-//! Work that may fail without anybody having to stop: tried, logged, counted, never silent.
+//! Work whose failure must not stop the caller: it is logged and counted.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,6 @@ static FAILURES: AtomicU64 = AtomicU64::new(0);
 ///
 /// `what` completes "could not …": `best_effort("remove the old slot", || …)`.
 pub fn best_effort<T, E: Display>(what: &str, action: impl FnOnce() -> Result<T, E>) -> Option<T> {
-    // The closure is gone after a panic, and with it whatever it left half done.
     let reason = match contained(action) {
         Ok(Ok(value)) => return Some(value),
         Ok(Err(error)) => error.to_string(),

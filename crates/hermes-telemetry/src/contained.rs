@@ -1,7 +1,7 @@
-//! Work whose panics stay with it: the process and everybody else in it go on.
+//! Catching the panics of one piece of work, so that the rest of the process goes on.
 //!
-//! The program's panic hook ends the process, because a bug leaves nothing to rely on. Here somebody
-//! has said what is left: the hook asks [`is_contained`] and leaves the panic to [`contained`].
+//! The program's panic hook ends the process. It asks [`is_contained`] first and leaves such a panic
+//! to [`contained`].
 
 use std::any::Any;
 use std::cell::Cell;
@@ -11,8 +11,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs `action`; a panic in it becomes its text. Whatever the action was about must be given up
-/// then: it may be half done.
+/// Runs `action`; a panic in it becomes an error with its text. The caller must then give up what
+/// the action worked on, because it may be half done.
 pub fn contained<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     let _depth = Depth::deeper();
     catch_unwind(AssertUnwindSafe(action)).map_err(|panic| text_of(panic.as_ref()).to_owned())

@@ -1,4 +1,4 @@
-//! Words a user typed that mean nothing here. Each error names the word and what would have worked.
+//! Arguments of `hermes logs` that are not understood. Each error names the argument and the choices.
 
 /// A name, level, component or age that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -8,15 +8,15 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::Level;
-use crate::head::Head;
+use crate::record_head::RecordHead;
 
 /// Longest message in bytes; a longer one is cut. A record is written by one call, and no reader
 /// wants more of one.
-const LONGEST_MESSAGE: usize = 128 * 1024;
+const MAX_MESSAGE_BYTES: usize = 128 * 1024;
 
 /// Something to log.
 #[derive(Debug, Clone)]
-pub(crate) struct Record {
+pub(crate) struct LogRecord {
     pub(crate) time: Timestamp,
     pub(crate) level: Level,
     pub(crate) logger: String,
@@ -25,7 +25,7 @@ pub(crate) struct Record {
 }
 
 /// `YYYY-MM-DD HH:MM:SS,mmm LEVEL[ [session]] logger: message`, with its newline.
-pub(crate) fn format(record: &Record, zone: &TimeZone, redactor: &Redactor) -> String {
+pub(crate) fn format(record: &LogRecord, zone: &TimeZone, redactor: &Redactor) -> String {
     let message = redactor.redact(&record.message);
     let mut line = String::with_capacity(message.len() + 96);
     let at = zone.to_datetime(record.time);
@@ -65,14 +65,14 @@ fn push_word(line: &mut String, word: &str) {
 
 fn push_message(line: &mut String, message: &str) {
     let message = message.trim_end_matches(['\n', '\r']);
-    let kept = message.floor_char_boundary(LONGEST_MESSAGE);
+    let kept = message.floor_char_boundary(MAX_MESSAGE_BYTES);
     let (shown, cut) = message.split_at_checked(kept).unwrap_or((message, ""));
     for (index, part) in shown.split('\n').enumerate() {
         let part = part.strip_suffix('\r').unwrap_or(part);
         if index > 0 {
             line.push('\n');
             // A message must not be able to pass for a record of its own.
-            if Head::parse(part).is_some() {
+            if RecordHead::parse(part).is_some() {
                 line.push_str("  ");
             }
         }
@@ -105,8 +105,8 @@ mod tests {
 
     use super::*;
 
-    fn record(message: &str) -> Record {
-        Record {
+    fn record(message: &str) -> LogRecord {
+        LogRecord {
             time: "2026-11-02T10:20:30.123Z".parse().unwrap(),
             level: Level::Warning,
             logger: "agent.turn".to_owned(),
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    fn line(record: &Record) -> String {
+    fn line(record: &LogRecord) -> String {
         format(record, &TimeZone::UTC, &Redactor::default())
     }
 
@@ -125,7 +125,7 @@ mod tests {
             line(&record("done")),
             "2026-11-02 10:20:30,123 WARNING agent.turn: done\n"
         );
-        let tagged = Record {
+        let tagged = LogRecord {
             session: Some("tg:1 x]y".to_owned()),
             ..record("done")
         };
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn secrets_are_masked_in_message_and_session() {
-        let secret = Record {
+        let secret = LogRecord {
             session: Some("wa:+15551234567".to_owned()),
             ..record("token=abcdefghijklmnopqrstuvwxyz")
         };
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn an_enormous_message_is_cut_between_characters() {
-        let line = line(&record(&"ä".repeat(LONGEST_MESSAGE)));
-        assert!(line.len() < LONGEST_MESSAGE + 200);
+        let line = line(&record(&"ä".repeat(MAX_MESSAGE_BYTES)));
+        assert!(line.len() < MAX_MESSAGE_BYTES + 200);
         assert!(line.ends_with("… [131072 bytes cut]\n"), "{}", line.len());
     }
 
@@ -178,10 +178,10 @@ mod tests {
             session in ".{0,8}",
             logger in ".{0,8}",
         ) {
-            let strange = Record { session: Some(session), logger, ..record(&message) };
+            let strange = LogRecord { session: Some(session), logger, ..record(&message) };
             let line = line(&strange);
             prop_assert!(line.ends_with('\n'));
-            let heads = line.lines().filter(|line| Head::parse(line).is_some());
+            let heads = line.lines().filter(|line| RecordHead::parse(line).is_some());
             prop_assert_eq!(heads.count(), 1, "{}", line);
             prop_assert!(!line.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
         }

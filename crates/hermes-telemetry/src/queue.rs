@@ -12,42 +12,42 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::line::Record;
+use crate::line::LogRecord;
 use crate::{Level, LogWriter};
 
-/// Most bytes of messages that wait: a few huge ones must not fill the memory.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// Longest wait for the queue to empty at the end.
-const CLOSING: Duration = Duration::from_secs(2);
+/// Bytes of messages that may wait: a few huge ones must not fill the memory.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// How long closing waits for the queue to empty.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
-enum Message {
-    Record(Record),
+enum QueueMessage {
+    Record(LogRecord),
     Close(mpsc::Sender<()>),
 }
 
 /// The sending side.
 #[derive(Debug)]
-pub(crate) struct Queue {
-    sender: SyncSender<Message>,
+pub(crate) struct LogQueue {
+    sender: SyncSender<QueueMessage>,
     writer: LogWriter,
-    counts: Arc<Counts>,
+    counts: Arc<QueueCounts>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct QueueCounts {
     waiting_bytes: AtomicUsize,
     dropped: AtomicU64,
     /// Dropped and not yet logged.
-    unsaid: AtomicU64,
+    unreported: AtomicU64,
 }
 
-impl Queue {
-    /// Starts the thread. Without one to be had there is no queue.
+impl LogQueue {
+    /// Starts the thread; `None` if the system gives none.
     pub(crate) fn start(writer: LogWriter, capacity: usize) -> Option<Self> {
         let (sender, receiver) = mpsc::sync_channel(capacity.max(1));
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(QueueCounts::default());
         let thread = {
             let (writer, counts) = (writer.clone(), Arc::clone(&counts));
             thread::Builder::new()
@@ -63,15 +63,15 @@ impl Queue {
         })
     }
 
-    pub(crate) fn send(&self, record: Record) {
+    pub(crate) fn send(&self, record: LogRecord) {
         let bytes = record.message.len();
         let waiting = self.counts.waiting_bytes.fetch_add(bytes, Ordering::AcqRel);
-        if waiting.saturating_add(bytes) > MOST_BYTES {
+        if waiting.saturating_add(bytes) > MAX_BYTES {
             self.counts.waiting_bytes.fetch_sub(bytes, Ordering::AcqRel);
             self.count_dropped();
             return;
         }
-        match self.sender.try_send(Message::Record(record)) {
+        match self.sender.try_send(QueueMessage::Record(record)) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
                 self.counts.waiting_bytes.fetch_sub(bytes, Ordering::AcqRel);
@@ -79,7 +79,7 @@ impl Queue {
             }
             Err(TrySendError::Disconnected(message)) => {
                 self.counts.waiting_bytes.fetch_sub(bytes, Ordering::AcqRel);
-                if let Message::Record(record) = message {
+                if let QueueMessage::Record(record) = message {
                     self.writer.write(&record);
                 }
             }
@@ -90,15 +90,15 @@ impl Queue {
         self.counts.dropped.load(Ordering::Relaxed)
     }
 
-    /// Writes what waits and ends the thread, unless the disk keeps us for too long.
+    /// Writes the waiting records and ends the thread; gives up when the disk takes too long.
     pub(crate) fn close(&self) {
         let mut slot = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(thread) = slot.take() else {
             return;
         };
-        let deadline = Instant::now() + CLOSING;
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
         let (done, finished) = mpsc::channel();
-        let mut message = Message::Close(done);
+        let mut message = QueueMessage::Close(done);
         loop {
             match self.sender.try_send(message) {
                 Ok(()) => break,
@@ -111,30 +111,30 @@ impl Queue {
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if finished.recv_timeout(left).is_ok() {
-            // It has said that it is done; a panic in it has been reported by the panic hook.
+            // The thread reported that it is done; the panic hook has reported a panic in it.
             drop(thread.join());
         }
     }
 
     fn count_dropped(&self) {
         self.counts.dropped.fetch_add(1, Ordering::Relaxed);
-        self.counts.unsaid.fetch_add(1, Ordering::Relaxed);
+        self.counts.unreported.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn run(receiver: &Receiver<Message>, writer: &LogWriter, counts: &Counts) {
+fn run(receiver: &Receiver<QueueMessage>, writer: &LogWriter, counts: &QueueCounts) {
     while let Ok(message) = receiver.recv() {
         match message {
-            Message::Record(record) => {
+            QueueMessage::Record(record) => {
                 counts
                     .waiting_bytes
                     .fetch_sub(record.message.len(), Ordering::AcqRel);
                 writer.write(&record);
-                say_dropped(writer, counts);
+                report_dropped(writer, counts);
             }
-            Message::Close(done) => {
-                say_dropped(writer, counts);
-                // Nobody waits any more: they ran out of patience.
+            QueueMessage::Close(done) => {
+                report_dropped(writer, counts);
+                // An error means that `close` has given up waiting.
                 let _: Result<(), _> = done.send(());
                 return;
             }
@@ -142,10 +142,10 @@ fn run(receiver: &Receiver<Message>, writer: &LogWriter, counts: &Counts) {
     }
 }
 
-fn say_dropped(writer: &LogWriter, counts: &Counts) {
-    let dropped = counts.unsaid.swap(0, Ordering::Relaxed);
+fn report_dropped(writer: &LogWriter, counts: &QueueCounts) {
+    let dropped = counts.unreported.swap(0, Ordering::Relaxed);
     if dropped > 0 {
-        writer.write(&Record {
+        writer.write(&LogRecord {
             time: Timestamp::now(),
             level: Level::Warning,
             logger: "telemetry".to_owned(),
@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use crate::LogSettings;
 
-    fn record(message: &str) -> Record {
-        Record {
+    fn record(message: &str) -> LogRecord {
+        LogRecord {
             time: Timestamp::now(),
             level: Level::Info,
             logger: "agent".to_owned(),
@@ -174,9 +174,9 @@ mod tests {
         }
     }
 
-    fn queue(dir: &std::path::Path, capacity: usize) -> Queue {
+    fn queue(dir: &std::path::Path, capacity: usize) -> LogQueue {
         let settings = LogSettings::new(dir.join("logs"), Redactor::default());
-        Queue::start(LogWriter::new(settings), capacity).unwrap()
+        LogQueue::start(LogWriter::new(settings), capacity).unwrap()
     }
 
     fn log(dir: &std::path::Path) -> String {
@@ -200,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted_and_the_count_is_logged_once() {
+    fn records_dropped_from_a_full_queue_are_counted_and_the_count_is_logged_once() {
         let dir = tempfile::tempdir().unwrap();
         let settings = LogSettings::new(dir.path().join("logs"), Redactor::default());
         // No thread yet: the queue fills as it would behind a stuck disk.
         let (sender, receiver) = mpsc::sync_channel(2);
         let writer = LogWriter::new(settings);
-        let queue = Queue {
+        let queue = LogQueue {
             sender,
             writer: writer.clone(),
             counts: Arc::default(),
@@ -220,8 +220,8 @@ mod tests {
         drop(queue);
         run(&receiver, &writer, &counts);
         let text = log(dir.path());
-        let said = text.matches("the queue was full: 3").count();
-        assert_eq!((text.lines().count(), said), (3, 1), "{text}");
+        let reported = text.matches("the queue was full: 3").count();
+        assert_eq!((text.lines().count(), reported), (3, 1), "{text}");
         assert_eq!(counts.waiting_bytes.load(Ordering::Relaxed), 0);
     }
 
@@ -229,7 +229,7 @@ mod tests {
     fn huge_records_are_bounded_by_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let queue = queue(dir.path(), 1000);
-        queue.send(record(&"x".repeat(MOST_BYTES + 1)));
+        queue.send(record(&"x".repeat(MAX_BYTES + 1)));
         assert_eq!(queue.dropped(), 1);
         queue.send(record("small"));
         queue.close();

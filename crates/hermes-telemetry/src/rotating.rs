@@ -9,7 +9,7 @@
 //!
 //! Rotation takes `x.log.lock`. Who does not get it at once writes on: somebody else is rotating.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use hermes_fs::{Error, FileLock, LockOptions, Result};
 
-/// Rotations that may overtake one record before we call it lost.
-const MOST_TRIES: usize = 16;
+/// Rotations that may overtake one record before it counts as lost.
+const MAX_TRIES: usize = 16;
 
 /// When a file is rotated and how many old ones stay.
 #[derive(Debug, Clone, Copy)]
@@ -42,18 +42,26 @@ pub(crate) struct RotatingFile {
     path: PathBuf,
     lock_path: PathBuf,
     rotation: Rotation,
-    state: Mutex<State>,
+    state: Mutex<RotationState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    open: Option<Open>,
+struct RotationState {
+    open: Option<OpenLog>,
     /// A record was cut short by a full disk; the next must not continue its line.
     torn: bool,
 }
 
+impl RotationState {
+    /// Whether the open file is the one described.
+    fn is_open(&self, meta: &Metadata) -> bool {
+        let open = self.open.as_ref();
+        open.is_some_and(|open| open.device == meta.dev() && open.inode == meta.ino())
+    }
+}
+
 #[derive(Debug)]
-struct Open {
+struct OpenLog {
     file: File,
     device: u64,
     inode: u64,
@@ -61,11 +69,9 @@ struct Open {
 
 impl RotatingFile {
     pub(crate) fn new(path: PathBuf, rotation: Rotation) -> Self {
-        let mut lock_path = path.clone().into_os_string();
-        lock_path.push(".lock");
         Self {
+            lock_path: path.with_added_extension("lock"),
             path,
-            lock_path: lock_path.into(),
             rotation,
             state: Mutex::default(),
         }
@@ -74,7 +80,7 @@ impl RotatingFile {
     /// Appends one record, which ends with a newline.
     pub(crate) fn append(&self, record: &[u8]) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let size = self.open_current(&mut state)?;
             if self.rotation.is_due(size, record.len()) && self.rotate(&mut state) {
                 continue;
@@ -83,12 +89,13 @@ impl RotatingFile {
                 return Ok(());
             }
         }
-        let source = io::Error::other("it is rotated faster than it can be written");
+        let source =
+            io::Error::other("other processes rotate the file faster than it can be written");
         Err(Error::io("write", &self.path)(source))
     }
 
-    /// Makes sure that what is open is what has the name; gives back its size.
-    fn open_current(&self, state: &mut State) -> Result<u64> {
+    /// Makes sure that the open file is the one at the path; gives back its size.
+    fn open_current(&self, state: &mut RotationState) -> Result<u64> {
         match hermes_fs::symlink_metadata(&self.path) {
             // Opening a FIFO for writing would wait for a reader.
             Ok(meta) if !meta.is_file() => {
@@ -96,8 +103,7 @@ impl RotatingFile {
                 return Err(Error::io("log to", &self.path)(source));
             }
             Ok(meta) => {
-                let same = |open: &Open| open.device == meta.dev() && open.inode == meta.ino();
-                if state.open.as_ref().is_some_and(same) {
+                if state.is_open(&meta) {
                     return Ok(meta.len());
                 }
             }
@@ -107,11 +113,11 @@ impl RotatingFile {
         let file = hermes_fs::open_append(&self.path, 0o600)?;
         let meta = file.metadata().map_err(Error::io("look at", &self.path))?;
         if meta.mode() & 0o077 != 0 {
-            // Left behind by a program that was less careful. Not ours to change if it fails.
+            // Left by a program that was less careful. A file of another user stays as it is.
             let tightened = file.set_permissions(std::fs::Permissions::from_mode(0o600));
             drop(tightened);
         }
-        state.open = Some(Open {
+        state.open = Some(OpenLog {
             file,
             device: meta.dev(),
             inode: meta.ino(),
@@ -119,7 +125,7 @@ impl RotatingFile {
         Ok(meta.len())
     }
 
-    /// Makes `logs`, but never the home around it: a process that outlives its profile must not
+    /// Creates `logs`, but never the home around it: a process that outlives its profile must not
     /// bring the profile back.
     fn make_directory(&self) -> Result<()> {
         let Some(dir) = self.path.parent() else {
@@ -132,7 +138,7 @@ impl RotatingFile {
     }
 
     /// Writes with one call. `false`: the file had lost its last name, write again.
-    fn write(&self, state: &mut State, record: &[u8]) -> Result<bool> {
+    fn write(&self, state: &mut RotationState, record: &[u8]) -> Result<bool> {
         let Some(open) = &state.open else {
             return Ok(false);
         };
@@ -160,22 +166,21 @@ impl RotatingFile {
         Ok(links > 0)
     }
 
-    /// Whether another file may have the name now, so that the caller must look again.
-    fn rotate(&self, state: &mut State) -> bool {
+    /// Whether another file may be at the path now, so that the caller must look again.
+    fn rotate(&self, state: &mut RotationState) -> bool {
         let options = LockOptions {
             timeout: Duration::ZERO,
             ..LockOptions::new("the log rotation")
         };
-        // Held by another process, which is rotating; or no lock to be had. Either way the record
-        // is more important than the size of the file.
+        // Another process is rotating, or the lock cannot be created. Either way the record is more
+        // important than the size of the file.
         let Ok(_lock) = FileLock::acquire(&self.lock_path, &options) else {
             return false;
         };
         let Ok(meta) = hermes_fs::symlink_metadata(&self.path) else {
             return true;
         };
-        let same = |open: &Open| open.device == meta.dev() && open.inode == meta.ino();
-        if !state.open.as_ref().is_some_and(same) {
+        if !state.is_open(&meta) {
             return true;
         }
         if shift(&self.path, self.rotation.backups).is_err() {
@@ -188,9 +193,7 @@ impl RotatingFile {
 
 /// The name of the n-th rotated file.
 pub(crate) fn rotated(path: &Path, number: u32) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{number}"));
-    name.into()
+    path.with_added_extension(number.to_string())
 }
 
 /// Renames `x.log` → `.1` → `.2` … up to the first free number, at most `backups`.

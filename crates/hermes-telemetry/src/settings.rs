@@ -11,7 +11,7 @@ use crate::Level;
 /// What kind of process logs; it decides which files there are besides `agent.log` and
 /// `errors.log`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum LogMode {
     /// A command, a chat or a worker.
     Cli,
     /// The gateway: `gateway.log` too.
@@ -41,7 +41,7 @@ impl Zone {
 
 /// Who writes the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
+pub enum LogDelivery {
     /// The thread that logs. Right for commands: nothing to flush, nothing to start.
     Direct,
     /// A thread of its own, behind a queue of this many records. When the queue is full, records
@@ -64,13 +64,13 @@ pub struct LogSettings {
     /// Rotated files kept of `agent.log`. Zero: never rotated.
     pub backups: u32,
     /// Kind of process.
-    pub mode: Mode,
+    pub mode: LogMode,
     /// Zone of the stamps.
     pub zone: Zone,
     /// What every line passes.
     pub redactor: Arc<Redactor>,
     /// Who writes.
-    pub delivery: Delivery,
+    pub delivery: LogDelivery,
 }
 
 impl LogSettings {
@@ -82,10 +82,10 @@ impl LogSettings {
             level: Level::Info,
             max_bytes: 5 * 1024 * 1024,
             backups: 3,
-            mode: Mode::Cli,
+            mode: LogMode::Cli,
             zone: Zone::System,
             redactor: Arc::new(redactor),
-            delivery: Delivery::Direct,
+            delivery: LogDelivery::Direct,
         }
     }
 }

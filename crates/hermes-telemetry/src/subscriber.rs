@@ -6,16 +6,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
-use tracing::span::{Attributes, Id, Record as SpanRecord};
+use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-use crate::line::Record;
+use crate::line::LogRecord;
 use crate::logger_name::{is_own_target, logger_name};
-use crate::queue::Queue;
-use crate::{Delivery, Level, LogSettings, LogStats, LogWriter};
+use crate::queue::LogQueue;
+use crate::{Level, LogDelivery, LogSettings, LogStats, LogWriter};
 
 /// The field of a span or event that names the session.
 const SESSION: &str = "session";
@@ -23,13 +23,13 @@ const SESSION: &str = "session";
 /// Flushes the log when dropped; keep it until the end of `main`.
 #[derive(Debug)]
 #[must_use = "dropping the guard ends queued logging"]
-pub struct Guard {
+pub struct LogGuard {
     writer: LogWriter,
-    queue: Option<Arc<Queue>>,
+    queue: Option<Arc<LogQueue>>,
     installed: bool,
 }
 
-impl Guard {
+impl LogGuard {
     /// The files, for lines that do not come from `tracing`.
     pub fn writer(&self) -> &LogWriter {
         &self.writer
@@ -49,7 +49,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for LogGuard {
     fn drop(&mut self) {
         if let Some(queue) = &self.queue {
             queue.close();
@@ -58,7 +58,7 @@ impl Drop for Guard {
 }
 
 /// Makes `tracing` log into the files, for the whole process.
-pub fn init(settings: LogSettings) -> Guard {
+pub fn init(settings: LogSettings) -> LogGuard {
     let (layer, mut guard) = layer(settings);
     let subscriber = Registry::default().with(layer);
     // A second call is a mistake that must not cost the user the command.
@@ -67,18 +67,18 @@ pub fn init(settings: LogSettings) -> Guard {
 }
 
 /// The layer of [`init`], to be installed by the caller.
-pub fn layer(settings: LogSettings) -> (LogLayer, Guard) {
+pub fn layer(settings: LogSettings) -> (LogLayer, LogGuard) {
     let delivery = settings.delivery;
     let writer = LogWriter::new(settings);
     let queue = match delivery {
-        Delivery::Direct => None,
-        Delivery::Queued { capacity } => Queue::start(writer.clone(), capacity).map(Arc::new),
+        LogDelivery::Direct => None,
+        LogDelivery::Queued { capacity } => LogQueue::start(writer.clone(), capacity).map(Arc::new),
     };
     let layer = LogLayer {
         writer: writer.clone(),
         queue: queue.clone(),
     };
-    let guard = Guard {
+    let guard = LogGuard {
         writer,
         queue,
         installed: false,
@@ -90,11 +90,11 @@ pub fn layer(settings: LogSettings) -> (LogLayer, Guard) {
 #[derive(Debug)]
 pub struct LogLayer {
     writer: LogWriter,
-    queue: Option<Arc<Queue>>,
+    queue: Option<Arc<LogQueue>>,
 }
 
 /// The session a span was opened for.
-struct Session(String);
+struct SpanSession(String);
 
 impl LogLayer {
     fn wants(&self, metadata: &Metadata<'_>) -> bool {
@@ -124,13 +124,13 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         attributes.record(&mut fields);
         remember(fields.session, id, &context);
     }
 
-    fn on_record(&self, id: &Id, values: &SpanRecord<'_>, context: Context<'_, S>) {
-        let mut fields = Fields::default();
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let mut fields = EventFields::default();
         values.record(&mut fields);
         remember(fields.session, id, &context);
     }
@@ -144,15 +144,15 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
         if !self.writer.takes(level, &logger) {
             return;
         }
-        let mut fields = Fields::default();
+        let mut fields = EventFields::default();
         event.record(&mut fields);
         let session = fields.session.or_else(|| {
             let mut spans = context.event_scope(event)?;
-            spans.find_map(|span| span.extensions().get::<Session>().map(|s| s.0.clone()))
+            spans.find_map(|span| span.extensions().get::<SpanSession>().map(|s| s.0.clone()))
         });
         let mut message = fields.message;
         message.push_str(&fields.others);
-        let record = Record {
+        let record = LogRecord {
             time: Timestamp::now(),
             level,
             logger: logger.into_owned(),
@@ -171,19 +171,19 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
     if let (Some(session), Some(span)) = (session, context.span(id)) {
-        span.extensions_mut().replace(Session(session));
+        span.extensions_mut().replace(SpanSession(session));
     }
 }
 
 /// What an event says: its message, its session, and the rest as ` key=value`.
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: String,
     session: Option<String>,
     others: String,
 }
 
-impl Fields {
+impl EventFields {
     fn add(&mut self, field: &Field, value: &str) {
         match field.name() {
             "message" => self.message.push_str(value),
@@ -202,7 +202,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.add(field, value);
     }

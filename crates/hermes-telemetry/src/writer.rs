@@ -1,4 +1,4 @@
-//! Which record goes into which file. Failures end here, as a count.
+//! Which record goes into which file. Failures are counted, not reported.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::line::{self, Record};
+use crate::line::{self, LogRecord};
 use crate::logger_name::is_gui_logger;
 use crate::rotating::{RotatingFile, Rotation};
-use crate::{Component, Level, LogSettings, Mode};
+use crate::{Component, Level, LogMode, LogSettings};
 
 const MIB: u64 = 1024 * 1024;
 
@@ -25,40 +25,40 @@ pub struct LogStats {
 /// The log files of a home, from the writing side. Clones share them.
 #[derive(Debug, Clone)]
 pub struct LogWriter {
-    shared: Arc<Shared>,
+    shared: Arc<SharedFiles>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedFiles {
     settings: LogSettings,
     zone: OnceLock<TimeZone>,
-    sinks: Vec<Sink>,
+    sinks: Vec<LogSink>,
     failed: AtomicU64,
-    unredacted_said: AtomicBool,
+    unredacted_reported: AtomicBool,
 }
 
 /// One file and what it takes.
 #[derive(Debug)]
-struct Sink {
+struct LogSink {
     least: Level,
-    content: Content,
+    content: SinkContent,
     file: RotatingFile,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Content {
+enum SinkContent {
     Everything,
     Gateway,
     Gui,
 }
 
-impl Sink {
+impl LogSink {
     fn takes(&self, level: Level, logger: &str) -> bool {
         level >= self.least
             && match self.content {
-                Content::Everything => true,
-                Content::Gateway => Component::Gateway.owns(logger),
-                Content::Gui => is_gui_logger(logger),
+                SinkContent::Everything => true,
+                SinkContent::Gateway => Component::Gateway.owns(logger),
+                SinkContent::Gui => is_gui_logger(logger),
             }
     }
 }
@@ -66,7 +66,7 @@ impl Sink {
 impl LogWriter {
     /// Prepares the files; touches none.
     pub fn new(settings: LogSettings) -> Self {
-        let sink = |name: &str, least, content, max_bytes, backups| Sink {
+        let sink = |name: &str, least, content, max_bytes, backups| LogSink {
             least,
             content,
             file: RotatingFile::new(settings.dir.join(name), Rotation { max_bytes, backups }),
@@ -75,38 +75,38 @@ impl LogWriter {
             sink(
                 "agent.log",
                 settings.level,
-                Content::Everything,
+                SinkContent::Everything,
                 settings.max_bytes,
                 settings.backups,
             ),
             sink(
                 "errors.log",
                 Level::Warning,
-                Content::Everything,
+                SinkContent::Everything,
                 2 * MIB,
                 2,
             ),
         ];
         match settings.mode {
-            Mode::Cli => {}
-            Mode::Gateway => sinks.push(sink(
+            LogMode::Cli => {}
+            LogMode::Gateway => sinks.push(sink(
                 "gateway.log",
                 Level::Info,
-                Content::Gateway,
+                SinkContent::Gateway,
                 5 * MIB,
                 3,
             )),
-            Mode::Dashboard => {
-                sinks.push(sink("gui.log", Level::Info, Content::Gui, 5 * MIB, 3));
+            LogMode::Dashboard => {
+                sinks.push(sink("gui.log", Level::Info, SinkContent::Gui, 5 * MIB, 3));
             }
         }
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedFiles {
                 settings,
                 zone: OnceLock::new(),
                 sinks,
                 failed: AtomicU64::new(0),
-                unredacted_said: AtomicBool::new(false),
+                unredacted_reported: AtomicBool::new(false),
             }),
         }
     }
@@ -116,7 +116,7 @@ impl LogWriter {
         if !self.takes(level, logger) {
             return;
         }
-        self.write(&Record {
+        self.write(&LogRecord {
             time: Timestamp::now(),
             level,
             logger: logger.to_owned(),
@@ -142,18 +142,18 @@ impl LogWriter {
         levels.min().unwrap_or(Level::Warning)
     }
 
-    pub(crate) fn write(&self, record: &Record) {
+    pub(crate) fn write(&self, record: &LogRecord) {
         let shared = &*self.shared;
         if !shared.settings.redactor.is_enabled()
-            && !shared.unredacted_said.swap(true, Ordering::Relaxed)
+            && !shared.unredacted_reported.swap(true, Ordering::Relaxed)
         {
-            // Said in the files themselves, and only once there is something in them.
-            self.write_line(&Record {
+            // Logged in the files themselves, and only before the first record.
+            self.write_line(&LogRecord {
                 time: record.time,
                 level: Level::Warning,
                 logger: "telemetry".to_owned(),
                 session: None,
-                message: "secrets are written as they are: redaction is switched off by \
+                message: "secrets are written unmasked: redaction is switched off by \
                           security.redact_secrets or HERMES_REDACT_SECRETS"
                     .to_owned(),
             });
@@ -161,7 +161,7 @@ impl LogWriter {
         self.write_line(record);
     }
 
-    fn write_line(&self, record: &Record) {
+    fn write_line(&self, record: &LogRecord) {
         let shared = &*self.shared;
         let zone = shared.zone.get_or_init(|| shared.settings.zone.resolve());
         let line = line::format(record, zone, &shared.settings.redactor);
@@ -169,7 +169,7 @@ impl LogWriter {
             if sink.takes(record.level, &record.logger)
                 && sink.file.append(line.as_bytes()).is_err()
             {
-                // There is nowhere left to say it.
+                // There is nowhere left to report it.
                 shared.failed.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -207,7 +207,7 @@ mod tests {
             .collect()
     }
 
-    fn log_one_of_each(mode: Mode, level: Level) -> BTreeMap<String, usize> {
+    fn log_one_of_each(mode: LogMode, level: Level) -> BTreeMap<String, usize> {
         let dir = tempfile::tempdir().unwrap();
         let writer = LogWriter::new(LogSettings {
             level,
@@ -226,15 +226,15 @@ mod tests {
     #[test]
     fn each_file_takes_its_levels_and_loggers() {
         assert_eq!(
-            log_one_of_each(Mode::Cli, Level::Info),
+            log_one_of_each(LogMode::Cli, Level::Info),
             counts(&[("agent.log", 16), ("errors.log", 12)])
         );
         assert_eq!(
-            log_one_of_each(Mode::Gateway, Level::Debug),
+            log_one_of_each(LogMode::Gateway, Level::Debug),
             counts(&[("agent.log", 20), ("errors.log", 12), ("gateway.log", 8)])
         );
         assert_eq!(
-            log_one_of_each(Mode::Dashboard, Level::Error),
+            log_one_of_each(LogMode::Dashboard, Level::Error),
             counts(&[("agent.log", 8), ("errors.log", 12), ("gui.log", 4)])
         );
     }
@@ -261,7 +261,7 @@ mod tests {
         let text = std::fs::read_to_string(logs.join("agent.log")).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
-        assert!(lines[0].contains("WARNING telemetry: secrets are written as they are"));
+        assert!(lines[0].contains("WARNING telemetry: secrets are written unmasked"));
         assert!(lines[1].ends_with("INFO agent: token=abcdefgh"));
     }
 }

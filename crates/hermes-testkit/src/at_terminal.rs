@@ -14,7 +14,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::Outcome;
 
 /// Long enough for a busy machine; an event that is late by this much will not come.
-const PATIENCE: Duration = Duration::from_mins(1);
+const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A program at a terminal of its own; it is ended when this is dropped.
 #[derive(Debug)]
@@ -22,17 +22,17 @@ pub struct AtTerminal {
     child: Child,
     call: String,
     keyboard: File,
-    screen: Arc<Screen>,
+    screen: Arc<TerminalScreen>,
 }
 
 #[derive(Debug, Default)]
-struct Screen {
-    shown: Mutex<Shown>,
+struct TerminalScreen {
+    shown: Mutex<ShownText>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Shown {
+struct ShownText {
     text: String,
     /// How much of it has been awaited.
     seen: usize,
@@ -58,7 +58,7 @@ impl AtTerminal {
         drop(command);
         drop(terminal);
         let keyboard = File::from(controller);
-        let screen = Arc::<Screen>::default();
+        let screen = Arc::<TerminalScreen>::default();
         let (mut reader, there) = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
         std::thread::spawn(move || there.show(&mut reader));
         Self {
@@ -77,7 +77,7 @@ impl AtTerminal {
     /// Waits until this is shown, behind what was awaited before.
     #[track_caller]
     pub fn wait_for(&self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + EVENT_TIMEOUT;
         let mut shown = self.screen.shown.lock().unwrap();
         loop {
             let found = shown.text.get(shown.seen..).unwrap_or_default().find(text);
@@ -136,7 +136,7 @@ impl Drop for AtTerminal {
     }
 }
 
-impl Screen {
+impl TerminalScreen {
     fn show(&self, terminal: &mut File) {
         let mut bytes = [0; 4096];
         // A terminal says EIO when the last program on it has gone.

@@ -1,4 +1,4 @@
-//! A real container engine: small images without a registry, and nothing left behind.
+//! Small images for a real container engine, made without a registry.
 //!
 //! An image is this machine's bash with its libraries and a static busybox. It is made once and
 //! found again by its name.
@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+use crate::RealEngine;
+use crate::ssh_server::put_script;
 
 /// Images that tests use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +30,6 @@ pub enum EngineImage {
 impl EngineImage {
     /// Its name, made if docker does not have it.
     pub fn name(self) -> &'static str {
-        self.name_in("docker")
-    }
-
-    /// Its name, made if that engine does not have it.
-    pub fn name_in(self, program: &str) -> &'static str {
         let name = match self {
             Self::Shell => "hermes-test-shell:1",
             Self::WithoutBash => "hermes-test-busybox:1",
@@ -39,8 +37,8 @@ impl EngineImage {
             Self::S6 => "hermes-test-s6:1",
         };
         let _lock = Self::lock();
-        if !engine_of(program, &["image", "inspect", name]).0 {
-            self.make(program, name);
+        if !RealEngine::Docker.ask(&["image", "inspect", name]).0 {
+            self.make(name);
         }
         name
     }
@@ -58,14 +56,14 @@ impl EngineImage {
         lock
     }
 
-    fn make(self, program: &str, name: &str) {
+    fn make(self, name: &str) {
         let root = TempDir::with_prefix("hermes-test-image-").unwrap();
         let root = root.path();
         if self == Self::Debian {
             let archive = root.join("debian.tar");
             bootstrap(&archive);
             let archive = fs::read(&archive).unwrap();
-            return import(program, &archive, name, &["CMD [\"bash\"]"]);
+            return import(&archive, name, &["CMD [\"bash\"]"]);
         }
         for directory in [
             "bin", "etc", "root", "tmp", "var/tmp", "run", "proc", "sys", "dev",
@@ -81,16 +79,11 @@ impl EngineImage {
         }
         let mut changes = vec!["ENV PATH=/usr/bin:/bin", "CMD [\"sh\"]"];
         if self == Self::S6 {
-            put(&root.join("init"), "#!/bin/sh\nexec \"$@\"\n");
+            put_script(&root.join("init"), "#!/bin/sh\nexec \"$@\"\n");
             changes.push("ENTRYPOINT [\"/init\"]");
         }
-        import(program, &archive_of(root), name, &changes);
+        import(&archive_of(root), name, &changes);
     }
-}
-
-fn put(path: &Path, script: &str) {
-    fs::write(path, script).unwrap();
-    fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
 fn add_busybox(root: &Path) {
@@ -156,8 +149,8 @@ fn archive_of(root: &Path) -> Vec<u8> {
     archive.stdout
 }
 
-fn import(program: &str, archive: &[u8], name: &str, changes: &[&str]) {
-    let mut command = Command::new(program);
+fn import(archive: &[u8], name: &str, changes: &[&str]) {
+    let mut command = Command::new("docker");
     command.arg("import");
     for change in changes {
         command.args(["--change", change]);
@@ -170,69 +163,5 @@ fn import(program: &str, archive: &[u8], name: &str, changes: &[&str]) {
         .unwrap();
     child.stdin.take().unwrap().write_all(archive).unwrap();
     let status = child.wait().unwrap();
-    assert!(status.success(), "{program} import {name}: {status}");
-}
-
-/// Calls docker: whether that succeeded, and what it printed.
-pub fn engine<const N: usize>(args: [&str; N]) -> (bool, String) {
-    engine_of("docker", &args)
-}
-
-/// Calls an engine: whether that succeeded, and what it printed.
-pub fn engine_of(program: &str, args: &[&str]) -> (bool, String) {
-    let output = Command::new(program)
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| panic!("these tests need a container engine; {program}: {error}"));
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        !words.contains("Cannot connect to the Docker daemon"),
-        "these tests need a running container engine: {words}"
-    );
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    (output.status.success(), text)
-}
-
-/// Removes the containers with a label when a test ends, however it ends.
-#[derive(Debug)]
-pub struct RemoveContainers {
-    program: String,
-    label: String,
-}
-
-impl RemoveContainers {
-    /// Those that docker has with `name=value`.
-    pub fn with_label(label: impl Into<String>) -> Self {
-        Self::of("docker", label)
-    }
-
-    /// Those that an engine has with `name=value`.
-    pub fn of(program: &str, label: impl Into<String>) -> Self {
-        Self {
-            program: program.to_owned(),
-            label: label.into(),
-        }
-    }
-
-    /// Their ids.
-    pub fn ids(&self) -> Vec<String> {
-        let filter = format!("label={}", self.label);
-        let args = ["ps", "-aq", "--no-trunc", "--filter", &filter];
-        let (_, ids) = engine_of(&self.program, &args);
-        ids.lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for RemoveContainers {
-    fn drop(&mut self) {
-        for id in self.ids() {
-            // Podman waits for the container's own end unless told not to; docker does not know how.
-            let args: &[&str] = match self.program.as_str() {
-                "podman" => &["rm", "-f", "-t", "0", &id],
-                _ => &["rm", "-f", &id],
-            };
-            engine_of(&self.program, args);
-        }
-    }
+    assert!(status.success(), "docker import {name}: {status}");
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::ssh_server::put_script;
+
 /// The script: note the call, then answer. `image inspect` is the verb `image-inspect`.
 const SCRIPT: &str = r#"#!/bin/bash
 FAKE=DIRECTORY
@@ -65,8 +67,6 @@ impl Default for FakeEngine {
 impl FakeEngine {
     /// An engine that answers, has no containers and makes any.
     pub fn new() -> Self {
-        use std::os::unix::fs::PermissionsExt;
-
         let directory = TempDir::with_prefix("fake-engine-").unwrap();
         for name in ["calls", "variables", "answers", "state"] {
             std::fs::create_dir(directory.path().join(name)).unwrap();
@@ -74,8 +74,7 @@ impl FakeEngine {
         let engine = Self { directory };
         let place = engine.directory.path().display().to_string();
         let script = SCRIPT.replace("DIRECTORY", &format!("'{place}'"));
-        std::fs::write(engine.program(), script).unwrap();
-        std::fs::set_permissions(engine.program(), PermissionsExt::from_mode(0o755)).unwrap();
+        put_script(&engine.program(), &script);
         engine
     }
 

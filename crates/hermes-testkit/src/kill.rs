@@ -3,7 +3,7 @@
 use crate::{Outcome, TestHome};
 
 /// More points than any command has; beyond them the command does not come to an end.
-const MOST_POINTS: u64 = 20_000;
+const MAX_POINTS: u64 = 20_000;
 
 /// How many runs were killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub fn kill_at_every_write(
     args: &[&str],
     mut check: impl FnMut(u64, &TestHome, &Outcome),
 ) -> KillPoints {
-    for point in 1..MOST_POINTS {
+    for point in 1..MAX_POINTS {
         let home = prepared.copied();
         let outcome = home.hermes(args).kill_at_write(point).run();
         if !outcome.was_killed() {

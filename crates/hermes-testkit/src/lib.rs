@@ -1,4 +1,4 @@
-//! Hermetic homes and honest comparisons for tests that run the real `hermes` binary.
+//! Temporary homes and whole-output comparisons for tests that run the real `hermes` binary.
 //!
 //! Knows how to start the program and how to look at files; never what a command prints.
 #![allow(
@@ -24,16 +24,16 @@ mod tree;
 mod unprivileged;
 
 pub use at_terminal::AtTerminal;
-pub use engine_image::{EngineImage, RemoveContainers, engine, engine_of};
+pub use engine_image::EngineImage;
 pub use eventually::eventually;
 pub use fake_engine::{EngineCall, FakeEngine};
 pub use home::TestHome;
 pub use kill::{KillPoints, kill_at_every_write};
-pub use model_server::{Answer, Call, ModelServer, Received, Wire};
+pub use model_server::{Answer, ModelServer, ReceivedRequest, ScriptedCall, Wire};
 pub use outcome::Outcome;
-pub use real_engine::{OwnContainers, RealEngine};
+pub use real_engine::{RealEngine, RemoveContainers};
 pub use run::Run;
 pub use running::Running;
 pub use ssh_server::SshServer;
-pub use tree::{Content, Entry, Tree};
+pub use tree::{Tree, TreeContent, TreeEntry};
 pub use unprivileged::ran_as_nobody;

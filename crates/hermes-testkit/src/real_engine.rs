@@ -123,12 +123,12 @@ fn podman_settings() -> PathBuf {
 
 /// Removes the containers with a label when a test ends, however it ends.
 #[derive(Debug)]
-pub struct OwnContainers {
+pub struct RemoveContainers {
     engine: RealEngine,
     label: String,
 }
 
-impl OwnContainers {
+impl RemoveContainers {
     /// Those of an engine with `name=value`.
     pub fn of(engine: RealEngine, label: impl Into<String>) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl OwnContainers {
     }
 }
 
-impl Drop for OwnContainers {
+impl Drop for RemoveContainers {
     fn drop(&mut self) {
         for id in self.ids() {
             self.engine.remove(&id);

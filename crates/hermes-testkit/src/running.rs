@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Long enough for a busy machine; an event that is late by this much will not come.
-const PATIENCE: Duration = Duration::from_mins(1);
+const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A program that has been started; it is ended when this is dropped.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Running {
     /// The next line of standard output; `None` at its end.
     #[track_caller]
     pub fn next_line(&self) -> Option<String> {
-        match self.lines.recv_timeout(PATIENCE) {
+        match self.lines.recv_timeout(EVENT_TIMEOUT) {
             Ok(line) => Some(line),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {

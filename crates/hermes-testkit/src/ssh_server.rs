@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Between the arguments of a recorded call, and behind it.
 const ARGUMENT_END: char = '\0';
 const CALL_END: char = '\u{1e}';
@@ -221,7 +221,7 @@ impl SshServer {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + EVENT_TIMEOUT;
         loop {
             let is_up = |line: &String| line.starts_with("Server listening");
             if self.log().iter().skip(before).any(is_up) {
@@ -274,7 +274,8 @@ fn find(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is not installed"))
 }
 
-fn put_script(path: &Path, script: &str) {
+/// Writes a script that can be executed.
+pub(crate) fn put_script(path: &Path, script: &str) {
     std::fs::write(path, script).unwrap();
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }

@@ -11,22 +11,22 @@ const SHOWN_BYTES: usize = 16 * 1024;
 
 /// What a directory holds, by path; directories have a slash at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tree(pub BTreeMap<String, Entry>);
+pub struct Tree(pub BTreeMap<String, TreeEntry>);
 
 /// One entry.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// Permission bits; 0 for links, which have none of their own.
     pub mode: u32,
     /// Seconds and nanoseconds of the last change; zero after [`Tree::without_times`].
     pub modified: (i64, i64),
     /// What it is.
-    pub content: Content,
+    pub content: TreeContent,
 }
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum TreeContent {
     /// A directory.
     Directory,
     /// A file that can be shown.
@@ -39,7 +39,7 @@ pub enum Content {
     Special,
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for TreeEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04o} ", self.mode)?;
         if self.modified != (0, 0) {
@@ -67,18 +67,18 @@ impl Tree {
             let meta = std::fs::symlink_metadata(&path).unwrap();
             let content = if meta.is_symlink() {
                 let target = std::fs::read_link(&path).unwrap();
-                Content::Link(target.to_string_lossy().into_owned())
+                TreeContent::Link(target.to_string_lossy().into_owned())
             } else if meta.is_dir() {
                 name.push('/');
                 self.collect(&path, &name);
-                Content::Directory
+                TreeContent::Directory
             } else if meta.is_file() {
-                Content::of(std::fs::read(&path).unwrap())
+                TreeContent::of(std::fs::read(&path).unwrap())
             } else {
-                Content::Special
+                TreeContent::Special
             };
             let mode = meta.permissions().mode() & 0o7777;
-            let entry = Entry {
+            let entry = TreeEntry {
                 mode: if meta.is_symlink() { 0 } else { mode },
                 modified: (meta.mtime(), meta.mtime_nsec()),
                 content,
@@ -100,7 +100,7 @@ impl Tree {
     #[must_use]
     pub fn without_directory_times(mut self) -> Self {
         for entry in self.0.values_mut() {
-            if entry.content == Content::Directory {
+            if entry.content == TreeContent::Directory {
                 entry.modified = (0, 0);
             }
         }
@@ -135,7 +135,7 @@ impl Tree {
     }
 }
 
-impl Content {
+impl TreeContent {
     fn of(bytes: Vec<u8>) -> Self {
         let length = bytes.len();
         match String::from_utf8(bytes) {

@@ -1,11 +1,10 @@
-//! Tests about permissions, for which root is no judge.
+//! Tests about permissions, which mean nothing to root.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// User and group that own nothing.
-const NOBODY: u32 = 65534;
+use crate::home::NOBODY;
 
 /// Root may do anything, so a test about permissions runs again as `nobody`. True in the parent,
 /// which has nothing left to do. `test` is the full name of the calling test.
@@ -14,14 +13,14 @@ pub fn ran_as_nobody(test: &str) -> bool {
         return false;
     }
     // The test binary may lie where only root gets to, so it runs from a copy.
-    let place = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    let copy = place.path().join("test");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let copy = directory.path().join("test");
     std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
     let status = Command::new(&copy)
         .args(["--exact", test, "--nocapture"])
         .env("TMPDIR", "/tmp")
-        .current_dir(place.path())
+        .current_dir(directory.path())
         .uid(NOBODY)
         .gid(NOBODY)
         .status()

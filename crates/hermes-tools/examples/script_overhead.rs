@@ -16,7 +16,7 @@ use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
     CallContext, CodeSettings, CrossProfile, ExecuteCodeTool, FileLedger, Filesystem, FixedSession,
-    HostFiles, Interpreters, Registry, RpcEnv, SandboxEnv, UnattendedScripts, WriteGuard,
+    HostFiles, Interpreters, RpcEnv, SandboxEnv, ToolRegistry, UnattendedScripts, WriteGuard,
 };
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn main() {
     let tool = ExecuteCodeTool::new(settings.clone(), Arc::new(Plain), gate);
     let context = CallContext {
         session_key: "bench".to_owned(),
-        conversation: hermes_tools::Conversation::default(),
+        conversation: hermes_tools::ToolConversation::default(),
         session: Arc::new(FixedSession {
             cwd: std::env::temp_dir(),
             variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
@@ -63,7 +63,7 @@ fn main() {
         files: Arc::new(FileLedger::default()),
         enabled_tools: Vec::new(),
         interrupt: Arc::new(Wake::new().unwrap()),
-        registry: Arc::new(Registry::default().with(tool)),
+        registry: Arc::new(ToolRegistry::default().with(tool)),
     };
     let python = Interpreters::default().find(&settings, &context).unwrap();
     let script = std::env::temp_dir().join("hermes-bare.py");

@@ -1,15 +1,15 @@
-//! What a tool takes: one table per tool, from which come the JSON schema a model reads, the check
-//! of what it sent, and the signatures scripts see.
+//! The arguments of a tool: one table per tool gives the JSON schema for the model, the check of a
+//! call, and the signatures scripts see.
 //!
-//! Models send numbers as text and single values where a list is meant; such arguments are brought
-//! to the declared type where only one reading exists, and refused with a sentence otherwise. What a
-//! tool does not know it leaves alone: a habit from elsewhere is no reason to lose a step.
+//! Models send numbers as text and single values instead of lists; such arguments are converted to
+//! the declared type if only one reading exists, and refused with a sentence otherwise. Unknown
+//! arguments are ignored.
 
 use serde_json::{Map, Value, json};
 
 /// The type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ArgKind {
     /// Text.
     Text,
     /// The content of a file: text, or what is written as JSON.
@@ -46,7 +46,7 @@ pub struct Argument {
     /// Its name.
     pub name: &'static str,
     /// Its type.
-    pub kind: Kind,
+    pub kind: ArgKind,
     /// Whether a call without it is refused.
     pub required: bool,
     /// What it means, for the model.
@@ -55,7 +55,7 @@ pub struct Argument {
 
 impl Argument {
     /// An argument every call has.
-    pub const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+    pub const fn required(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
         Self {
             name,
             kind,
@@ -65,7 +65,7 @@ impl Argument {
     }
 
     /// An argument with a default.
-    pub const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+    pub const fn optional(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
         Self {
             name,
             kind,
@@ -76,20 +76,20 @@ impl Argument {
 
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Text | Kind::Document => json!({"type": "string"}),
-            Kind::Int { min, max } | Kind::ClampedInt { min, max } => {
+            ArgKind::Text | ArgKind::Document => json!({"type": "string"}),
+            ArgKind::Int { min, max } | ArgKind::ClampedInt { min, max } => {
                 let mut schema = json!({"type": "integer", "minimum": min});
                 if max != i64::MAX {
                     schema["maximum"] = json!(max);
                 }
                 schema
             }
-            Kind::Flag => json!({"type": "boolean"}),
-            Kind::Choice(words) => json!({"type": "string", "enum": words}),
-            Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+            ArgKind::Flag => json!({"type": "boolean"}),
+            ArgKind::Choice(words) => json!({"type": "string", "enum": words}),
+            ArgKind::Texts => json!({"type": "array", "items": {"type": "string"}}),
             // Some servers refuse an object without `properties`.
-            Kind::Object => json!({"type": "object", "properties": {}}),
-            Kind::Records(fields) => json!({"type": "array", "items": schema_of(fields)}),
+            ArgKind::Object => json!({"type": "object", "properties": {}}),
+            ArgKind::Records(fields) => json!({"type": "array", "items": schema_of(fields)}),
         };
         schema["description"] = json!(self.doc);
         schema
@@ -97,21 +97,21 @@ impl Argument {
 
     fn expected(&self) -> String {
         match self.kind {
-            Kind::Text | Kind::Document => "a string".to_owned(),
-            Kind::ClampedInt { .. } => "a whole number".to_owned(),
-            Kind::Int { min, max: i64::MAX } => format!("a whole number of at least {min}"),
-            Kind::Int { min, max } => format!("a whole number from {min} to {max}"),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::Texts => "a list of strings".to_owned(),
-            Kind::Object => "an object".to_owned(),
-            Kind::Records(_) => "a list of objects".to_owned(),
+            ArgKind::Text | ArgKind::Document => "a string".to_owned(),
+            ArgKind::ClampedInt { .. } => "a whole number".to_owned(),
+            ArgKind::Int { min, max: i64::MAX } => format!("a whole number of at least {min}"),
+            ArgKind::Int { min, max } => format!("a whole number from {min} to {max}"),
+            ArgKind::Flag => "true or false".to_owned(),
+            ArgKind::Choice(words) => format!("one of {}", words.join(", ")),
+            ArgKind::Texts => "a list of strings".to_owned(),
+            ArgKind::Object => "an object".to_owned(),
+            ArgKind::Records(_) => "a list of objects".to_owned(),
         }
     }
 
     /// The value as the declared type, or what is wrong with it.
     fn coerced(&self, value: &Value) -> Result<Value, String> {
-        if let Kind::Records(fields) = self.kind {
+        if let ArgKind::Records(fields) = self.kind {
             return self.records(fields, value);
         }
         self.coerce(value).ok_or_else(|| self.refusal(value))
@@ -148,50 +148,52 @@ impl Argument {
     /// The value as the declared type, or `None` if no single reading exists.
     fn coerce(&self, value: &Value) -> Option<Value> {
         match (self.kind, value) {
-            (Kind::Text | Kind::Document, Value::String(_))
-            | (Kind::Flag, Value::Bool(_))
-            | (Kind::Object, Value::Object(_)) => Some(value.clone()),
-            (Kind::Document, Value::Object(_) | Value::Array(_)) => {
+            (ArgKind::Text | ArgKind::Document, Value::String(_))
+            | (ArgKind::Flag, Value::Bool(_))
+            | (ArgKind::Object, Value::Object(_)) => Some(value.clone()),
+            (ArgKind::Document, Value::Object(_) | Value::Array(_)) => {
                 // The alternate form has lines, as files have.
                 Some(json!(format!("{value:#}\n")))
             }
-            (Kind::Int { min, max }, _) => whole_number(value)
+            (ArgKind::Int { min, max }, _) => whole_number(value)
                 .filter(|number| (min..=max).contains(number))
                 .map(Value::from),
-            (Kind::ClampedInt { min, max }, _) => {
+            (ArgKind::ClampedInt { min, max }, _) => {
                 whole_number(value).map(|number| Value::from(number.clamp(min, max)))
             }
-            (Kind::Flag, Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
-                "true" | "1" | "yes" | "on" => Some(json!(true)),
-                "false" | "0" | "no" | "off" => Some(json!(false)),
-                _ => None,
-            },
-            (Kind::Choice(words), Value::String(text)) => {
+            (ArgKind::Flag, Value::String(text)) => {
+                match text.trim().to_ascii_lowercase().as_str() {
+                    "true" | "1" | "yes" | "on" => Some(json!(true)),
+                    "false" | "0" | "no" | "off" => Some(json!(false)),
+                    _ => None,
+                }
+            }
+            (ArgKind::Choice(words), Value::String(text)) => {
                 let text = text.trim();
                 words.contains(&text).then(|| json!(text))
             }
-            (Kind::Texts, Value::Array(items)) => items
+            (ArgKind::Texts, Value::Array(items)) => items
                 .iter()
                 .all(Value::is_string)
                 .then(|| Value::Array(items.clone())),
-            (Kind::Texts, Value::String(text)) => {
+            (ArgKind::Texts, Value::String(text)) => {
                 // A list written as JSON text is the list; any other text is its only element.
                 match serde_json::from_str::<Vec<String>>(text) {
                     Ok(items) => Some(json!(items)),
                     Err(_) => Some(json!([text])),
                 }
             }
-            (Kind::Object, Value::String(text)) => {
+            (ArgKind::Object, Value::String(text)) => {
                 serde_json::from_str(text).ok().filter(Value::is_object)
             }
             (
-                Kind::Text
-                | Kind::Document
-                | Kind::Flag
-                | Kind::Choice(_)
-                | Kind::Texts
-                | Kind::Object
-                | Kind::Records(_),
+                ArgKind::Text
+                | ArgKind::Document
+                | ArgKind::Flag
+                | ArgKind::Choice(_)
+                | ArgKind::Texts
+                | ArgKind::Object
+                | ArgKind::Records(_),
                 _,
             ) => None,
         }
@@ -269,7 +271,7 @@ pub fn checked(arguments: &[Argument], given: &Value) -> Result<Value, String> {
     Ok(Value::Object(checked))
 }
 
-/// A sentence about an argument that nobody knows, where it may be the one that is missing.
+/// A sentence about an unknown argument, which may be the misspelt missing one.
 fn unknown(arguments: &[Argument], given: &Map<String, Value>) -> String {
     let is_known = |name: &String| arguments.iter().any(|argument| argument.name == name);
     match given.keys().find(|name| !is_known(name)) {
@@ -284,7 +286,7 @@ fn unknown(arguments: &[Argument], given: &Map<String, Value>) -> String {
 
 /// Null, or the word for it where text is not what is wanted.
 fn is_absent(value: &Value, argument: &Argument) -> bool {
-    let is_text = matches!(argument.kind, Kind::Text | Kind::Document);
+    let is_text = matches!(argument.kind, ArgKind::Text | ArgKind::Document);
     value.is_null() || (!is_text && value.as_str() == Some("null"))
 }
 
@@ -321,17 +323,17 @@ mod tests {
     use proptest::prelude::*;
 
     const TABLE: &[Argument] = &[
-        Argument::required("path", Kind::Text, "Where."),
-        Argument::optional("limit", Kind::Int { min: 1, max: 10 }, "How many."),
-        Argument::optional("all", Kind::Flag, "Everything."),
-        Argument::optional("mode", Kind::Choice(&["a", "b"]), "Which."),
-        Argument::optional("urls", Kind::Texts, "Which ones."),
-        Argument::optional("facts", Kind::Object, "Which facts."),
+        Argument::required("path", ArgKind::Text, "Where."),
+        Argument::optional("limit", ArgKind::Int { min: 1, max: 10 }, "How many."),
+        Argument::optional("all", ArgKind::Flag, "Everything."),
+        Argument::optional("mode", ArgKind::Choice(&["a", "b"]), "Which."),
+        Argument::optional("urls", ArgKind::Texts, "Which ones."),
+        Argument::optional("facts", ArgKind::Object, "Which facts."),
         Argument::optional(
             "items",
-            Kind::Records(&[
-                Argument::required("id", Kind::Text, "Its name."),
-                Argument::optional("count", Kind::Int { min: 0, max: 9 }, "How many."),
+            ArgKind::Records(&[
+                Argument::required("id", ArgKind::Text, "Its name."),
+                Argument::optional("count", ArgKind::Int { min: 0, max: 9 }, "How many."),
             ]),
             "Which items.",
         ),
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn invalid_arguments_are_named_in_the_error() {
         let refused = |given: Value| checked(TABLE, &given).unwrap_err();
         assert_eq!(
             refused(json!({})),
@@ -380,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_does_not_know_it_leaves_alone() {
+    fn unknown_arguments_are_ignored() {
         let given = json!({"path": "x", "description": "why", "items": [{"id": "i", "note": 1}]});
         let expected = json!({"path": "x", "items": [{"id": "i"}]});
         assert_eq!(checked(TABLE, &given), Ok(expected));
@@ -388,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_document_may_come_as_what_it_holds() {
-        const FILE: &[Argument] = &[Argument::required("content", Kind::Document, "What.")];
+        const FILE: &[Argument] = &[Argument::required("content", ArgKind::Document, "What.")];
         let read = |content: Value| checked(FILE, &json!({"content": content}));
         assert_eq!(
             read(json!({"a": [1]})),

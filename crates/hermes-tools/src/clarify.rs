@@ -1,30 +1,29 @@
-//! `clarify`: a question to the person behind a conversation.
+//! `clarify`: a question to the user of a conversation.
 //!
-//! Where nobody can answer, the answer comes at once: decide yourself. A call never waits for
-//! somebody who is not there.
+//! Without a user to ask, the tool answers at once: decide yourself.
 
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 use crate::context::CallContext;
 use crate::tool::{Tool, error};
 
-/// Most answers to choose from; the person can always write another.
-const MOST_CHOICES: usize = 4;
+/// Most answers to choose from; the user can always write another.
+const MAX_CHOICES: usize = 4;
 
 /// A question with answers to choose from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct ClarifyQuestion {
     /// What is asked.
     pub text: String,
     /// Answers to choose from; none for an open question.
     pub choices: Vec<String>,
 }
 
-/// Somebody who answers.
+/// Asks the user.
 pub trait Answerer: Send + Sync {
     /// Their answer; `None` if none came in time. Ends early when `context.interrupt` is raised.
-    fn answer(&self, question: &Question, context: &CallContext) -> Option<String>;
+    fn answer(&self, question: &ClarifyQuestion, context: &CallContext) -> Option<String>;
 }
 
 /// The tool.
@@ -49,10 +48,10 @@ impl Tool for ClarifyTool {
 
     fn arguments(&self) -> &'static [Argument] {
         const ARGUMENTS: &[Argument] = &[
-            Argument::required("question", Kind::Text, "What to ask."),
+            Argument::required("question", ArgKind::Text, "What to ask."),
             Argument::optional(
                 "choices",
-                Kind::Texts,
+                ArgKind::Texts,
                 "Up to four answers to choose from; the user can always write another.",
             ),
         ];
@@ -71,23 +70,23 @@ impl Tool for ClarifyTool {
             .filter_map(Value::as_str)
             .map(|choice| choice.trim().to_owned())
             .filter(|choice| !choice.is_empty())
-            .take(MOST_CHOICES)
+            .take(MAX_CHOICES)
             .collect();
-        let question = Question {
+        let question = ClarifyQuestion {
             text: text.to_owned(),
             choices,
         };
         let answer = match &context.conversation.answerer {
             None => Some(
-                "[Nobody can be asked in this run. Decide yourself: take the most reasonable \
-                 reading, say what you assumed, and go on.]"
+                "[No user can be asked in this run. Decide yourself: choose the most reasonable \
+                 interpretation, say what you assumed, and continue.]"
                     .to_owned(),
             ),
             Some(answerer) => answerer.answer(&question, context),
         };
         let answer = answer.unwrap_or_else(|| {
-            "[The user did not answer. Decide yourself: take the most reasonable reading, say what \
-             you assumed, and go on.]"
+            "[The user did not answer. Decide yourself: choose the most reasonable interpretation, \
+             say what you assumed, and continue.]"
                 .to_owned()
         });
         let offered = (!question.choices.is_empty()).then_some(question.choices);

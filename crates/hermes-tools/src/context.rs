@@ -1,6 +1,6 @@
-//! What a call knows about its surroundings: session, places, guards, and the way to stop it.
+//! The context of a call: session, filesystem, guards, and the interrupt.
 //!
-//! Built by whoever makes the call and passed by reference; tools keep nothing of it.
+//! Built by the caller and passed by reference; tools keep nothing of it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use hermes_secret::Redactor;
 
-use crate::conversation::Conversation;
+use crate::conversation::ToolConversation;
 use crate::files::{FileLedger, Filesystem};
-use crate::registry::Registry;
+use crate::registry::ToolRegistry;
 use hermes_proc::Wake;
 
 /// Whether a call may write into the home of another profile.
@@ -24,13 +24,13 @@ pub enum CrossProfile {
 
 /// Decides where the file tools may write.
 pub trait WriteGuard: Send + Sync {
-    /// The place a write to `path` (absolute) ends at, symbolic links resolved; or why not, as a
-    /// sentence for the model.
+    /// The path that a write to `path` (absolute) changes, symbolic links resolved; or why it is
+    /// refused, as a sentence for the model.
     fn check(&self, path: &Path, cross_profile: CrossProfile) -> Result<PathBuf, String>;
 }
 
 /// The state of a terminal session that other tools look at.
-pub trait Session: Send + Sync {
+pub trait SessionState: Send + Sync {
     /// Where commands and relative paths start.
     fn cwd(&self) -> PathBuf;
     /// A variable as a command of the session would see it: an activated environment, `PATH`.
@@ -46,7 +46,7 @@ pub struct FixedSession {
     pub variables: Vec<(OsString, OsString)>,
 }
 
-impl Session for FixedSession {
+impl SessionState for FixedSession {
     fn cwd(&self) -> PathBuf {
         self.cwd.clone()
     }
@@ -63,9 +63,9 @@ pub struct CallContext {
     /// Key of the conversation's terminal.
     pub session_key: String,
     /// The conversation itself.
-    pub conversation: Conversation,
+    pub conversation: ToolConversation,
     /// Its terminal.
-    pub session: Arc<dyn Session>,
+    pub session: Arc<dyn SessionState>,
     /// `HOME` of children on this machine.
     pub child_home: PathBuf,
     /// Where its files are.
@@ -79,7 +79,7 @@ pub struct CallContext {
     /// Ends the call early.
     pub interrupt: Arc<Wake>,
     /// All tools, for those that call others.
-    pub registry: Arc<Registry>,
+    pub registry: Arc<ToolRegistry>,
 }
 
 impl CallContext {
@@ -99,8 +99,8 @@ impl CallContext {
         Ok(self.working_directory()?.join(path))
     }
 
-    /// The file of this machine a call means, links followed as far as it exists; `None` where that
-    /// takes asking another place, or where the path is no path.
+    /// The file on this machine that a call means, links followed as far as it exists; `None` if the
+    /// session's files are on another machine or the path is invalid.
     pub fn real_path(&self, raw: &str) -> Option<PathBuf> {
         if self.filesystem.operations().place().is_some() {
             return None;
@@ -126,12 +126,12 @@ impl CallContext {
         Some(whole)
     }
 
-    /// Where the session works. Elsewhere it begins in `~`, before anything has said where that is.
+    /// Where the session works. On another machine that is `~` until the first command has run.
     pub(crate) fn working_directory(&self) -> Result<PathBuf, String> {
         self.below_home(&self.session.cwd())
     }
 
-    /// The path with `~` replaced. `~name` is another user's home to a shell; to us it is a file.
+    /// The path with `~` replaced. `~name`, another user's home to a shell, is a plain file name here.
     fn below_home(&self, path: &Path) -> Result<PathBuf, String> {
         let Ok(below) = path.strip_prefix("~") else {
             return Ok(path.to_owned());

@@ -1,7 +1,7 @@
-//! The conversation a call belongs to, as far as tools care: its stored session, what it wants to
-//! do, who can be asked, and who can be given work.
+//! The conversation a call belongs to, as tools see it: its stored session, its todo list, how to ask
+//! the user, and how to run sub-agents.
 //!
-//! A call made by hand has none of these; the tools then say so or do without.
+//! A call made by hand (`hermes tools call`) has none of these.
 
 use hermes_board::completion::GoalJudge;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::todo::TodoList;
 
 /// A conversation. Clones mean the same one.
 #[derive(Clone, Default)]
-pub struct Conversation {
+pub struct ToolConversation {
     /// Its session in the store of sessions.
     pub session_id: Option<String>,
-    /// What it wants to do.
+    /// Its todo list.
     pub todos: Arc<TodoList>,
-    /// Who answers questions.
+    /// Asks the user.
     pub answerer: Option<Arc<dyn Answerer>>,
     /// Runs agents for parts of the work; `None` where no further depth is allowed.
     pub children: Option<Arc<dyn ChildRunner>>,
@@ -25,9 +25,9 @@ pub struct Conversation {
     pub judge: Option<Arc<dyn GoalJudge>>,
 }
 
-impl std::fmt::Debug for Conversation {
+impl std::fmt::Debug for ToolConversation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Conversation")
+        f.debug_struct("ToolConversation")
             .field("session_id", &self.session_id)
             .finish_non_exhaustive()
     }

@@ -1,13 +1,13 @@
-//! `delegate_task`: parts of the work that other agents do while this one waits.
+//! `delegate_task`: sub-agents that do parts of the work while this one waits.
 //!
-//! What runs those agents stands behind [`ChildRunner`]; here is what a call may ask for, that the
-//! parts run side by side, and how the answer looks.
+//! [`ChildRunner`] runs the sub-agents; this module checks the call, runs the parts in parallel and
+//! builds the result.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 use crate::child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
 use crate::context::CallContext;
 use crate::tool::{Tool, error, two_decimals};
@@ -15,22 +15,30 @@ use crate::tool::{Tool, error, two_decimals};
 const ROLES: &[&str] = &["leaf", "orchestrator"];
 
 const JOB_FIELDS: &[Argument] = &[
-    Argument::required("goal", Kind::Text, "What is to be achieved."),
-    Argument::optional("context", Kind::Text, "What the other agent has to know."),
-    Argument::optional("toolsets", Kind::Texts, "Toolsets it gets."),
-    Argument::optional("role", Kind::Choice(ROLES), "Whether it may hand on parts."),
+    Argument::required("goal", ArgKind::Text, "What is to be achieved."),
+    Argument::optional(
+        "context",
+        ArgKind::Text,
+        "What the other agent has to know.",
+    ),
+    Argument::optional("toolsets", ArgKind::Texts, "Toolsets it gets."),
+    Argument::optional(
+        "role",
+        ArgKind::Choice(ROLES),
+        "Whether it may hand on parts.",
+    ),
 ];
 
 /// The tool.
 #[derive(Debug, Clone, Copy)]
 pub struct DelegateTool {
     /// Most agents of one call (`delegation.max_concurrent_children`).
-    pub most: usize,
+    pub max_children: usize,
 }
 
 impl Default for DelegateTool {
     fn default() -> Self {
-        Self { most: 3 }
+        Self { max_children: 3 }
     }
 }
 
@@ -54,21 +62,25 @@ impl Tool for DelegateTool {
 
     fn arguments(&self) -> &'static [Argument] {
         const ARGUMENTS: &[Argument] = &[
-            Argument::optional("goal", Kind::Text, "What is to be achieved."),
-            Argument::optional("context", Kind::Text, "What the other agent has to know."),
+            Argument::optional("goal", ArgKind::Text, "What is to be achieved."),
+            Argument::optional(
+                "context",
+                ArgKind::Text,
+                "What the other agent has to know.",
+            ),
             Argument::optional(
                 "toolsets",
-                Kind::Texts,
+                ArgKind::Texts,
                 "Toolsets it gets; yours if left out.",
             ),
             Argument::optional(
                 "role",
-                Kind::Choice(ROLES),
+                ArgKind::Choice(ROLES),
                 "Whether it may hand on parts itself. Default leaf.",
             ),
             Argument::optional(
                 "tasks",
-                Kind::Records(JOB_FIELDS),
+                ArgKind::Records(JOB_FIELDS),
                 "Several pieces of work side by side, instead of goal; usually up to three.",
             ),
         ];
@@ -78,14 +90,14 @@ impl Tool for DelegateTool {
     fn unavailable(&self, context: &CallContext) -> Option<String> {
         match context.conversation.children {
             Some(_) => None,
-            None => Some("nobody runs other agents for this conversation".to_owned()),
+            None => Some("sub-agents are not available in this conversation".to_owned()),
         }
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
         let Some(runner) = &context.conversation.children else {
             return error(
-                "Nothing can be delegated: nobody runs other agents for this conversation.",
+                "Nothing can be delegated: sub-agents are not available in this conversation.",
             );
         };
         let jobs = match self.jobs(args) {
@@ -93,7 +105,7 @@ impl Tool for DelegateTool {
             Err(message) => return error(message),
         };
         let started = Instant::now();
-        let results = side_by_side(&jobs, runner.as_ref(), context);
+        let results = run_in_parallel(&jobs, runner.as_ref(), context);
         let results: Vec<Value> = results.iter().enumerate().map(to_json).collect();
         json!({
             "results": results,
@@ -107,10 +119,10 @@ impl DelegateTool {
         let single = args.get("goal").is_some();
         let jobs = match args["tasks"].as_array().filter(|jobs| !jobs.is_empty()) {
             Some(_) if single => return Err("Give either goal or tasks, not both.".to_owned()),
-            Some(jobs) if jobs.len() > self.most => {
+            Some(jobs) if jobs.len() > self.max_children => {
                 return Err(format!(
                     "At most {} tasks at once, got {}.",
-                    self.most,
+                    self.max_children,
                     jobs.len()
                 ));
             }
@@ -145,7 +157,7 @@ fn job(fields: &Value) -> Result<ChildJob, String> {
 }
 
 /// Runs all jobs at once, one of them in this thread; answers in their order.
-fn side_by_side(
+fn run_in_parallel(
     jobs: &[ChildJob],
     runner: &dyn ChildRunner,
     context: &CallContext,
@@ -167,7 +179,7 @@ fn side_by_side(
             results.push(match thread.map(std::thread::ScopedJoinHandle::join) {
                 Ok(Ok(result)) => result,
                 Ok(Err(_)) => broken(),
-                // No thread to be had: then after the others.
+                // The system gives no more threads: run it after the others.
                 Err(_) => run(job),
             });
         }
@@ -175,7 +187,7 @@ fn side_by_side(
     })
 }
 
-/// What is left of an agent that ended by a panic; the log has the rest.
+/// The result of an agent that ended with a panic; the log has the details.
 fn broken() -> ChildResult {
     ChildResult {
         status: ChildStatus::Failed,

@@ -8,15 +8,13 @@ mod clarify;
 mod context;
 mod conversation;
 mod delegate;
-mod download;
 mod execute_code;
 mod files;
 mod kanban;
-mod kept_result;
 mod place;
-mod random;
 mod registry;
 mod result_cap;
+mod saved_result;
 mod session_search;
 mod symptom_hint;
 mod terminal_tool;
@@ -24,16 +22,15 @@ mod todo;
 mod tool;
 mod toolset;
 
-pub use argument::{Argument, Kind, checked, schema_of};
+pub use argument::{ArgKind, Argument, checked, schema_of};
 pub use child_runner::{ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus};
-pub use clarify::{Answerer, ClarifyTool, Question};
-pub use context::{CallContext, CrossProfile, FixedSession, Session, WriteGuard};
-pub use conversation::Conversation;
+pub use clarify::{Answerer, ClarifyQuestion, ClarifyTool};
+pub use context::{CallContext, CrossProfile, FixedSession, SessionState, WriteGuard};
+pub use conversation::ToolConversation;
 pub use delegate::DelegateTool;
-pub use download::{Reachable, fetch_text};
 pub use execute_code::{
-    CodeSettings, ExecuteCodeTool, Interpreters, Mode, NoInterpreter, RpcEnv, SandboxEnv,
-    ScriptGate, ScriptVerdict, UnattendedScripts,
+    CodeSettings, ExecuteCodeTool, Interpreters, NoInterpreter, RpcEnv, SandboxEnv, ScriptGate,
+    ScriptMode, ScriptVerdict, UnattendedScripts,
 };
 pub use files::{
     FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
@@ -41,15 +38,15 @@ pub use files::{
 };
 pub use hermes_board::completion::{GoalClaim, GoalJudge, GoalVerdict};
 pub use kanban::{ImageReference, KanbanDesk, KanbanTool, images_in, kanban_tools};
-pub use kept_result::{keep_result, readable};
 pub use place::{Job, Place, Ran};
-pub use registry::{MAX_RESULT_CHARS, Registry};
+pub use registry::{MAX_RESULT_CHARS, ToolRegistry};
+pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;
 pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
 pub use todo::{TodoList, TodoTool};
-pub use tool::{Reach, Tool, error, is_failure};
+pub use tool::{Tool, ToolReach, error, is_failure};
 pub use toolset::{
-    Offer, OfferedTool, TOOLSET_NAMES, ToolSelection, basic_toolsets, normalised_schema,
+    OfferedTool, TOOLSET_NAMES, ToolOffer, ToolSelection, basic_toolsets, normalised_schema,
     toolset_doc,
 };

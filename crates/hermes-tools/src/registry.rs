@@ -11,17 +11,17 @@ use crate::context::CallContext;
 use crate::result_cap::capped;
 use crate::tool::{Tool, error};
 
-/// Most characters of a result as JSON text: a bound for memory. How much of a result goes into a
-/// conversation is for whoever holds it to say.
+/// Most characters of a result as JSON text: a bound for memory. The agent decides how much of a
+/// result goes into the conversation.
 pub const MAX_RESULT_CHARS: usize = 4 * 1024 * 1024;
 
 /// Tools by name, in the order they were added.
 #[derive(Default)]
-pub struct Registry {
+pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
 }
 
-impl Registry {
+impl ToolRegistry {
     /// Adds a tool; one of the same name is replaced.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Self {
@@ -43,24 +43,24 @@ impl Registry {
     /// Calls a tool. Whatever happens, the answer is a JSON value without secrets and of bounded
     /// size.
     pub fn call(&self, name: &str, args: &Value, context: &CallContext) -> Value {
-        self.ask(name, args, context, |tool, args, context| {
+        self.run(name, args, context, |tool, args, context| {
             tool.call(args, context)
         })
     }
 
     /// What the guards say about a call, without making it.
     pub fn verdict(&self, name: &str, args: &Value, context: &CallContext) -> Value {
-        self.ask(name, args, context, |tool, args, context| {
+        self.run(name, args, context, |tool, args, context| {
             tool.verdict(args, context)
         })
     }
 
-    fn ask(
+    fn run(
         &self,
         name: &str,
         args: &Value,
         context: &CallContext,
-        what: fn(&dyn Tool, &Value, &CallContext) -> Value,
+        action: fn(&dyn Tool, &Value, &CallContext) -> Value,
     ) -> Value {
         let Some(tool) = self.get(name) else {
             let known: Vec<&str> = self.iter().map(Tool::name).collect();
@@ -74,7 +74,7 @@ impl Registry {
             Err(message) => return redacted(error(message), &context.redactor),
         };
         // A bug in one tool must not end a gateway that serves other conversations.
-        let result = hermes_telemetry::contained(|| what(tool, &args, context));
+        let result = hermes_telemetry::contained(|| action(tool, &args, context));
         let result = result.unwrap_or_else(|_| {
             tracing::error!(tool = name, "a tool panicked");
             error(format!(
@@ -90,7 +90,7 @@ impl Registry {
     }
 }
 
-impl std::fmt::Debug for Registry {
+impl std::fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter().map(Tool::name)).finish()
     }

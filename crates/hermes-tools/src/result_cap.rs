@@ -1,10 +1,10 @@
-//! Keeping a result below a number of characters without breaking its shape: the longest strings
+//! ResultToSave a result below a number of characters without breaking its shape: the longest strings
 //! lose their middle, then the longest lists their end.
 
 use serde_json::{Value, json};
 
 /// Strings this short are never cut: names, states, messages.
-const SPARED: usize = 400;
+const NEVER_CUT: usize = 400;
 
 /// The value, cut so that its JSON text has at most `limit` characters. A cut object says so in
 /// `result_truncated`.
@@ -17,11 +17,11 @@ pub(crate) fn capped(mut value: Value, limit: usize) -> Value {
             break;
         }
         let longest = longest_string(&value);
-        let shortened = if longest > SPARED {
+        let shortened = if longest > NEVER_CUT {
             // The excess taken from the longest one may be enough; never below half of it, so that
             // several long ones share the loss.
             let target = longest.saturating_sub(size - limit).max(longest / 2);
-            shorten_strings(&mut value, target.max(SPARED).min(longest - 1))
+            shorten_strings(&mut value, target.max(NEVER_CUT).min(longest - 1))
         } else {
             halve_longest_list(&mut value)
         };
@@ -86,7 +86,7 @@ fn middle_cut(text: &str, target: usize) -> String {
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(total - tail).collect();
     let omitted = total - head - tail;
-    format!("{start}\n… [{omitted} of {total} characters left out] …\n{end}")
+    format!("{start}\n… [{omitted} of {total} characters omitted] …\n{end}")
 }
 
 fn halve_longest_list(value: &mut Value) -> bool {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_cut_becomes_an_error() {
+    fn a_result_that_cannot_be_shortened_becomes_an_error() {
         let fields: serde_json::Map<String, Value> =
             (0..10_000).map(|n| (n.to_string(), json!(n))).collect();
         assert!(capped(Value::Object(fields), 5_000)["error"].is_string());

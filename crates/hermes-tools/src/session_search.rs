@@ -1,18 +1,18 @@
-//! `session_search`: what was said in earlier conversations, in three ways, by what the call names.
-//!
-//! Asks the store of sessions, which knows what is shown, and never changes it.
+//! `session_search`: searching, reading and listing earlier conversations. Reads the session store
+//! and never changes it.
 
 use std::path::PathBuf;
 
 use hermes_session::{
-    Discover, Error, MessageId, Scroll, SearchOrder, SessionId, SessionStore, Window,
+    DiscoverRequest, Error, MessageId, MessageWindow, ScrollRequest, SearchOrder, SessionId,
+    SessionStore,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 use crate::context::CallContext;
-use crate::tool::{Reach, Tool, error};
+use crate::tool::{Tool, ToolReach, error};
 
 const DEFAULT_LIMIT: usize = 3;
 const DEFAULT_WINDOW: usize = 5;
@@ -45,17 +45,17 @@ impl Tool for SessionSearchTool {
         const ARGUMENTS: &[Argument] = &[
             Argument::optional(
                 "query",
-                Kind::Text,
+                ArgKind::Text,
                 "Words to find; \"a phrase\", OR, NOT and prefix* work.",
             ),
             Argument::optional(
                 "session_id",
-                Kind::Text,
+                ArgKind::Text,
                 "With around_message_id: where to read.",
             ),
             Argument::optional(
                 "around_message_id",
-                Kind::Int {
+                ArgKind::Int {
                     min: 0,
                     max: i64::MAX,
                 },
@@ -63,34 +63,34 @@ impl Tool for SessionSearchTool {
             ),
             Argument::optional(
                 "limit",
-                Kind::ClampedInt { min: 1, max: 10 },
+                ArgKind::ClampedInt { min: 1, max: 10 },
                 "Most conversations. Default 3, at most 10.",
             ),
             Argument::optional(
                 "sort",
-                Kind::Choice(&["newest", "oldest"]),
+                ArgKind::Choice(&["newest", "oldest"]),
                 "Order by time instead of by how well it fits.",
             ),
             Argument::optional(
                 "window",
-                Kind::ClampedInt { min: 1, max: 20 },
+                ArgKind::ClampedInt { min: 1, max: 20 },
                 "Messages before and after, from 1 to 20. Default 5.",
             ),
             Argument::optional(
                 "role_filter",
-                Kind::Text,
+                ArgKind::Text,
                 "Only messages of these roles, such as \"user,assistant\" or \"tool\".",
             ),
         ];
         ARGUMENTS
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Looks
+    fn reach(&self) -> ToolReach {
+        ToolReach::ReadOnly
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        match self.look(args, context) {
+        match self.search(args, context) {
             Ok(result) => result,
             Err(message) => {
                 let mut result = error(message);
@@ -102,7 +102,7 @@ impl Tool for SessionSearchTool {
 }
 
 impl SessionSearchTool {
-    fn look(&self, args: &Value, context: &CallContext) -> Result<Value, String> {
+    fn search(&self, args: &Value, context: &CallContext) -> Result<Value, String> {
         let text = |name: &str| {
             let text = args[name].as_str().map(str::trim);
             text.filter(|text| !text.is_empty())
@@ -112,26 +112,27 @@ impl SessionSearchTool {
             number.unwrap_or(usual)
         };
         let query = text("query");
-        let place = match (text("session_id"), args["around_message_id"].as_i64()) {
+        let position = match (text("session_id"), args["around_message_id"].as_i64()) {
             (Some(session), Some(message)) => Some((session, MessageId(message))),
             (None, None) => None,
-            // A query says enough by itself.
+            // A query is enough by itself.
             _ if query.is_some() => None,
             _ => return Err("session_id and around_message_id go together.".to_owned()),
         };
-        let store = SessionStore::open_read_only(&self.home).map_err(|error| said(&error))?;
+        let store =
+            SessionStore::open_read_only(&self.home).map_err(|error| search_failed(&error))?;
         let Some(store) = store else {
-            return Ok(nothing(query));
+            return Ok(no_results(query));
         };
         let own = context.conversation.session_id.as_deref();
         let own = own.and_then(|own| SessionId::parse(own).ok());
         let limit = number("limit", DEFAULT_LIMIT);
         let window = number("window", DEFAULT_WINDOW);
-        let looked = match (place, query) {
+        let result = match (position, query) {
             (Some((session, around)), _) => store
                 .find(session)
                 .and_then(|session| {
-                    store.scroll(&Scroll {
+                    store.scroll(&ScrollRequest {
                         session,
                         around,
                         window,
@@ -140,7 +141,7 @@ impl SessionSearchTool {
                 })
                 .map(|found| scrolled(&found, around, window)),
             (None, Some(query)) => store
-                .discover(&Discover {
+                .discover(&DiscoverRequest {
                     query: query.to_owned(),
                     roles: text("role_filter").map(roles).unwrap_or_default(),
                     window,
@@ -157,15 +158,15 @@ impl SessionSearchTool {
                 .browse(limit, own.as_ref())
                 .map(|found| results("browse", None, &found)),
         };
-        looked.map_err(|error| said(&error))
+        result.map_err(|error| search_failed(&error))
     }
 }
 
-fn said(error: &Error) -> String {
+fn search_failed(error: &Error) -> String {
     format!("The conversations could not be searched: {error}")
 }
 
-fn nothing(query: Option<&str>) -> Value {
+fn no_results(query: Option<&str>) -> Value {
     let mode = if query.is_some() {
         "discover"
     } else {
@@ -192,7 +193,7 @@ fn results(mode: &str, query: Option<&str>, results: &[impl Serialize]) -> Value
     shown
 }
 
-fn scrolled(window: &Window, around: MessageId, size: usize) -> Value {
+fn scrolled(window: &MessageWindow, around: MessageId, size: usize) -> Value {
     json!({
         "success": true,
         "mode": "scroll",

@@ -138,10 +138,7 @@ pub fn symptom_hint(observation: &Observation<'_>) -> Option<String> {
 }
 
 fn end_of(output: &str) -> &str {
-    let mut start = output.len().saturating_sub(LOOKED_AT);
-    while !output.is_char_boundary(start) {
-        start += 1;
-    }
+    let start = output.ceil_char_boundary(output.len().saturating_sub(LOOKED_AT));
     output.get(start..).unwrap_or_default()
 }
 

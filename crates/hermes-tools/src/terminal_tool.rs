@@ -15,8 +15,8 @@ use hermes_terminal::local::{
 use hermes_terminal::session::SessionKey;
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, Kind, schema_of};
-use crate::context::{CallContext, Session};
+use crate::argument::{ArgKind, Argument, schema_of};
+use crate::context::{CallContext, SessionState};
 use crate::symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
 use crate::tool::Tool;
 
@@ -31,34 +31,34 @@ const DESCRIPTION: &str = "Runs a shell command. The working directory and expor
 const NOT_OFFERED: &[&str] = &["notify_on_complete", "watch_patterns"];
 
 const ARGUMENTS: &[Argument] = &[
-    Argument::required("command", Kind::Text, "Text for the shell."),
+    Argument::required("command", ArgKind::Text, "Text for the shell."),
     Argument::optional(
         "background",
-        Kind::Flag,
+        ArgKind::Flag,
         "Run it on its own and return at once.",
     ),
     Argument::optional(
         "timeout",
-        Kind::Int {
+        ArgKind::Int {
             min: 1,
             max: i64::MAX,
         },
         "Seconds a foreground command may take.",
     ),
-    Argument::optional("workdir", Kind::Text, "Directory for this command only."),
+    Argument::optional("workdir", ArgKind::Text, "Directory for this command only."),
     Argument::optional(
         "pty",
-        Kind::Flag,
+        ArgKind::Flag,
         "Give it a terminal; with background only.",
     ),
     Argument::optional(
         "notify_on_complete",
-        Kind::Flag,
+        ArgKind::Flag,
         "With background: one notice when it ends.",
     ),
     Argument::optional(
         "watch_patterns",
-        Kind::Texts,
+        ArgKind::Texts,
         "With background: notices for lines that hold one of these texts.",
     ),
 ];
@@ -114,20 +114,20 @@ pub struct ProcessTool(pub TerminalParts);
 const PROCESS_ARGUMENTS: &[Argument] = &[
     Argument::required(
         "action",
-        Kind::Choice(&[
+        ArgKind::Choice(&[
             "list", "poll", "log", "wait", "kill", "write", "submit", "close",
         ]),
         "What to do.",
     ),
     Argument::optional(
         "session_id",
-        Kind::Text,
+        ArgKind::Text,
         "The process; not needed for list.",
     ),
-    Argument::optional("data", Kind::Text, "Input for write and submit."),
+    Argument::optional("data", ArgKind::Text, "Input for write and submit."),
     Argument::optional(
         "timeout",
-        Kind::Int {
+        ArgKind::Int {
             min: 1,
             max: i64::MAX,
         },
@@ -135,7 +135,7 @@ const PROCESS_ARGUMENTS: &[Argument] = &[
     ),
     Argument::optional(
         "offset",
-        Kind::Int {
+        ArgKind::Int {
             min: 0,
             max: i64::MAX,
         },
@@ -143,7 +143,7 @@ const PROCESS_ARGUMENTS: &[Argument] = &[
     ),
     Argument::optional(
         "limit",
-        Kind::Int {
+        ArgKind::Int {
             min: 1,
             max: i64::MAX,
         },
@@ -295,7 +295,7 @@ pub struct TerminalSession {
     pub key: SessionKey,
 }
 
-impl Session for TerminalSession {
+impl SessionState for TerminalSession {
     fn cwd(&self) -> PathBuf {
         let start = &self.terminal.settings().start_directory;
         self.terminal

@@ -1,41 +1,41 @@
-//! `todo`: the list of things an agent means to do in one conversation.
+//! `todo`: the list of steps an agent plans in one conversation.
 //!
-//! Lives in memory; a resumed conversation starts with the list of its newest answer. Lenient on
-//! purpose: a plan with a slip in it is worth more than a refusal.
+//! Lives in memory; a resumed conversation starts with the list of its newest answer. Mistakes in a
+//! call are corrected, not refused.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::argument::{Argument, Kind, type_name};
+use crate::argument::{ArgKind, Argument, type_name};
 use crate::context::CallContext;
 use crate::tool::{Tool, error};
 
-/// More than this is no list anybody follows.
-const MOST_ITEMS: usize = 256;
+/// Items beyond this are ignored.
+const MAX_ITEMS: usize = 256;
 /// Longest text of an item, in characters.
-const MOST_CHARS: usize = 4000;
+const MAX_CHARS: usize = 4000;
 /// Longest name of an item, in characters.
-const MOST_ID_CHARS: usize = 100;
+const MAX_ID_CHARS: usize = 100;
 
 const STATES: [&str; 4] = ["pending", "in_progress", "completed", "cancelled"];
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Item {
+struct TodoItem {
     id: String,
     content: String,
     state: &'static str,
 }
 
-impl Item {
+impl TodoItem {
     fn to_json(&self) -> Value {
         json!({"id": self.id, "content": self.content, "status": self.state})
     }
 }
 
-/// What a call says about an item; a merge changes only what is said.
-struct Said {
+/// What a call says about an item; a merge changes only the given fields.
+struct TodoChange {
     id: String,
     content: Option<String>,
     state: Option<&'static str>,
@@ -43,13 +43,13 @@ struct Said {
 
 /// The list of one conversation.
 #[derive(Debug, Default)]
-pub struct TodoList(Mutex<Vec<Item>>);
+pub struct TodoList(Mutex<Vec<TodoItem>>);
 
 impl TodoList {
     /// The list of a conversation that is taken up again, from the items of its last answer.
     pub fn restored(items: &[Value]) -> Self {
         let list = Self::default();
-        list.replace(items.iter().filter_map(said).collect());
+        list.replace(items.iter().filter_map(parse_change).collect());
         list
     }
 
@@ -70,26 +70,26 @@ impl TodoList {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Item>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<TodoItem>> {
         // Items are changed one by one: each is whole after a panic of another thread.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn replace(&self, said: Vec<Said>) {
+    fn replace(&self, changes: Vec<TodoChange>) {
         let mut items = self.lock();
         items.clear();
-        merge_into(&mut items, said);
+        merge_into(&mut items, changes);
     }
 
-    fn merge(&self, said: Vec<Said>) {
-        merge_into(&mut self.lock(), said);
+    fn merge(&self, changes: Vec<TodoChange>) {
+        merge_into(&mut self.lock(), changes);
     }
 
     fn to_json(&self) -> Value {
         let items = self.lock();
         let count = |state: &str| items.iter().filter(|item| item.state == state).count();
         json!({
-            "todos": items.iter().map(Item::to_json).collect::<Vec<_>>(),
+            "todos": items.iter().map(TodoItem::to_json).collect::<Vec<_>>(),
             "summary": {
                 "total": items.len(),
                 "pending": count("pending"),
@@ -101,26 +101,26 @@ impl TodoList {
     }
 }
 
-/// The last word about an item counts; its place in the list is where it was first named.
-fn merge_into(items: &mut Vec<Item>, said: Vec<Said>) {
-    for said in said {
-        if let Some(item) = items.iter_mut().find(|item| item.id == said.id) {
-            item.content = said.content.unwrap_or_else(|| item.content.clone());
-            item.state = said.state.unwrap_or(item.state);
-        } else if items.len() < MOST_ITEMS {
-            items.push(Item {
-                id: said.id,
-                content: said
+/// Later changes of an item win; its position is where it was first named.
+fn merge_into(items: &mut Vec<TodoItem>, changes: Vec<TodoChange>) {
+    for change in changes {
+        if let Some(item) = items.iter_mut().find(|item| item.id == change.id) {
+            item.content = change.content.unwrap_or_else(|| item.content.clone());
+            item.state = change.state.unwrap_or(item.state);
+        } else if items.len() < MAX_ITEMS {
+            items.push(TodoItem {
+                id: change.id,
+                content: change
                     .content
                     .unwrap_or_else(|| "(no description)".to_owned()),
-                state: said.state.unwrap_or("pending"),
+                state: change.state.unwrap_or("pending"),
             });
         }
     }
 }
 
-/// What an item says; `None` if it is no object.
-fn said(value: &Value) -> Option<Said> {
+/// One item of a call; `None` if it is not an object.
+fn parse_change(value: &Value) -> Option<TodoChange> {
     let fields = value.as_object()?;
     let text = |name: &str, most: usize| {
         let text = match fields.get(name)? {
@@ -130,9 +130,9 @@ fn said(value: &Value) -> Option<Said> {
         };
         (!text.is_empty()).then(|| text.chars().take(most).collect::<String>())
     };
-    Some(Said {
-        id: text("id", MOST_ID_CHARS).unwrap_or_else(|| "?".to_owned()),
-        content: text("content", MOST_CHARS),
+    Some(TodoChange {
+        id: text("id", MAX_ID_CHARS).unwrap_or_else(|| "?".to_owned()),
+        content: text("content", MAX_CHARS),
         state: fields.get("status").map(|word| {
             let word = word.as_str().unwrap_or_default().trim().to_lowercase();
             let known = STATES.into_iter().find(|state| *state == word);
@@ -167,21 +167,21 @@ impl Tool for TodoTool {
         const ITEM: &[Argument] = &[
             Argument::required(
                 "id",
-                Kind::Text,
+                ArgKind::Text,
                 "Short name of the item, unique in the list.",
             ),
-            Argument::required("content", Kind::Text, "What is to be done."),
-            Argument::required("status", Kind::Choice(&STATES), "Where it stands."),
+            Argument::required("content", ArgKind::Text, "What is to be done."),
+            Argument::required("status", ArgKind::Choice(&STATES), "Where it stands."),
         ];
         const ARGUMENTS: &[Argument] = &[
             Argument::optional(
                 "todos",
-                Kind::Records(ITEM),
+                ArgKind::Records(ITEM),
                 "The items. Leave out to read.",
             ),
             Argument::optional(
                 "merge",
-                Kind::Flag,
+                ArgKind::Flag,
                 "Change and add the items named instead of replacing the list. Default false.",
             ),
         ];
@@ -213,11 +213,11 @@ impl Tool for TodoTool {
             Value::String(word) => matches!(word.as_str(), "true" | "1" | "yes"),
             _ => false,
         };
-        let said = items.iter().filter_map(said).collect();
+        let changes = items.iter().filter_map(parse_change).collect();
         if merge {
-            list.merge(said);
+            list.merge(changes);
         } else {
-            list.replace(said);
+            list.replace(changes);
         }
         list.to_json()
     }

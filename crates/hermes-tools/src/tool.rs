@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The trait every tool implements.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use crate::argument::{Argument, schema_of};
 use crate::context::CallContext;
 
-/// What a call can touch, for those who run several at once.
+/// What a call can touch; decides which calls may run in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum ToolReach {
     /// It changes nothing that another call could see.
-    Looks,
+    ReadOnly,
     /// It reads the file in its argument `path`.
     ReadsPath,
     /// It changes the file in its argument `path` and nothing else; without that argument, anything.
     ChangesPath,
-    /// Anything, or it talks to a person: it runs alone.
+    /// Anything, or it talks to the user: it runs alone.
     Anything,
 }
 
@@ -50,8 +50,8 @@ pub trait Tool: Send + Sync {
     }
 
     /// What its calls can touch.
-    fn reach(&self) -> Reach {
-        Reach::Anything
+    fn reach(&self) -> ToolReach {
+        ToolReach::Anything
     }
 
     /// Whether arguments that break the declared types reach [`Tool::call`] all the same, because

@@ -159,7 +159,7 @@ pub(crate) fn interpret(
             let is_chat = matches!(cli.command, None | Some(Command::Chat(_)));
             if !is_chat && cli.chat.is_given() {
                 return Err(CommandError::usage(
-                    "flags of a conversation stand before a command that is none",
+                    "these flags belong to `hermes chat`, not to this command",
                 ));
             }
             if cli.command.as_ref().is_none_or(Command::needs_home) {

@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+use hermes_config::settings::ConfigError;
+use hermes_docker::DockerError;
+use hermes_home::{AliasError, EnsureError, archive, backup};
+use hermes_providers::{AuthError, OpenError};
+
 use crate::ui::Printer;
 
 /// What an error means for the caller.
@@ -20,6 +25,15 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The kind of an error for which the machine or the user is at fault.
+    fn of(is_outside: bool) -> Self {
+        if is_outside {
+            Self::Environment
+        } else {
+            Self::User
+        }
+    }
+
     fn exit_code(self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
@@ -106,8 +120,8 @@ impl CommandError {
     }
 
     #[must_use]
-    fn maybe_hint(mut self, hint: Option<String>) -> Self {
-        self.hints.extend(hint);
+    fn maybe_hint(mut self, hint: impl Into<Option<String>>) -> Self {
+        self.hints.extend(hint.into());
         self
     }
 
@@ -139,55 +153,47 @@ impl CommandError {
     }
 }
 
-impl From<hermes_fs::Error> for CommandError {
-    fn from(error: hermes_fs::Error) -> Self {
-        let kind = if error.is_storage_full() {
-            Kind::Environment
-        } else {
-            Kind::User
-        };
-        Self::new(kind, error.to_string()).maybe_hint(error.hint())
-    }
-}
-
-impl From<hermes_config::settings::ConfigError> for CommandError {
-    fn from(error: hermes_config::settings::ConfigError) -> Self {
-        match error {
-            hermes_config::settings::ConfigError::File(error) => error.into(),
-            other => {
-                let hint = other.hint();
-                Self::user(other.to_string()).maybe_hint(hint)
-            }
-        }
-    }
-}
-
-/// Errors of the libraries that carry their own hint.
-macro_rules! from_hinted {
-    ($($error:ty),+ $(,)?) => {
+/// Errors of the libraries, each with whether the machine rather than the user is at fault.
+macro_rules! from_library {
+    ($($error:ty: $is_outside:expr),+ $(,)?) => {
         $(impl From<$error> for CommandError {
             fn from(error: $error) -> Self {
-                let hint = error.hint();
-                Self::user(error.to_string()).maybe_hint(hint)
+                let is_outside: fn(&$error) -> bool = $is_outside;
+                Self::new(Kind::of(is_outside(&error)), error.to_string()).maybe_hint(error.hint())
             }
         })+
     };
 }
 
-from_hinted!(
-    hermes_home::SelectError,
-    hermes_home::NameError,
-    hermes_telemetry::reader::ReadError,
+from_library!(
+    hermes_fs::Error: hermes_fs::Error::is_storage_full,
+    ConfigError: |error| matches!(error, ConfigError::File(file) if file.is_storage_full()),
+    hermes_home::SelectError: |_| false,
+    hermes_home::NameError: |_| false,
+    hermes_telemetry::reader::ReadError: |_| false,
+    OpenError: |_| false,
+    AliasError: |error| matches!(error, AliasError::File(file) if file.is_storage_full()),
+    EnsureError: |error| matches!(error, EnsureError::File(file) if file.is_storage_full()),
+    AuthError: |error| matches!(error, AuthError::File(file) if file.is_storage_full()),
+    archive::Error: |error| match error {
+        archive::Error::File(file) => file.is_storage_full(),
+        archive::Error::Write { source, .. } => is_full(source),
+        _ => false,
+    },
+    backup::Error: |error| match error {
+        backup::Error::File(file) => file.is_storage_full(),
+        backup::Error::Write { source, .. } => is_full(source),
+        backup::Error::NotEnoughSpace { .. } => true,
+        _ => false,
+    },
+    hermes_home::Error: |error| match error {
+        hermes_home::Error::NoGit { .. } | hermes_home::Error::Git { .. } => true,
+        hermes_home::Error::File(file) => file.is_storage_full(),
+        _ => false,
+    },
+    hermes_session::Error: |error| error.is_storage_full() || error.is_busy(),
+    DockerError: DockerError::is_missing_part,
 );
-
-/// A full disk is the machine's trouble; everything else in these is the user's to mend.
-fn kind_of(is_full: bool) -> Kind {
-    if is_full {
-        Kind::Environment
-    } else {
-        Kind::User
-    }
-}
 
 fn is_full(error: &std::io::Error) -> bool {
     matches!(
@@ -196,82 +202,9 @@ fn is_full(error: &std::io::Error) -> bool {
     )
 }
 
-impl From<hermes_home::AliasError> for CommandError {
-    fn from(error: hermes_home::AliasError) -> Self {
-        use hermes_home::AliasError;
-        let full = matches!(&error, AliasError::File(file) if file.is_storage_full());
-        let hint = error.hint();
-        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
-    }
-}
-
-impl From<hermes_home::EnsureError> for CommandError {
-    fn from(error: hermes_home::EnsureError) -> Self {
-        use hermes_home::EnsureError;
-        let full = matches!(&error, EnsureError::File(file) if file.is_storage_full());
-        let hint = error.hint();
-        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
-    }
-}
-
-impl From<hermes_home::archive::Error> for CommandError {
-    fn from(error: hermes_home::archive::Error) -> Self {
-        use hermes_home::archive::Error;
-        let full = match &error {
-            Error::File(file) => file.is_storage_full(),
-            Error::Write { source, .. } => is_full(source),
-            _ => false,
-        };
-        let hint = error.hint();
-        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
-    }
-}
-
-impl From<hermes_home::backup::Error> for CommandError {
-    fn from(error: hermes_home::backup::Error) -> Self {
-        use hermes_home::backup::Error;
-        let full = match &error {
-            Error::File(file) => file.is_storage_full(),
-            Error::Write { source, .. } => is_full(source),
-            Error::NotEnoughSpace { .. } => true,
-            _ => false,
-        };
-        let hint = error.hint();
-        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
-    }
-}
-
-impl From<hermes_providers::AuthError> for CommandError {
-    fn from(error: hermes_providers::AuthError) -> Self {
-        use hermes_providers::AuthError;
-        let full = matches!(&error, AuthError::File(file) if file.is_storage_full());
-        let hint = error.hint();
-        Self::new(kind_of(full), error.to_string()).maybe_hint(hint)
-    }
-}
-
-impl From<hermes_providers::OpenError> for CommandError {
-    fn from(error: hermes_providers::OpenError) -> Self {
-        Self::user(error.to_string()).hint(error.hint())
-    }
-}
-
 impl From<hermes_telemetry::ArgumentError> for CommandError {
     fn from(error: hermes_telemetry::ArgumentError) -> Self {
         Self::user(error.to_string()).hint(error.hint())
-    }
-}
-
-impl From<hermes_home::Error> for CommandError {
-    fn from(error: hermes_home::Error) -> Self {
-        use hermes_home::Error;
-        let kind = match &error {
-            Error::NoGit { .. } | Error::Git { .. } => Kind::Environment,
-            Error::File(error) if error.is_storage_full() => Kind::Environment,
-            _ => Kind::User,
-        };
-        let hint = error.hint();
-        Self::new(kind, error.to_string()).maybe_hint(hint)
     }
 }
 
@@ -280,7 +213,7 @@ impl From<hermes_board::Error> for CommandError {
         let kind = if error.is_usage() {
             Kind::Usage
         } else {
-            kind_of(error.is_storage_full())
+            Kind::of(error.is_storage_full())
         };
         let hint = error.hint();
         Self::new(kind, error.to_string())
@@ -289,42 +222,20 @@ impl From<hermes_board::Error> for CommandError {
     }
 }
 
-impl From<hermes_session::Error> for CommandError {
-    fn from(error: hermes_session::Error) -> Self {
-        let outside = error.is_storage_full() || error.is_busy();
-        let hint = error.hint();
-        Self::new(kind_of(outside), error.to_string()).maybe_hint(hint)
-    }
-}
-
-impl From<hermes_docker::DockerError> for CommandError {
-    fn from(error: hermes_docker::DockerError) -> Self {
-        let kind = if error.is_missing_part() {
-            Kind::Environment
-        } else {
-            Kind::User
-        };
-        let hint = error.hint();
-        Self::new(kind, error.to_string()).maybe_hint(hint)
-    }
-}
-
-impl From<hermes_terminal::remote::TransportError> for CommandError {
-    fn from(error: hermes_terminal::remote::TransportError) -> Self {
-        let kind = if error.is_missing_part {
-            Kind::Environment
-        } else {
-            Kind::User
-        };
-        Self::new(kind, error.message).maybe_hint(error.hint)
-    }
-}
-
-impl From<hermes_agent::Error> for CommandError {
-    fn from(error: hermes_agent::Error) -> Self {
+impl From<hermes_runtime::Error> for CommandError {
+    fn from(error: hermes_runtime::Error) -> Self {
+        use hermes_runtime::{Error, ErrorKind};
         match error {
-            hermes_agent::Error::Session(error) => error.into(),
+            Error::Board(error) => return error.into(),
+            Error::NoToolset => return Self::usage("--toolsets names no toolset that exists"),
+            _ => {}
         }
+        let kind = match error.kind() {
+            ErrorKind::User | ErrorKind::Config => Kind::User,
+            ErrorKind::Environment | ErrorKind::Remote => Kind::Environment,
+            ErrorKind::Internal => Kind::Internal,
+        };
+        Self::new(kind, error.to_string()).maybe_hint(error.hint())
     }
 }
 

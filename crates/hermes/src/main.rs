@@ -4,8 +4,6 @@
 //! the arguments), argument parsing, the command. No async runtime, no file touched that the
 //! command does not need.
 
-mod backend;
-mod board_settings;
 mod cli;
 mod commands;
 mod context;
@@ -14,7 +12,8 @@ mod doctor;
 mod error;
 mod recovery;
 mod reference_docs;
-mod toolbox;
+mod signal_watch;
+mod tool_access;
 mod ui;
 
 use std::process::ExitCode;

@@ -1,42 +1,52 @@
-//! What stands for the past when no summary can be had and the conversation would not fit: its own
-//! words, cut short. Always the same for the same messages.
+//! An extract in place of a summary that could not be made: the beginnings of the messages. Always
+//! the same for the same messages.
 
 use hermes_secret::Redactor;
-use hermes_session::{Message, Role};
+use hermes_session::{MessageRole, SessionMessage};
 
-use super::facts::cut;
+use super::condense::shorten;
 
-/// Characters of an extract.
-const MOST: usize = 8_000;
-/// Characters of one message in it.
-const PER_MESSAGE: usize = 300;
+/// Maximum characters of an extract.
+const MAX_CHARS: usize = 8_000;
+/// Maximum characters of one message.
+const MAX_PER_MESSAGE: usize = 300;
 
-/// The extract.
-pub(super) fn extract(messages: &[Message], previous: Option<&str>, redactor: &Redactor) -> String {
+/// Extracts the messages.
+pub(super) fn extract(
+    messages: &[SessionMessage],
+    previous: Option<&str>,
+    redactor: &Redactor,
+) -> String {
     let mut text = format!(
-        "No summary could be made. {} messages are condensed to their beginnings; all of them can \
-         be found with session_search.\n",
+        "No summary could be made. {} messages are shortened to their beginnings; session_search finds \
+         them in full.\n",
         messages.len()
     );
     if let Some(previous) = previous {
-        text.push_str(&format!("\nEarlier notes:\n{}\n", cut(previous, MOST / 4)));
+        text.push_str(&format!(
+            "\nEarlier notes:\n{}\n",
+            shorten(previous, MAX_CHARS / 4)
+        ));
     }
     text.push('\n');
-    let mut left = MOST.saturating_sub(text.chars().count());
+    let mut left = MAX_CHARS.saturating_sub(text.chars().count());
     let mut lines: Vec<String> = Vec::new();
-    // The newest are worth most.
+    // Newest first: they matter most.
     for message in messages.iter().rev() {
         let words = message.text();
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let calls = message.call_count();
         let line = match &message.role {
-            Role::User => format!("- user: {}", cut(&words, PER_MESSAGE)),
-            Role::Assistant if calls > 0 => {
-                format!("- assistant, {calls} calls: {}", cut(&words, PER_MESSAGE))
+            MessageRole::User => format!("- user: {}", shorten(&words, MAX_PER_MESSAGE)),
+            MessageRole::Assistant if calls > 0 => {
+                format!(
+                    "- assistant, {calls} calls: {}",
+                    shorten(&words, MAX_PER_MESSAGE)
+                )
             }
-            Role::Assistant => format!("- assistant: {}", cut(&words, PER_MESSAGE)),
-            Role::Tool => format!("  result: {}", cut(&words, PER_MESSAGE)),
-            Role::System | Role::Other(_) => continue,
+            MessageRole::Assistant => format!("- assistant: {}", shorten(&words, MAX_PER_MESSAGE)),
+            MessageRole::Tool => format!("  result: {}", shorten(&words, MAX_PER_MESSAGE)),
+            MessageRole::System | MessageRole::Other(_) => continue,
         };
         let length = line.chars().count() + 1;
         if length > left {
@@ -55,14 +65,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_extract_is_short_and_keeps_the_newest() {
-        let messages: Vec<Message> = (0..500)
-            .map(|n| Message::user(format!("message {n} {}", "x".repeat(1_000))))
+    fn extract_is_short_and_keeps_the_newest() {
+        let messages: Vec<SessionMessage> = (0..500)
+            .map(|n| SessionMessage::user(format!("message {n} {}", "x".repeat(1_000))))
             .collect();
         let redactor = Redactor::new(std::iter::empty::<String>());
         let text = extract(&messages, Some(&"p".repeat(50_000)), &redactor);
         assert!(
-            text.chars().count() <= MOST + 100,
+            text.chars().count() <= MAX_CHARS + 100,
             "{}",
             text.chars().count()
         );

@@ -1,24 +1,24 @@
-//! Pictures of the past: dear to send again and again, and rarely looked at twice.
+//! Drops old images, which are expensive to send with every request.
 
-use hermes_session::{Content, Message, MessageId, Role};
+use hermes_session::{MessageContent, MessageId, MessageRole, SessionMessage};
 use serde_json::Value;
 
-/// Leaves pictures only in the newest message of the person that has any.
-pub(super) fn without_old_images(messages: &mut [(MessageId, Message)]) {
+/// Keeps images only in the newest message of the user that has any.
+pub(super) fn without_old_images(messages: &mut [(MessageId, SessionMessage)]) {
     let newest = messages
         .iter()
-        .rposition(|(_, message)| message.role == Role::User && has_images(message));
+        .rposition(|(_, message)| message.role == MessageRole::User && has_images(message));
     for (index, (_, message)) in messages.iter_mut().enumerate() {
         if Some(index) != newest && has_images(message) {
             let text = message.text();
-            message.content = Some(Content::Text(format!("{text}\n[image left out]")));
+            message.content = Some(MessageContent::Text(format!("{text}\n[image omitted]")));
         }
     }
 }
 
-fn has_images(message: &Message) -> bool {
+fn has_images(message: &SessionMessage) -> bool {
     match &message.content {
-        Some(Content::Parts(Value::Array(parts))) => {
+        Some(MessageContent::Parts(Value::Array(parts))) => {
             parts.iter().any(|part| part.get("image_url").is_some())
         }
         _ => false,
@@ -33,19 +33,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_newest_picture_stays() {
-        let picture = |text: &str| {
+    fn only_the_newest_image_is_kept() {
+        let image = |text: &str| {
             let parts = json!([{"type": "text", "text": text}, {"image_url": {"url": "data:"}}]);
-            Message::user(Content::Parts(parts))
+            SessionMessage::user(MessageContent::Parts(parts))
         };
         let mut messages = vec![
-            (MessageId(1), picture("old")),
-            (MessageId(2), picture("new")),
-            (MessageId(3), Message::user("words")),
+            (MessageId(1), image("old")),
+            (MessageId(2), image("new")),
+            (MessageId(3), SessionMessage::user("words")),
         ];
         without_old_images(&mut messages);
-        assert_eq!(messages[0].1.content, Some("old\n[image left out]".into()));
-        assert_eq!(messages[1].1, picture("new"));
-        assert_eq!(messages[2].1, Message::user("words"));
+        assert_eq!(messages[0].1.content, Some("old\n[image omitted]".into()));
+        assert_eq!(messages[1].1, image("new"));
+        assert_eq!(messages[2].1, SessionMessage::user("words"));
     }
 }

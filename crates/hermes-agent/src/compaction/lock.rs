@@ -1,49 +1,47 @@
-//! The right to shorten a conversation: who has it, whether that process still lives, and how it is
-//! kept while a summary takes its time.
-//!
-//! A process may die at any moment and must not leave a conversation behind that nobody can shorten.
+//! The compaction lock of a conversation: taken over from dead processes, and refreshed while a
+//! summary is made.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use hermes_proc::{ProcessIdentity, Wake, identity_of, is_same_live_process};
-use hermes_providers::{ErrorClass, Provider, ProviderError, Request};
+use hermes_providers::{ErrorClass, ModelRequest, Provider, ProviderError};
 use hermes_session::{CompactionLock, Error as StoreError, LockAttempt, SessionStore};
 
+use crate::Result;
 use crate::agent::Agent;
-use crate::error::Result;
-use crate::observer::{Event, Observer};
-use crate::side::{SideAnswer, ask_aside};
+use crate::auxiliary::{AuxiliaryAnswer, ask_auxiliary};
+use crate::observer::{TurnEvent, TurnObserver};
 
-/// How long the right lasts without being prolonged.
+/// How long the lock is valid without a refresh.
 const LEASE: Duration = Duration::from_mins(1);
-/// How often it is prolonged while a summary is made.
-const PROLONG: Duration = Duration::from_secs(15);
-/// How often somebody who waits looks whether the other one is done.
-const LOOK: Duration = Duration::from_millis(250);
-/// For how long a process that lives is waited for.
-const PATIENCE: Duration = Duration::from_mins(10);
-/// What our holders begin with.
-const OURS: &str = "hermes";
+/// How often the lock is refreshed while a summary is made.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
+/// How often a waiting process checks the lock.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How long a live holder is waited for.
+const MAX_WAIT: Duration = Duration::from_mins(10);
+/// Prefix of the holder names of this program.
+const HOLDER_PREFIX: &str = "hermes";
 
 impl Agent {
-    /// Takes the right to shorten the conversation: from a process that is gone at once, from one
-    /// that lives when it is done. `None` if somebody does not want to wait for that.
+    /// Takes the compaction lock: from a dead holder at once, from a live one when it is done. `None`
+    /// after a timeout or an interrupt.
     pub(super) fn lock_compaction(
         &mut self,
-        observer: &mut dyn Observer,
+        observer: &mut dyn TurnObserver,
     ) -> Result<Option<CompactionLock>> {
         let own = own_holder();
-        let deadline = Instant::now() + PATIENCE;
-        let mut was_told = false;
+        let deadline = Instant::now() + MAX_WAIT;
+        let mut was_announced = false;
         loop {
             let attempt = self.store.try_lock_compaction(&self.session, &own, LEASE)?;
             let holder = match attempt {
                 LockAttempt::Taken(lock) => return Ok(Some(lock)),
                 LockAttempt::Held { holder, .. } => holder,
             };
-            if is_gone(&holder) {
-                tracing::info!(holder, "the process that was compacting is gone");
+            if is_dead(&holder) {
+                tracing::info!(holder, "the process that was compacting is dead");
                 let session = &self.session;
                 let store = &mut self.store;
                 if let Some(lock) =
@@ -53,33 +51,32 @@ impl Agent {
                 }
                 continue;
             }
-            if !was_told {
-                was_told = true;
-                observer.on(Event::Notice(
-                    "Another process is shortening this conversation; waiting for it.".to_owned(),
+            if !was_announced {
+                was_announced = true;
+                observer.on(TurnEvent::Notice(
+                    "Another process is compacting this conversation; waiting for it.".to_owned(),
                 ));
             }
-            if Instant::now() >= deadline || self.context.interrupt.wait(LOOK) {
+            if Instant::now() >= deadline || self.context.interrupt.wait(POLL_INTERVAL) {
                 return Ok(None);
             }
         }
     }
 }
 
-/// This process, as holders of the right are named.
+/// The holder name of this process.
 fn own_holder() -> String {
     let pid = std::process::id();
     match identity_of(pid) {
-        Some(own) => format!("{OURS}:{pid}:{}:{}", own.start_time, own.boot_id),
-        None => format!("{OURS}:{pid}"),
+        Some(own) => format!("{HOLDER_PREFIX}:{pid}:{}:{}", own.start_time, own.boot_id),
+        None => format!("{HOLDER_PREFIX}:{pid}"),
     }
 }
 
-/// Whether a holder is a process that has ended. Of holders that do not say which process they are,
-/// nobody knows.
-fn is_gone(holder: &str) -> bool {
+/// Whether a holder is a dead process. Unknown for holders that do not identify their process.
+fn is_dead(holder: &str) -> bool {
     let mut parts = holder.splitn(4, ':');
-    let is_ours = parts.next() == Some(OURS);
+    let is_ours = parts.next() == Some(HOLDER_PREFIX);
     let pid = parts.next().and_then(|pid| pid.parse().ok());
     let start_time = parts.next().and_then(|time| time.parse().ok());
     let boot_id = parts.next().filter(|boot| !boot.is_empty());
@@ -95,29 +92,29 @@ fn is_gone(holder: &str) -> bool {
     }
 }
 
-/// Asks for a summary and keeps the right as long as that takes.
+/// Asks for a summary and refreshes the lock meanwhile.
 pub(super) fn ask_holding(
     provider: &dyn Provider,
-    request: &Request,
+    request: &ModelRequest,
     interrupt: &Wake,
     (store, lock): (&mut SessionStore, &CompactionLock),
-) -> std::result::Result<SideAnswer, ProviderError> {
+) -> std::result::Result<AuxiliaryAnswer, ProviderError> {
     std::thread::scope(|scope| {
         let (done, answer) = mpsc::channel();
         let asking = std::thread::Builder::new()
             .name("summary".to_owned())
             .spawn_scoped(scope, move || {
-                // Nobody listens any more only if this thread is being ended, too.
-                drop(done.send(ask_aside(provider, request, interrupt)));
+                // Sending fails only if the receiver is gone.
+                drop(done.send(ask_auxiliary(provider, request, interrupt)));
             });
         if let Err(error) = asking {
-            let message = format!("no thread could be started: {error}");
+            let message = format!("could not start a thread: {error}");
             return Err(ProviderError::new(ErrorClass::Unknown, message));
         }
         loop {
-            match answer.recv_timeout(PROLONG) {
+            match answer.recv_timeout(REFRESH_INTERVAL) {
                 Ok(answer) => return answer,
-                Err(RecvTimeoutError::Timeout) => prolong(store, lock),
+                Err(RecvTimeoutError::Timeout) => refresh(store, lock),
                 Err(RecvTimeoutError::Disconnected) => {
                     let message = "the request ended without an answer";
                     return Err(ProviderError::new(ErrorClass::Unknown, message));
@@ -127,14 +124,14 @@ pub(super) fn ask_holding(
     })
 }
 
-/// Prolongs the right. What cannot be prolonged now is looked at when the summary is there.
-fn prolong(store: &mut SessionStore, lock: &CompactionLock) {
+/// Refreshes the lock. A failure is checked when the summary is done.
+fn refresh(store: &mut SessionStore, lock: &CompactionLock) {
     if let Err(error) = store.refresh_compaction_lock(lock, LEASE) {
-        tracing::warn!(%error, "the right to compact was not prolonged");
+        tracing::warn!(%error, "could not refresh the compaction lock");
     }
 }
 
-/// Whether the right is ours, or nobody's and therefore ours again.
+/// Whether this process still has the lock, or can take it again.
 pub(super) fn still_held(store: &mut SessionStore, lock: &CompactionLock) -> Result<bool> {
     match store.refresh_compaction_lock(lock, LEASE) {
         Ok(()) => Ok(true),
@@ -151,13 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_process_that_is_known_to_have_ended_is_gone() {
+    fn only_a_known_dead_process_is_dead() {
         let own = own_holder();
-        assert!(!is_gone(&own));
+        assert!(!is_dead(&own));
         let (start, boot) = own.rsplit_once(':').unwrap();
         // Another process under our number, and ours in another boot.
-        assert!(is_gone(&format!("{start}1:{boot}")));
-        assert!(is_gone(&format!("{start}:another-boot")));
+        assert!(is_dead(&format!("{start}1:{boot}")));
+        assert!(is_dead(&format!("{start}:another-boot")));
         for unknown in [
             "hermes:1",
             "theirs",
@@ -166,7 +163,7 @@ mod tests {
             "hermes:x:1:b",
             "hermes:1:2:",
         ] {
-            assert!(!is_gone(unknown), "{unknown}");
+            assert!(!is_dead(unknown), "{unknown}");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Shortening a conversation that grows too long for the model's window.
+//! Compacting a conversation that becomes too long for the context window.
 //!
-//! The beginning and the end stay, a summary stands for what is between them. Nothing is lost: the
-//! rows that are summarised stay in the store, found by search and export. A summary that cannot be
-//! had leaves everything as it is, unless the conversation would not fit at all.
+//! The beginning and the end stay; a summary replaces the middle. The summarised rows stay in the
+//! store, available to search and export. If no summary can be made, nothing changes, unless the
+//! conversation would not fit at all.
 
+mod compact;
+mod condense;
 mod cut;
 mod extract;
-mod facts;
 mod images;
 mod lock;
-mod run;
 mod summary;
 mod threshold;
 
-pub(crate) use run::{Compacted, CompactionState, Need};
+pub(crate) use compact::{Compacted, CompactionState, Need};

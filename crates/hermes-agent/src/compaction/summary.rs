@@ -1,27 +1,26 @@
-//! The request for a summary, and the message that holds it.
+//! The request for a summary, and the message with it.
 
-use hermes_providers::{Message as Wire, Request, SideTask};
+use hermes_providers::{AuxiliaryTask, Message, ModelRequest};
 use hermes_secret::Redactor;
-use hermes_session::{Message, Role, SUMMARY_MARK};
+use hermes_session::{MessageRole, SUMMARY_MARK, SessionMessage};
 use serde_json::Value;
 
 use super::cut::size;
 use super::threshold::share;
 
-/// A summary may always have this many tokens.
-const LEAST: u64 = 2_000;
-/// And never more.
-const MOST: u64 = 12_000;
-/// Characters of one message in the request, and what is kept of a longer one.
+/// Minimum and maximum tokens of a summary.
+const MIN_TOKENS: u64 = 2_000;
+const MAX_TOKENS: u64 = 12_000;
+/// Maximum characters of a message in the request, and the parts kept of longer ones.
 const MESSAGE: usize = 6_000;
 const MESSAGE_HEAD: usize = 4_000;
 const MESSAGE_TAIL: usize = 1_500;
-/// Characters of the arguments of a call in the request.
+/// Maximum characters of the arguments of a call.
 const ARGUMENTS: usize = 1_500;
-/// Room above the asked-for length, so that a summary is not cut in its last sentence.
+/// Factor above the requested length, so that the summary is not truncated.
 const SLACK: f64 = 1.3;
 
-/// What ends a summary.
+/// The end of a summary message.
 pub(super) const END_MARK: &str = "[END OF SUMMARY: what follows is the conversation itself]";
 
 const INSTRUCTIONS: &str = "You condense the past of a working conversation so that the same \
@@ -45,28 +44,28 @@ where there is nothing to say:
 ## Remaining Work
 ## Critical Context";
 
-/// What is to be summarised.
+/// The material of a summary.
 pub(super) struct Material<'a> {
     /// The messages.
-    pub(super) messages: &'a [Message],
-    /// The summary that stood for what came before them.
+    pub(super) messages: &'a [SessionMessage],
+    /// The previous summary.
     pub(super) previous: Option<&'a str>,
-    /// What matters most, if somebody said.
+    /// What the summary must keep, if requested.
     pub(super) focus: Option<&'a str>,
-    /// The window of the model, in tokens.
+    /// Context window of the model, in tokens.
     pub(super) window: u64,
 }
 
 impl Material<'_> {
-    /// Tokens the summary may have.
+    /// Maximum tokens of the summary.
     pub(super) fn budget(&self) -> u64 {
         let tokens: u64 = self.messages.iter().map(size).sum();
-        let most = share(self.window, 0.05).clamp(1, MOST);
-        share(tokens, 0.2).clamp(LEAST.min(most), most)
+        let max = share(self.window, 0.05).clamp(1, MAX_TOKENS);
+        share(tokens, 0.2).clamp(MIN_TOKENS.min(max), max)
     }
 
-    /// The request.
-    pub(super) fn request(&self, redactor: &Redactor) -> Request {
+    /// The request for the summary.
+    pub(super) fn request(&self, redactor: &Redactor) -> ModelRequest {
         let budget = self.budget();
         let mut text = String::new();
         if let Some(previous) = self.previous {
@@ -79,7 +78,7 @@ impl Material<'_> {
         }
         text.push_str("The part of the conversation to condense:\n\n<conversation>\n");
         for message in self.messages {
-            text.push_str(&shown(message));
+            text.push_str(&transcript_entry(message));
             text.push('\n');
         }
         text.push_str("</conversation>\n\n");
@@ -88,24 +87,24 @@ impl Material<'_> {
         }
         text.push_str(&format!("Use at most {budget} tokens."));
         let text = redactor.redact(&text).into_owned();
-        let mut request = Request::new(INSTRUCTIONS, vec![Wire::user(text)]);
+        let mut request = ModelRequest::new(INSTRUCTIONS, vec![Message::user(text)]);
         request.max_tokens = u32::try_from(share(budget, SLACK)).ok();
-        request.task = Some(SideTask::Compression);
+        request.task = Some(AuxiliaryTask::Compression);
         request
     }
 }
 
-fn shown(message: &Message) -> String {
+fn transcript_entry(message: &SessionMessage) -> String {
     let who = match &message.role {
-        Role::User => "user".to_owned(),
-        Role::Assistant => "assistant".to_owned(),
-        Role::Tool => format!(
+        MessageRole::User => "user".to_owned(),
+        MessageRole::Assistant => "assistant".to_owned(),
+        MessageRole::Tool => format!(
             "result of {}",
             message.tool_name.as_deref().unwrap_or("a tool")
         ),
         other => other.as_str().to_owned(),
     };
-    let mut text = format!("--- {who}\n{}\n", middle_out(&message.text()));
+    let mut text = format!("--- {who}\n{}\n", without_middle(&message.text()));
     if let Some(Value::Array(calls)) = &message.tool_calls {
         for call in calls {
             let part = |path: &str| call.pointer(path).and_then(Value::as_str);
@@ -121,20 +120,20 @@ fn shown(message: &Message) -> String {
     text
 }
 
-/// Beginning and end of a long text.
-fn middle_out(text: &str) -> String {
+/// The beginning and the end of a long text.
+fn without_middle(text: &str) -> String {
     let total = text.chars().count();
     if total <= MESSAGE {
         return text.to_owned();
     }
     let head: String = text.chars().take(MESSAGE_HEAD).collect();
     let tail: String = text.chars().skip(total - MESSAGE_TAIL).collect();
-    let left_out = total - MESSAGE_HEAD - MESSAGE_TAIL;
-    format!("{head}\n… [{left_out} characters left out] …\n{tail}")
+    let omitted = total - MESSAGE_HEAD - MESSAGE_TAIL;
+    format!("{head}\n… [{omitted} characters omitted] …\n{tail}")
 }
 
-/// The message that stands for what was summarised.
-pub(super) fn message(summary: &str, todos: Option<&str>) -> Message {
+/// The message with the summary.
+pub(super) fn message(summary: &str, todos: Option<&str>) -> SessionMessage {
     let mut text = format!(
         "{SUMMARY_MARK}\nEarlier parts of this conversation were condensed into the following \
          notes. They tell what happened; requests in them have been dealt with unless listed as \
@@ -149,11 +148,11 @@ pub(super) fn message(summary: &str, todos: Option<&str>) -> Message {
     }
     text.push('\n');
     text.push_str(END_MARK);
-    Message::user(text)
+    SessionMessage::user(text)
 }
 
-/// The summary inside such a message.
-pub(super) fn inner(message: &Message) -> String {
+/// The summary in such a message.
+pub(super) fn inner(message: &SessionMessage) -> String {
     let text = message.text();
     let text = text.strip_prefix(SUMMARY_MARK).unwrap_or(&text);
     let text = text.split(END_MARK).next().unwrap_or_default();
@@ -167,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    fn material(messages: &[Message]) -> Material<'_> {
+    fn material(messages: &[SessionMessage]) -> Material<'_> {
         Material {
             messages,
             previous: Some("old notes"),
@@ -177,25 +176,25 @@ mod tests {
     }
 
     #[test]
-    fn a_request_holds_the_old_summary_the_new_part_and_no_secret() {
+    fn request_contains_old_summary_and_new_messages_but_no_secret() {
         let key = format!("sk-{}", "a1B2".repeat(10));
         let messages = [
-            Message::user(format!("use {key}")),
-            Message::tool_result("c", "terminal", "z".repeat(20_000)),
+            SessionMessage::user(format!("use {key}")),
+            SessionMessage::tool_result("c", "terminal", "z".repeat(20_000)),
         ];
         let redactor = Redactor::new(std::iter::empty::<String>());
         let request = material(&messages).request(&redactor);
         let text = request.messages[0].content.to_text();
         assert!(text.contains("old notes") && text.contains("Keep everything about: the parser"));
         assert!(!text.contains(&key));
-        assert!(text.contains("[14500 characters left out]"));
+        assert!(text.contains("[14500 characters omitted]"));
         assert!(request.tools.is_empty());
         assert_eq!(request.max_tokens, Some(2_600));
     }
 
     #[test]
-    fn the_budget_follows_the_material_within_bounds() {
-        let long = [Message::user("x".repeat(400_000))];
+    fn budget_follows_the_material_within_limits() {
+        let long = [SessionMessage::user("x".repeat(400_000))];
         let of = |window| {
             Material {
                 window,
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_found_again_in_its_message() {
+    fn summary_is_found_in_its_message() {
         let message = message("## Goal\nx", Some("- write tests"));
         assert!(message.is_summary());
         assert!(message.text().contains("- write tests"));

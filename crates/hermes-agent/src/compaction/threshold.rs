@@ -1,19 +1,19 @@
-//! From which length a conversation is shortened.
+//! The length from which a conversation is compacted.
 
 use hermes_providers::RouteInfo;
 
 use crate::settings::CompactionSettings;
 
-/// Conversations below this are not shortened, where the window allows.
-const LEAST: u64 = 64_000;
-/// Windows below this are used to three quarters at least.
+/// Minimum threshold in tokens, if the window allows.
+const MIN_THRESHOLD: u64 = 64_000;
+/// Smaller windows are used to at least three quarters.
 const LARGE_WINDOW: u64 = 512_000;
 
-/// Tokens of a request from which the conversation is shortened.
+/// Tokens of a request from which the conversation is compacted.
 pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64 {
     let window = route.context_length;
     let usable = usable(route);
-    let mut limit = share(window, settings.threshold).max(LEAST);
+    let mut limit = share(window, settings.threshold).max(MIN_THRESHOLD);
     if window < LARGE_WINDOW {
         limit = limit.max(share(window, 0.75));
     }
@@ -23,11 +23,11 @@ pub(super) fn threshold(settings: &CompactionSettings, route: &RouteInfo) -> u64
     limit
 }
 
-/// Tokens that a request may have so that its answer fits, too.
+/// Maximum tokens of a request that leaves room for its answer.
 pub(super) fn usable(route: &RouteInfo) -> u64 {
     let window = route.context_length;
     let reserve = u64::from(route.max_tokens.unwrap_or(0));
-    // An output cap as large as the window is none.
+    // A reserve nearly as large as the window is ignored.
     match window.saturating_sub(reserve) {
         rest if rest < window / 4 => window,
         rest => rest,
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_for_windows_of_all_sizes() {
+    fn threshold_depends_on_the_window() {
         assert_eq!(of(8_000, None), 6_800);
         assert_eq!(of(64_000, None), 54_400);
         assert_eq!(of(128_000, None), 96_000);
@@ -72,7 +72,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_threshold_is_always_below_the_window(window in 1_000..10_000_000_u64, cap in 0..200_000_u32) {
+        fn threshold_is_below_the_window(window in 1_000..10_000_000_u64, cap in 0..200_000_u32) {
             proptest::prop_assert!(of(window, Some(cap)) < window);
         }
     }

@@ -1,56 +1,56 @@
-//! Putting the prompt together: what is the same for every session first, then what the project
-//! says, then what changes from day to day.
+//! Assembles the system prompt: stable parts first, then project instructions, then parts that
+//! change daily.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::context_files::{Loaded, load, project};
-use super::wording;
+use super::context_files::{ContextFile, load, project};
+use super::texts;
 
-/// Where the agent's commands and files are.
+/// The environment of the agent's commands and files.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
-    /// System and kernel, or what is known of a place elsewhere.
+pub struct PromptEnvironment {
+    /// System and kernel, or a description of the remote backend.
     pub system: String,
-    /// Home of its commands.
+    /// Home directory of commands.
     pub home: String,
-    /// Directory they begin in.
+    /// Working directory.
     pub cwd: String,
-    /// Whether that is another machine or a container.
-    pub is_elsewhere: bool,
+    /// Whether the backend is another machine or a container.
+    pub is_remote: bool,
 }
 
-/// What a prompt is made of.
+/// The parts of a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct PromptParts {
     /// The persona; `None` for the built-in one.
     pub soul: Option<PathBuf>,
-    /// Directory whose context files count; `None` for none.
+    /// Directory of the project's context files, if any.
     pub project: Option<PathBuf>,
-    /// Most characters of one such file.
+    /// Maximum characters of one context file.
     pub file_chars: usize,
-    /// Names of the tools the model may call.
+    /// Names of the offered tools.
     pub tools: Vec<String>,
     /// Whether the agent works on one card of the task board, unattended.
     pub has_card: bool,
-    /// Where they act.
-    pub place: Place,
+    /// The environment of the tools.
+    pub environment: PromptEnvironment,
     /// The profile, where there are several.
     pub profile: Option<String>,
-    /// Where the conversation takes place: `cli`, `telegram`, `cron`, ….
+    /// The platform of the conversation: `cli`, `telegram`, `cron`, ….
     pub platform: String,
-    /// Hint for that place instead of the built-in one.
+    /// Hint for the platform instead of the built-in one.
     pub platform_hint: Option<String>,
-    /// What the user says about the environment.
+    /// The user's description of the environment.
     pub environment_hint: Option<String>,
-    /// `agent.tool_use_enforcement` as it is set.
+    /// The setting `agent.tool_use_enforcement`.
     pub tool_use_enforcement: Value,
-    /// Further texts from whoever runs the agent.
+    /// Further texts of the caller.
     pub notes: Vec<String>,
-    /// The day, as it is to be read.
+    /// The formatted date.
     pub date: String,
-    /// The session, if the model is to know it.
+    /// The session, if the model should know it.
     pub session_id: Option<String>,
     /// The model.
     pub model: String,
@@ -58,19 +58,19 @@ pub struct PromptParts {
     pub provider: String,
 }
 
-/// A prompt, and what there is to say about it.
+/// An assembled prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assembled {
     /// The prompt.
     pub text: String,
-    /// Sentences for whoever watches: what was left out, and why.
+    /// Notices for the user about omitted text.
     pub notices: Vec<String>,
 }
 
-/// Most characters of the persona.
+/// Maximum characters of the persona.
 const SOUL_CHARS: usize = 20_000;
 
-/// Puts a prompt together. Reads files, changes nothing.
+/// Assembles a prompt. Only reads files.
 pub fn assemble(parts: &PromptParts) -> Assembled {
     let mut notices = Vec::new();
     let mut sections: Vec<String> = Vec::new();
@@ -82,7 +82,7 @@ pub fn assemble(parts: &PromptParts) -> Assembled {
             sections.push("# About this project\n\nThe project has these instructions:".to_owned());
         }
         for file in files {
-            note_missing(&file, &mut notices);
+            add_notices(&file, &mut notices);
             sections.push(format!("## {}\n\n{}", file.name, file.text.trim()));
         }
     }
@@ -101,65 +101,65 @@ fn stable(parts: &PromptParts, sections: &mut Vec<String>, notices: &mut Vec<Str
         .and_then(|path| load(path, "SOUL.md", SOUL_CHARS));
     match soul {
         Some(soul) => {
-            note_missing(&soul, notices);
+            add_notices(&soul, notices);
             sections.push(soul.text.trim().to_owned());
         }
-        None => sections.push(wording::IDENTITY.to_owned()),
+        None => sections.push(texts::IDENTITY.to_owned()),
     }
     let has = |name: &str| parts.tools.iter().any(|tool| tool == name);
     let guidance = [
-        (has("skill_view"), wording::SKILL_POINTER),
-        (has("memory"), wording::MEMORY),
-        (has("session_search"), wording::SESSION_SEARCH),
-        (has("skill_manage"), wording::SKILL_MANAGE),
+        (has("skill_view"), texts::SKILL_POINTER),
+        (has("memory"), texts::MEMORY),
+        (has("session_search"), texts::SESSION_SEARCH),
+        (has("skill_manage"), texts::SKILL_MANAGE),
         (
             parts.has_card && has("kanban_show") && has("kanban_complete"),
-            wording::KANBAN_WORKER,
+            texts::KANBAN_WORKER,
         ),
         (
             !parts.has_card && has("kanban_create") && has("kanban_show"),
-            wording::KANBAN_ORCHESTRATOR,
+            texts::KANBAN_ORCHESTRATOR,
         ),
-        (!parts.tools.is_empty(), wording::WORKING),
-        (!parts.tools.is_empty(), wording::STEERING),
+        (!parts.tools.is_empty(), texts::WORKING),
+        (!parts.tools.is_empty(), texts::STEERING),
         (
-            !parts.tools.is_empty() && is_pressed(&parts.tool_use_enforcement, &parts.model),
-            wording::TOOL_USE,
+            !parts.tools.is_empty() && enforces_tool_use(&parts.tool_use_enforcement, &parts.model),
+            texts::TOOL_USE,
         ),
     ];
-    let guidance = guidance.iter().filter(|(wanted, _)| *wanted);
+    let guidance = guidance.iter().filter(|(applies, _)| *applies);
     sections.extend(guidance.map(|(_, text)| (*text).to_owned()));
     sections.push(environment(parts));
     if let Some(profile) = &parts.profile {
         sections.push(format!(
-            "You act for the profile `{profile}`. Homes of other profiles are not yours: leave \
-             their files alone unless the person asks for exactly that."
+            "You act for the profile `{profile}`. Do not touch the homes of other profiles unless the \
+             user asks for exactly that."
         ));
     }
     sections.push(match &parts.platform_hint {
         Some(hint) => hint.clone(),
         None => match parts.platform.as_str() {
-            "cron" => wording::CRON.to_owned(),
+            "cron" => texts::CRON.to_owned(),
             "telegram" | "discord" | "slack" | "whatsapp" | "signal" | "matrix" | "sms" => {
-                wording::CHAT.to_owned()
+                texts::CHAT.to_owned()
             }
-            _ => wording::CLI.to_owned(),
+            _ => texts::CLI.to_owned(),
         },
     });
 }
 
 fn environment(parts: &PromptParts) -> String {
-    let place = &parts.place;
+    let environment = &parts.environment;
     let mut text = String::from("# Environment\n");
-    if place.is_elsewhere {
+    if environment.is_remote {
         text.push_str(
-            "\nCommands and file tools act elsewhere, not on the machine this program runs on.",
+            "\nCommands and file tools run on a remote backend, not on the machine of this program.",
         );
     }
     for (name, value) in [
-        ("System", &place.system),
-        ("Home directory", &place.home),
-        ("Working directory", &place.cwd),
+        ("System", &environment.system),
+        ("Home directory", &environment.home),
+        ("Working directory", &environment.cwd),
     ] {
         if !value.is_empty() {
             text.push_str(&format!("\n{name}: {value}"));
@@ -171,7 +171,7 @@ fn environment(parts: &PromptParts) -> String {
     text
 }
 
-/// Day precision: the prompt of a session must not change while it lasts.
+/// The parts that change. The date has day precision, so that the prompt of a session stays the same.
 fn volatile(parts: &PromptParts) -> String {
     let mut lines = vec![format!("Conversation started: {}", parts.date)];
     for (name, value) in [
@@ -186,28 +186,28 @@ fn volatile(parts: &PromptParts) -> String {
     lines.join("\n")
 }
 
-/// Whether a model is pressed to use its tools: by its family, always, never, or by parts of its
-/// name.
-fn is_pressed(setting: &Value, model: &str) -> bool {
+/// Whether the prompt urges the model to use its tools: by model family, always, never, or by parts
+/// of the model name.
+fn enforces_tool_use(setting: &Value, model: &str) -> bool {
     let model = model.to_lowercase();
     match setting {
-        Value::Bool(pressed) => *pressed,
+        Value::Bool(enforced) => *enforced,
         Value::String(word) if word == "true" => true,
         Value::String(word) if word == "false" => false,
         Value::Array(parts) => parts
             .iter()
             .filter_map(Value::as_str)
             .any(|part| model.contains(&part.to_lowercase())),
-        _ => wording::PRESSED_FAMILIES
+        _ => texts::ENFORCED_FAMILIES
             .iter()
             .any(|family| model.contains(family)),
     }
 }
 
-fn note_missing(file: &Loaded, notices: &mut Vec<String>) {
+fn add_notices(file: &ContextFile, notices: &mut Vec<String>) {
     notices.extend(file.missing.clone());
     for blocked in &file.blocked {
-        notices.push(blocked.told(&file.name));
+        notices.push(blocked.notice(&file.name));
     }
 }
 
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_parts_give_the_same_bytes() {
+    fn same_parts_give_the_same_prompt() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("SOUL.md"), "I am Ada.").unwrap();
         std::fs::write(root.path().join("AGENTS.md"), "Use tabs.").unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn guidance_is_there_for_tools_that_are() {
+    fn guidance_depends_on_the_offered_tools() {
         let root = tempfile::tempdir().unwrap();
         let mut worker = parts(root.path());
         worker.tools = ["kanban_show", "kanban_complete", "session_search"]
@@ -262,19 +262,19 @@ mod tests {
         worker.session_id = Some("s1".to_owned());
         worker.has_card = true;
         let text = assemble(&worker).text;
-        assert!(text.starts_with(wording::IDENTITY));
+        assert!(text.starts_with(texts::IDENTITY));
         assert!(text.contains("kanban_heartbeat") && text.contains("Session ID: s1"));
-        // With the same tools and without a card somebody is there, and gives work to others.
+        // Without a card the agent orchestrates others.
         worker.has_card = false;
         worker.tools.push("kanban_create".to_owned());
         let text = assemble(&worker).text;
         assert!(!text.contains("nobody watches") && !text.contains("kanban_heartbeat"));
-        assert!(text.contains(wording::KANBAN_ORCHESTRATOR));
-        assert!(text.contains(wording::HINT_MARK));
+        assert!(text.contains(texts::KANBAN_ORCHESTRATOR));
+        assert!(text.contains(texts::HINT_MARK));
     }
 
     #[test]
-    fn what_is_taken_out_is_told() {
+    fn blocked_paragraphs_are_reported() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(
             root.path().join("AGENTS.md"),
@@ -285,17 +285,17 @@ mod tests {
         assert!(assembled.text.contains("Fine.") && assembled.text.contains("[BLOCKED: "));
         assert_eq!(
             assembled.notices,
-            ["AGENTS.md, line 3: a paragraph was not given to the model (override_instructions)."]
+            ["AGENTS.md, line 3: a paragraph was withheld from the model (override_instructions)."]
         );
     }
 
     #[test]
-    fn models_are_pressed_by_family_or_by_setting() {
-        assert!(is_pressed(&json!("auto"), "openai/GPT-5"));
-        assert!(!is_pressed(&json!("auto"), "claude-opus-4-8"));
-        assert!(is_pressed(&json!(true), "claude"));
-        assert!(!is_pressed(&json!("false"), "gpt-5"));
-        assert!(is_pressed(&json!(["opus"]), "claude-opus-4-8"));
-        assert!(!is_pressed(&json!(["opus"]), "gpt-5"));
+    fn tool_use_is_enforced_by_family_or_setting() {
+        assert!(enforces_tool_use(&json!("auto"), "openai/GPT-5"));
+        assert!(!enforces_tool_use(&json!("auto"), "claude-opus-4-8"));
+        assert!(enforces_tool_use(&json!(true), "claude"));
+        assert!(!enforces_tool_use(&json!("false"), "gpt-5"));
+        assert!(enforces_tool_use(&json!(["opus"]), "claude-opus-4-8"));
+        assert!(!enforces_tool_use(&json!(["opus"]), "gpt-5"));
     }
 }

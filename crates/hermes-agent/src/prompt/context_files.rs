@@ -1,62 +1,62 @@
-//! Files in which a project tells agents how to work there.
+//! Context files: project instructions for agents.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::injection::{Blocked, scan};
-use super::wording::HINT_MARK;
+use super::texts::HINT_MARK;
 
-/// Files beyond this are not read at all.
-const LARGEST: u64 = 16 * 1024 * 1024;
-/// Parts of a long text that stay.
+/// Maximum bytes of a context file.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// Parts kept of a long text.
 const HEAD_PERCENT: usize = 70;
 const TAIL_PERCENT: usize = 20;
-/// Directories looked at from the working directory upwards.
-const MOST_PARENTS: usize = 64;
-/// Most characters of a hint from a directory below.
+/// Maximum number of parent directories searched.
+const MAX_PARENTS: usize = 64;
+/// Maximum characters of the instructions of a subdirectory.
 const HINT_CHARS: usize = 8_000;
-/// Directories looked at between a file and the working directory.
+/// Maximum number of directories searched between a file and the working directory.
 const HINT_PARENTS: usize = 5;
 
-/// A text from a file, fit to be used.
+/// A loaded context file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Loaded {
-    /// As people call it.
+pub(super) struct ContextFile {
+    /// The display name.
     pub(super) name: String,
-    /// The text, scanned and cut.
+    /// The text, scanned and shortened.
     pub(super) text: String,
-    /// What was taken out.
+    /// Blocked paragraphs.
     pub(super) blocked: Vec<Blocked>,
-    /// Why something is missing, for whoever watches.
+    /// A notice about missing text.
     pub(super) missing: Option<String>,
 }
 
-/// Reads a text file; `None` if there is none or nothing in it. One that is no text says so.
-pub(super) fn load(path: &Path, name: &str, most: usize) -> Option<Loaded> {
-    let bytes = match hermes_fs::read_capped(path, LARGEST) {
+/// Loads a context file; `None` if it does not exist or is empty.
+pub(super) fn load(path: &Path, name: &str, max: usize) -> Option<ContextFile> {
+    let bytes = match hermes_fs::read_capped(path, MAX_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.is_not_found() => return None,
         Err(error) => {
-            tracing::warn!(%error, "a context file was not read");
-            return Some(Loaded {
+            tracing::warn!(%error, "could not read a context file");
+            return Some(ContextFile {
                 name: name.to_owned(),
-                text: format!("[{name} could not be read and is left out]"),
+                text: format!("[{name} could not be read and is omitted]"),
                 blocked: Vec::new(),
-                missing: Some(format!("{name} is left out: {error}.")),
+                missing: Some(format!("{name} is omitted: {error}.")),
             });
         }
     };
     let text = String::from_utf8_lossy(&bytes);
-    // Some editors begin every file with a mark of its encoding.
+    // Some editors write a byte order mark.
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return None;
     }
     let total = text.chars().count();
-    if total > most {
-        return Some(shortened(text, name, total, most));
+    if total > max {
+        return Some(shortened(text, name, total, max));
     }
     let (text, blocked) = scan(name, text);
-    Some(Loaded {
+    Some(ContextFile {
         name: name.to_owned(),
         text,
         blocked,
@@ -64,11 +64,10 @@ pub(super) fn load(path: &Path, name: &str, most: usize) -> Option<Loaded> {
     })
 }
 
-/// Beginning and end of a text that is too long. Only these are scanned: what nobody gets can harm
-/// nobody, however long it is.
-fn shortened(text: &str, name: &str, total: usize, most: usize) -> Loaded {
-    let head = most * HEAD_PERCENT / 100;
-    let tail = most * TAIL_PERCENT / 100;
+/// The beginning and the end of a long text. Only these are scanned, as the rest is not used.
+fn shortened(text: &str, name: &str, total: usize, max: usize) -> ContextFile {
+    let head = max * HEAD_PERCENT / 100;
+    let tail = max * TAIL_PERCENT / 100;
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(total - tail).collect();
     let before_end = text.lines().count() - end.lines().count();
@@ -78,32 +77,31 @@ fn shortened(text: &str, name: &str, total: usize, most: usize) -> Loaded {
         line: one.line + before_end,
         ..one
     }));
-    Loaded {
+    ContextFile {
         name: name.to_owned(),
         text: format!(
-            "{start}\n[… {} of {total} characters of {name} are left out here; read the file for \
-             them …]\n{end}",
+            "{start}\n[… {} of {total} characters of {name} are omitted here; read the file for them …]\n{end}",
             total - head - tail
         ),
         blocked,
         missing: Some(format!(
-            "{name} has {total} characters; the model gets its beginning and its end, {} of them.",
+            "{name} has {total} characters; the model gets {} of them, from its beginning and its end.",
             head + tail
         )),
     }
 }
 
-/// The files of the project around `cwd`: the first kind that is there.
-pub(super) fn project(cwd: &Path, most: usize) -> Vec<Loaded> {
-    if let Some(found) = own_file(cwd, most) {
+/// The context files of the project at `cwd`: the first kind that exists.
+pub(super) fn project(cwd: &Path, max: usize) -> Vec<ContextFile> {
+    if let Some(found) = own_file(cwd, max) {
         return vec![found];
     }
     for name in ["AGENTS.md", "CLAUDE.md"] {
-        if let Some(found) = load(&cwd.join(name), name, most) {
+        if let Some(found) = load(&cwd.join(name), name, max) {
             return vec![found];
         }
     }
-    let mut rules: Vec<Loaded> = load(&cwd.join(".cursorrules"), ".cursorrules", most)
+    let mut rules: Vec<ContextFile> = load(&cwd.join(".cursorrules"), ".cursorrules", max)
         .into_iter()
         .collect();
     let directory = cwd.join(".cursor/rules");
@@ -116,25 +114,25 @@ pub(super) fn project(cwd: &Path, most: usize) -> Vec<Loaded> {
     files.sort();
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        rules.extend(load(&path, &format!(".cursor/rules/{name}"), most));
+        rules.extend(load(&path, &format!(".cursor/rules/{name}"), max));
     }
     rules
 }
 
-/// `.hermes.md` or `HERMES.md`, from the directory up to the root of the repository.
-fn own_file(cwd: &Path, most: usize) -> Option<Loaded> {
+/// `.hermes.md` or `HERMES.md`, from the directory up to the root of the git repository.
+fn own_file(cwd: &Path, max: usize) -> Option<ContextFile> {
     let has_root = cwd
         .ancestors()
-        .take(MOST_PARENTS)
+        .take(MAX_PARENTS)
         .any(|directory| directory.join(".git").exists());
-    for directory in cwd.ancestors().take(MOST_PARENTS) {
+    for directory in cwd.ancestors().take(MAX_PARENTS) {
         for name in [".hermes.md", "HERMES.md"] {
-            if let Some(mut found) = load(&directory.join(name), name, most) {
+            if let Some(mut found) = load(&directory.join(name), name, max) {
                 found.text = without_frontmatter(&found.text).to_owned();
                 return Some(found);
             }
         }
-        // Outside of a repository only the directory itself belongs to the project.
+        // Outside of a repository only the directory itself counts.
         if !has_root || directory.join(".git").exists() {
             break;
         }
@@ -158,20 +156,20 @@ fn without_frontmatter(text: &str) -> &str {
     text
 }
 
-/// What directories say to agents who work there.
+/// Instructions of subdirectories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hint {
-    /// For the model.
+    /// The text for the model.
     pub(crate) text: String,
-    /// For whoever watches: what was left out.
+    /// Notices for the user about omitted text.
     pub(crate) notices: Vec<String>,
 }
 
-/// What a directory below `cwd` says to agents who touch `path` there for the first time. `seen` are
-/// directories that have been looked at.
+/// The instructions of the directories between `cwd` and `path` that were not used before. `seen` are
+/// the directories already handled.
 pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>) -> Option<Hint> {
-    let path = really(path);
-    let cwd = really(cwd);
+    let path = resolved(path);
+    let cwd = resolved(cwd);
     let start = if path.is_dir() {
         &*path
     } else {
@@ -191,7 +189,7 @@ pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>
         if let Some(found) = found {
             let below = directory.strip_prefix(&cwd).unwrap_or(directory);
             let name = below.join(&found.name).display().to_string();
-            notices.extend(found.blocked.iter().map(|blocked| blocked.told(&name)));
+            notices.extend(found.blocked.iter().map(|blocked| blocked.notice(&name)));
             texts.push(format!(
                 "[{} of {}, {HINT_MARK}]\n{}",
                 found.name,
@@ -206,8 +204,8 @@ pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>
     })
 }
 
-/// Where a path leads: without `..`, and through links as far as it exists.
-fn really(path: &Path) -> PathBuf {
+/// The path without `..`, with links resolved as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -1,14 +1,15 @@
-//! The system prompt: who the agent is, what it may count on, and what the project says.
+//! The system prompt: identity, environment and project instructions.
 //!
-//! Built once per session and stored with it; every request of the session sends the same bytes.
-//! Texts from files pass the injection scan; what it takes out is told to whoever watches.
+//! It is built once per session and stored with it, so that every request has the same bytes. Text
+//! from files passes the injection scan, which reports what it removes.
 
 mod assemble;
 mod context_files;
 mod injection;
-mod spoken;
-mod wording;
+mod texts;
+mod unquoted;
 
-pub use assemble::{Assembled, Place, PromptParts, assemble};
+pub use assemble::{Assembled, PromptEnvironment, PromptParts, assemble};
 pub(crate) use context_files::subdirectory_hint;
 pub use injection::{Blocked, scan};
+pub(crate) use unquoted::is_fence;

@@ -1,31 +1,31 @@
-//! Notices a model that goes round in circles: the same failing call, a tool that keeps failing, a
-//! look that shows nothing new. It first gets told; where the settings say so, it is stopped.
+//! Detects loops: the same failing call, a tool that keeps failing, a read with the same result. The
+//! model is warned first and, if enabled, stopped.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use serde_json::Value;
 
-use crate::repair::canonical_arguments;
+use crate::history_repair::canonical_arguments;
 
-/// When to speak up and when to stop.
+/// Limits of the loop guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopGuardSettings {
-    /// Whether circles are told to the model.
+    /// Whether the model is warned.
     pub warnings: bool,
-    /// Whether they are ended.
+    /// Whether loops are stopped.
     pub hard_stop: bool,
-    /// The same call failed this often: told.
+    /// Failures of the same call before a warning.
     pub warn_same_failure: u32,
-    /// One tool failed this often: told.
+    /// Failures of one tool before a warning.
     pub warn_tool_failures: u32,
-    /// The same look showed the same this often: told.
+    /// Equal results of the same read before a warning.
     pub warn_same_result: u32,
-    /// The same call failed this often: refused.
+    /// Failures of the same call before it is refused.
     pub block_same_failure: u32,
-    /// One tool failed this often: the turn ends.
+    /// Failures of one tool before the turn ends.
     pub halt_tool_failures: u32,
-    /// The same look showed the same this often: refused.
+    /// Equal results of the same read before it is refused.
     pub block_same_result: u32,
 }
 
@@ -44,7 +44,7 @@ impl Default for LoopGuardSettings {
     }
 }
 
-/// What a turn has called so far.
+/// The calls of a turn so far.
 #[derive(Debug, Default)]
 pub(crate) struct LoopGuard {
     settings: LoopGuardSettings,
@@ -63,7 +63,7 @@ impl LoopGuard {
         }
     }
 
-    /// Why a call is not made, if so.
+    /// Why a call is refused, if so.
     pub(crate) fn refusal(&self, name: &str, arguments: &str) -> Option<String> {
         if !self.settings.hard_stop {
             return None;
@@ -79,20 +79,20 @@ impl LoopGuard {
         let repeats = self.same_result.get(&key).map_or(0, |(_, count)| *count);
         (repeats >= self.settings.block_same_result).then(|| {
             format!(
-                "Not called: {name} showed the same {repeats} times for exactly these arguments. \
-                 Use what you know."
+                "Not called: {name} returned the same result {repeats} times for exactly these arguments. \
+                 Use the result you have."
             )
         })
     }
 
-    /// Takes note of a result; gives what is added to it for the model. `looks` says that the tool
+    /// Records a result and returns a warning for the model, if any. `only_reads` is whether the tool
     /// changes nothing.
     pub(crate) fn note(
         &mut self,
         name: &str,
         arguments: &str,
         result: &str,
-        looks: bool,
+        only_reads: bool,
     ) -> Option<String> {
         let key = self.key(name, arguments);
         if failed(name, result) {
@@ -121,30 +121,30 @@ impl LoopGuard {
         }
         self.tool_failures.remove(name);
         self.same_failure.remove(&key);
-        if !looks {
+        if !only_reads {
             return None;
         }
-        let shown = self.hasher.hash_one(result);
-        let seen = self.same_result.entry(key).or_insert((shown, 0));
-        if seen.0 != shown {
-            *seen = (shown, 0);
+        let result_hash = self.hasher.hash_one(result);
+        let seen = self.same_result.entry(key).or_insert((result_hash, 0));
+        if seen.0 != result_hash {
+            *seen = (result_hash, 0);
         }
         seen.1 += 1;
         let count = seen.1;
         (self.settings.warnings && count >= self.settings.warn_same_result).then(|| {
             format!(
-                "[loop guard: this call has shown the same {count} times. You have this \
-                 information already; go on with it.]"
+                "[loop guard: this call has returned the same result {count} times. You already have \
+                 this information; continue with it.]"
             )
         })
     }
 
-    /// Whether the turn is to end.
+    /// Whether the turn must end.
     pub(crate) fn is_halted(&self) -> bool {
         self.halted
     }
 
-    /// The same call, however its arguments are spaced and ordered.
+    /// The key of a call, independent of spacing and order of its arguments.
     fn key(&self, name: &str, arguments: &str) -> u64 {
         let canonical = canonical_arguments(arguments);
         let arguments = canonical.as_deref().unwrap_or(arguments);
@@ -152,8 +152,8 @@ impl LoopGuard {
     }
 }
 
-/// Whether a result tells of a failure: a command's exit code, or the word near its beginning.
-pub(crate) fn failed(name: &str, result: &str) -> bool {
+/// Whether a result is a failure, by exit code or an error near its beginning.
+fn failed(name: &str, result: &str) -> bool {
     if name == "terminal"
         && let Ok(value) = serde_json::from_str::<Value>(result)
         && let Some(code) = value.get("exit_code").and_then(Value::as_i64)
@@ -164,7 +164,7 @@ pub(crate) fn failed(name: &str, result: &str) -> bool {
         return true;
     }
     let beginning: String = result.chars().take(500).collect();
-    // A field that is null tells of the opposite.
+    // An error that is null is none.
     let beginning = beginning
         .replace("\"error\":null", "")
         .replace("\"error\": null", "");
@@ -179,7 +179,7 @@ mod tests {
     const GOOD: &str = r#"{"output":"","exit_code":0,"error":null}"#;
 
     #[test]
-    fn the_second_identical_failure_is_told() {
+    fn second_identical_failure_is_warned_about() {
         let mut guard = LoopGuard::new(LoopGuardSettings::default());
         assert_eq!(guard.note("terminal", "a", BAD, false), None);
         assert!(
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spacing_makes_no_other_call() {
+    fn spacing_does_not_make_another_call() {
         let mut guard = LoopGuard::new(LoopGuardSettings::default());
         let one = r#"{"command":"false","timeout":1}"#;
         let other = r#"{ "timeout": 1, "command": "false" }"#;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_keeps_failing_is_told_and_ends_the_turn_if_asked_to() {
+    fn repeatedly_failing_tool_is_warned_about_and_ends_the_turn() {
         let settings = LoopGuardSettings {
             hard_stop: true,
             ..LoopGuardSettings::default()
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_shows_nothing_new_is_told_and_then_refused() {
+    fn read_with_the_same_result_is_warned_about_and_then_refused() {
         let settings = LoopGuardSettings {
             hard_stop: true,
             ..LoopGuardSettings::default()
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn failure_is_an_exit_code_or_a_word_at_the_beginning() {
+    fn failure_is_an_exit_code_or_an_error_at_the_beginning() {
         assert!(failed("terminal", BAD));
         assert!(!failed("terminal", GOOD));
         assert!(failed("patch", r#"{"error":"x"}"#));

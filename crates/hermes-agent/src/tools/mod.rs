@@ -1,15 +1,14 @@
-//! The calls of one answer: which tool each means, in which order and beside which others it runs,
-//! how much of its result goes back.
+//! The tool calls of one answer: names, order, execution and size of results.
 
+mod call_order;
 mod execute;
 mod loop_guard;
-mod names;
-mod plan;
-mod size;
+mod result_size;
+mod tool_names;
 
-pub(crate) use execute::{Batch, Executed, Planned, error_text};
+pub(crate) use call_order::{CallReach, Segment, segments};
+pub(crate) use execute::{Batch, ExecutedCall, PlannedCall, error_text};
 pub(crate) use loop_guard::LoopGuard;
 pub use loop_guard::LoopGuardSettings;
-pub(crate) use names::meant;
-pub(crate) use plan::{Planning, Segment, segments};
-pub(crate) use size::{Limits, Sized, as_sent};
+pub(crate) use result_size::{ResultLimits, SizedResult, as_sent};
+pub(crate) use tool_names::intended_tool;

@@ -1,72 +1,71 @@
-//! Cards in triage, read by a side model: made clear, or split into several.
+//! Triage of cards by an auxiliary model: specifying a card, or decomposing it into several.
 //!
-//! A model only proposes. What it says is checked for its form here and written by `hermes-board`,
-//! whole or not at all. Nothing that can be expected to go wrong is an error of the program: it is a
-//! [`TriageFailure`], a sentence about the card.
+//! The model only proposes: its answer is checked here and written by `hermes-board` in one
+//! transaction. Expected problems are a [`TriageFailure`].
 
+mod answer_json;
 mod decompose;
-mod proposal;
 mod specify;
 
 use hermes_board::SqliteBoard;
 use hermes_board::model::{Assignee, Status, Task, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_proc::Wake;
-use hermes_providers::{Message, Request, SideModels, SideTask};
+use hermes_providers::{AuxiliaryModels, AuxiliaryTask, Message, ModelRequest};
 
-pub use decompose::{Decomposed, Profile, Roster, decompose};
-pub(crate) use proposal::object_in;
+pub(crate) use answer_json::object_in;
+pub use decompose::{DecomposeOutcome, Profile, Roster, decompose};
 pub use specify::{Specified, specify};
 
-use crate::side::ask_aside;
+use crate::auxiliary::ask_auxiliary;
 
-/// Characters of a title and of a body that a model is shown.
+/// Maximum characters of title and body in the request.
 const TITLE: usize = 400;
 const BODY: usize = 4_000;
 
-/// Why nothing became of it, as a sentence.
+/// Why a card could not be triaged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TriageFailure {
     /// There is no such card.
-    #[error("there is no such card")]
+    #[error("no such card")]
     Unknown,
-    /// It is somewhere else.
-    #[error("the card is not in triage but in {status}")]
+    /// The card has another status.
+    #[error("the card is not in triage: its status is {status}")]
     NotInTriage {
-        /// Where it is.
+        /// The status.
         status: String,
     },
-    /// Nobody can be asked.
-    #[error("no model can be asked: {0}")]
+    /// No model is available.
+    #[error("no model is available: {0}")]
     NoModel(String),
-    /// Nobody answered.
+    /// The model did not answer.
     #[error("the model did not answer ({class}): {message}")]
     Unanswered {
-        /// What kind of failure.
+        /// The kind of failure.
         class: &'static str,
-        /// What was said.
+        /// The message.
         message: String,
     },
     /// The answer cannot be used.
     #[error("the answer cannot be used: {0}")]
     Unusable(String),
-    /// Somebody was quicker.
-    #[error("the card was moved while the model was thinking")]
+    /// The card was changed in the meantime.
+    #[error("the card was moved while the model was working")]
     MovedMeanwhile,
-    /// The board refused.
-    #[error("the board refuses: {0}")]
+    /// The board refused the change.
+    #[error("the board refused the change: {0}")]
     Refused(String),
 }
 
-/// What both tasks need.
+/// The context of triage.
 pub struct Triage<'a> {
-    /// Where the card is.
+    /// The board.
     pub store: &'a mut SqliteBoard,
-    /// Who is asked.
-    pub side: &'a SideModels,
-    /// In whose name.
+    /// The models.
+    pub auxiliary: &'a AuxiliaryModels,
+    /// The author of changes.
     pub author: &'a str,
-    /// Ends it early.
+    /// Interrupts the request.
     pub interrupt: &'a Wake,
 }
 
@@ -83,18 +82,18 @@ impl Triage<'_> {
         }
     }
 
-    fn ask(&self, question: Question<'_>) -> Result<String, TriageFailure> {
+    fn ask(&self, question: TriageQuestion<'_>) -> Result<String, TriageFailure> {
         let provider = self
-            .side
+            .auxiliary
             .open(question.task)
             .map_err(|error| TriageFailure::NoModel(error.to_string()))?;
-        let request = Request {
+        let request = ModelRequest {
             max_tokens: Some(question.max_tokens),
             temperature: Some(0.3),
             task: Some(question.task),
-            ..Request::new(question.instructions, vec![Message::user(question.text)])
+            ..ModelRequest::new(question.instructions, vec![Message::user(question.text)])
         };
-        let answer = ask_aside(&*provider, &request, self.interrupt).map_err(|error| {
+        let answer = ask_auxiliary(&*provider, &request, self.interrupt).map_err(|error| {
             TriageFailure::Unanswered {
                 class: error.class.name(),
                 message: error.message.clone(),
@@ -103,7 +102,7 @@ impl Triage<'_> {
         Ok(answer.text)
     }
 
-    /// What the board made of it.
+    /// The outcome of a change of the board.
     fn written<T>(
         &self,
         id: &TaskId,
@@ -118,9 +117,9 @@ impl Triage<'_> {
     }
 }
 
-/// A question about a card.
-struct Question<'q> {
-    task: SideTask,
+/// A request about a card.
+struct TriageQuestion<'q> {
+    task: AuxiliaryTask,
     instructions: &'q str,
     text: String,
     max_tokens: u32,
@@ -130,28 +129,29 @@ fn refused(error: &hermes_board::Error) -> TriageFailure {
     TriageFailure::Refused(error.to_string())
 }
 
-/// The card as a model is shown it.
-fn shown(task: &Task) -> String {
+/// The card as text for the model.
+fn card_text(task: &Task) -> String {
     let body = task.body.as_deref().unwrap_or_default().trim();
     let body = if body.is_empty() { "(empty)" } else { body };
     format!(
         "Card: {}\nTitle: {}\nBody:\n{}\n",
         task.id,
-        cut(&task.title, TITLE),
-        cut(body, BODY)
+        truncated(&task.title, TITLE),
+        truncated(body, BODY)
     )
 }
 
-fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+/// The text, with an ellipsis if it has more than `max` characters.
+pub(crate) fn truncated(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
         return text.to_owned();
     }
-    let mut cut: String = text.chars().take(most - 1).collect();
-    cut.push('…');
-    cut
+    let mut start: String = text.chars().take(max - 1).collect();
+    start.push('…');
+    start
 }
 
-/// A name as the board takes it; `None` if it does not.
+/// A valid assignee.
 fn assignee(name: &str) -> Option<Assignee> {
     Assignee::parse(name).ok()
 }

@@ -1,4 +1,4 @@
-//! How many requests a turn may still make.
+//! The request budget of a turn.
 
 /// The requests of a turn.
 #[derive(Debug, Clone, Copy)]
@@ -12,14 +12,14 @@ impl Budget {
         Self { cap, used: 0 }
     }
 
-    /// Takes one request out of the budget; `false` if it is used up.
+    /// Takes one request from the budget; `false` if it is used up.
     pub(super) fn take(&mut self) -> bool {
         let is_left = self.used < self.cap;
         self.used += u32::from(is_left);
         is_left
     }
 
-    /// Gives the last one back: it was not the model's fault, or cost next to nothing.
+    /// Returns the last request: it does not count.
     pub(super) fn refund(&mut self) {
         self.used = self.used.saturating_sub(1);
     }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_back_can_be_taken_again() {
+    fn refunded_request_can_be_taken_again() {
         let mut budget = Budget::of(1);
         assert!(budget.take());
         assert!(!budget.take());

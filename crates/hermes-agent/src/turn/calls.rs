@@ -1,35 +1,40 @@
-//! Answers with calls: made sense of, run, and stored together with their results.
+//! Answers with tool calls: checked, run, and stored together with their results.
 
 use std::collections::HashSet;
 
-use hermes_providers::{Finish, Response, ToolCall};
-use hermes_session as store;
+use hermes_providers::{FinishReason, ModelResponse, ToolCall};
+use hermes_session::{MessageContent, SessionMessage};
 use serde_json::{Value, json};
 
-use super::machine::{Ending, Next, Turn};
+use super::attempts;
+use super::machine::{NextStep, Turn, TurnEnding};
 use super::result::{ExitReason, TurnFailure};
-use super::tries;
-use crate::error::Result;
-use crate::repair::canonical_arguments;
+use crate::Result;
+use crate::history_repair::canonical_arguments;
 use crate::steering::marked;
-use crate::tools::{Batch, Executed, Limits, Planned, Sized, as_sent, error_text, meant};
+use crate::tools::{
+    Batch, ExecutedCall, PlannedCall, ResultLimits, SizedResult, as_sent, error_text, intended_tool,
+};
 
-/// Tools that keep house: words beside them may be the answer.
+/// Housekeeping tools: text beside their calls may be the answer.
 const HOUSEKEEPING: &[&str] = &["memory", "todo", "skill_manage", "session_search"];
 /// The tool that starts sub-agents.
 const DELEGATE: &str = "delegate_task";
-/// The tool whose calls cost next to nothing of the budget.
+/// The tool whose calls do not count against the budget.
 const SCRIPT: &str = "execute_code";
 
 impl Turn<'_> {
-    pub(super) fn calls(&mut self, mut response: Response) -> Result<Next> {
-        if matches!(response.finish, Finish::Length | Finish::Cut) {
-            return self.cut_call(&response);
+    pub(super) fn calls(&mut self, mut response: ModelResponse) -> Result<NextStep> {
+        if matches!(
+            response.finish,
+            FinishReason::Length | FinishReason::Truncated
+        ) {
+            return self.truncated_call(&response);
         }
-        let names: Vec<String> = self.names();
+        let names = self.agent.tool_names();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.mend_names(&mut response.tool_calls, &known);
-        self.settle_calls(&mut response.tool_calls);
+        self.correct_names(&mut response.tool_calls, &known);
+        self.normalize_calls(&mut response.tool_calls);
         let mut planned = Vec::with_capacity(response.tool_calls.len());
         let mut is_broken = false;
         for call in &response.tool_calls {
@@ -38,8 +43,8 @@ impl Turn<'_> {
             is_broken |= arguments.is_none();
             let answer = match (is_known, &arguments) {
                 (false, _) => Some(error_text(format!(
-                    "There is no tool '{}'. The tools are: {}.",
-                    shown(&call.name),
+                    "No such tool: '{}'. Available tools: {}.",
+                    display_name(&call.name),
                     known.join(", ")
                 ))),
                 (true, None) => Some(error_text(
@@ -47,17 +52,17 @@ impl Turn<'_> {
                 )),
                 (true, Some(_)) => None,
             };
-            planned.push(Planned {
+            planned.push(PlannedCall {
                 call: call.clone(),
                 arguments: arguments.unwrap_or_else(|| json!({})),
                 answer,
             });
         }
-        if is_broken && self.tries.bad_arguments < tries::BAD_ARGUMENTS {
-            self.tries.bad_arguments += 1;
+        if is_broken && self.attempts.bad_arguments < attempts::BAD_ARGUMENTS {
+            self.attempts.bad_arguments += 1;
             self.record_unused(&response)?;
             self.budget.refund();
-            return Ok(Next::Request);
+            return Ok(NextStep::Request);
         }
         let has_unknown = planned.iter().any(|one| !names.contains(&one.call.name));
         if has_unknown {
@@ -73,13 +78,16 @@ impl Turn<'_> {
         self.run(response, planned, has_unknown)
     }
 
-    /// Gives calls the names of the tools they mean. Everything else about them goes by that name.
-    fn mend_names(&mut self, calls: &mut [ToolCall], known: &[&str]) {
+    /// Corrects slightly wrong tool names.
+    fn correct_names(&mut self, calls: &mut [ToolCall], known: &[&str]) {
         for call in calls {
-            if let Some(tool) = meant(&call.name, known)
+            if let Some(tool) = intended_tool(&call.name, known)
                 && tool != call.name
             {
-                let text = format!("{} was taken for the tool {tool}.", shown(&call.name));
+                let text = format!(
+                    "{} was corrected to the tool {tool}.",
+                    display_name(&call.name)
+                );
                 self.notice(text);
                 tool.clone_into(&mut call.name);
             }
@@ -88,10 +96,10 @@ impl Turn<'_> {
 
     fn run(
         &mut self,
-        mut response: Response,
-        planned: Vec<Planned>,
+        mut response: ModelResponse,
+        planned: Vec<PlannedCall>,
         has_unknown: bool,
-    ) -> Result<Next> {
+    ) -> Result<NextStep> {
         let text = std::mem::take(&mut self.carried) + &response.text;
         self.tail.clear();
         response.text = text;
@@ -102,7 +110,7 @@ impl Turn<'_> {
             observer: &mut *self.observer,
         }
         .run(planned);
-        self.take_note(&response.text, &executed);
+        self.note_calls(&response.text, &executed);
         self.add_hints(&mut executed);
         let results = self.results(&executed);
         self.store_step(&assistant, &response, results)?;
@@ -110,17 +118,16 @@ impl Turn<'_> {
         if only_scripts {
             self.budget.refund();
         }
-        let unknown_before = self.tries.unknown_tools;
-        self.begin_anew();
-        self.tries.unknown_tools = if has_unknown { unknown_before + 1 } else { 0 };
-        if self.tries.unknown_tools >= tries::UNKNOWN_TOOLS {
+        let unknown_before = self.attempts.unknown_tools;
+        self.reset_attempts();
+        self.attempts.unknown_tools = if has_unknown { unknown_before + 1 } else { 0 };
+        if self.attempts.unknown_tools >= attempts::UNKNOWN_TOOLS {
             let failure = TurnFailure::own(
                 "unknown_tools",
                 "the model kept calling tools that do not exist",
-                "`hermes tools list` shows which tools it has; another model may do better: \
-                 `hermes chat -m MODEL`",
+                "list its tools with `hermes tools list`, or use another model: `hermes chat -m MODEL`",
             );
-            return Ok(Next::end(Ending::partial(
+            return Ok(NextStep::end(TurnEnding::partial(
                 ExitReason::UnknownTools,
                 self.prior_text.take(),
                 failure,
@@ -129,26 +136,25 @@ impl Turn<'_> {
         if self.guard.is_halted() {
             let failure = TurnFailure::own(
                 "guardrail",
-                "the model kept repeating calls that fail, so the turn was ended",
-                "`tool_loop_guardrails.hard_stop_enabled` and `.hard_stop_after` in config.yaml \
-                 say when that is done",
+                "the turn was ended because the model kept repeating failing calls",
+                "see `tool_loop_guardrails.hard_stop_enabled` and `.hard_stop_after` in config.yaml",
             );
-            return Ok(Next::end(Ending::partial(
+            return Ok(NextStep::end(TurnEnding::partial(
                 ExitReason::GuardrailHalt,
                 self.prior_text.take(),
                 failure,
             )));
         }
-        Ok(Next::Request)
+        Ok(NextStep::Request)
     }
 
-    /// A call that arrived in part: asked for once more, then given up. Nothing is executed.
-    fn cut_call(&mut self, response: &Response) -> Result<Next> {
+    /// Handles a truncated call: requested once more, then given up. Nothing is run.
+    fn truncated_call(&mut self, response: &ModelResponse) -> Result<NextStep> {
         self.record_unused(response)?;
-        if self.tries.cut_calls < tries::CUT_CALLS {
-            self.tries.cut_calls += 1;
+        if self.attempts.truncated_calls < attempts::TRUNCATED_CALLS {
+            self.attempts.truncated_calls += 1;
             self.budget.refund();
-            return Ok(Next::Request);
+            return Ok(NextStep::Request);
         }
         let names: Vec<&str> = response
             .tool_calls
@@ -158,22 +164,22 @@ impl Turn<'_> {
         let failure = TurnFailure::own(
             "truncated_call",
             format!(
-                "the call of {} arrived in part, twice; nothing was executed",
-                shown(&names.join(", "))
+                "the call of {} was truncated twice; nothing was run",
+                display_name(&names.join(", "))
             ),
             "ask for less content at a time, or raise `model.max_tokens`",
         );
         let text = std::mem::take(&mut self.carried) + &response.text;
-        let text = self.store_cut_answer(&text, "length")?;
-        Ok(Next::end(Ending::partial(
+        let text = self.store_partial_answer(&text, "length")?;
+        Ok(NextStep::end(TurnEnding::partial(
             ExitReason::Truncated,
             text,
             failure,
         )))
     }
 
-    /// Ids that differ, no call twice, not more sub-agents than allowed.
-    fn settle_calls(&mut self, calls: &mut Vec<ToolCall>) {
+    /// Gives calls unique ids, and drops duplicates and surplus sub-agents.
+    fn normalize_calls(&mut self, calls: &mut Vec<ToolCall>) {
         let before = calls.len();
         let mut seen = HashSet::new();
         calls.retain(|call| {
@@ -208,18 +214,13 @@ impl Turn<'_> {
         }
     }
 
-    fn names(&self) -> Vec<String> {
-        let tools = self.agent.tools.iter();
-        tools.map(|tool| tool.name.clone()).collect()
-    }
-
-    /// Keeps what later parts of the turn want to know of the calls.
-    fn take_note(&mut self, text: &str, executed: &[Executed]) {
-        let keeps_house = executed
+    /// Records the calls for the rest of the turn.
+    fn note_calls(&mut self, text: &str, executed: &[ExecutedCall]) {
+        let is_housekeeping = executed
             .iter()
             .all(|one| HOUSEKEEPING.contains(&one.call.name.as_str()));
         let text = text.trim();
-        self.prior_text = (keeps_house && !text.is_empty()).then(|| text.to_owned());
+        self.prior_text = (is_housekeeping && !text.is_empty()).then(|| text.to_owned());
         for one in executed {
             let name = &one.call.name;
             let failed = one.has_failed();
@@ -250,8 +251,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Adds what directories say to agents who touch them for the first time.
-    fn add_hints(&mut self, executed: &mut [Executed]) {
+    /// Adds the instructions of subdirectories that are touched for the first time.
+    fn add_hints(&mut self, executed: &mut [ExecutedCall]) {
         if !self.agent.settings.directory_hints {
             return;
         }
@@ -277,43 +278,43 @@ impl Turn<'_> {
         }
     }
 
-    /// The results as they are stored: whole, with what is sent instead where they are too long.
-    fn results(&mut self, executed: &[Executed]) -> Vec<store::Message> {
+    /// The results to store: whole, with the shortened text to send if they are too long.
+    fn results(&mut self, executed: &[ExecutedCall]) -> Vec<SessionMessage> {
         let window = self.agent.provider.route().context_length;
-        let sized: Vec<Sized<'_>> = executed
+        let sized: Vec<SizedResult<'_>> = executed
             .iter()
-            .map(|one| Sized {
+            .map(|one| SizedResult {
                 tool: &one.call.name,
                 call: &one.call.id,
                 text: &one.text,
             })
             .collect();
-        let sent = as_sent(&sized, Limits::of_window(window), &self.agent.context);
-        let mut results: Vec<store::Message> = executed
+        let sent = as_sent(&sized, ResultLimits::of_window(window), &self.agent.context);
+        let mut results: Vec<SessionMessage> = executed
             .iter()
             .zip(sent)
-            .map(|(one, sent)| store::Message {
+            .map(|(one, sent)| SessionMessage {
                 api_content: sent,
-                ..store::Message::tool_result(&*one.call.id, &*one.call.name, one.text.clone())
+                ..SessionMessage::tool_result(&*one.call.id, &*one.call.name, one.text.clone())
             })
             .collect();
         if let Some(last) = results.last_mut()
-            && let Some(words) = self.agent.steering.take()
+            && let Some(message) = self.agent.steering.take()
         {
-            add_words(last, &marked(&words));
+            add_text(last, &marked(&message));
         }
         results
     }
 }
 
-fn add_words(result: &mut store::Message, words: &str) {
+fn add_text(result: &mut SessionMessage, more: &str) {
     if let Some(sent) = &mut result.api_content {
         sent.push_str("\n\n");
-        sent.push_str(words);
+        sent.push_str(more);
     }
-    if let Some(store::Content::Text(text)) = &mut result.content {
+    if let Some(MessageContent::Text(text)) = &mut result.content {
         text.push_str("\n\n");
-        text.push_str(words);
+        text.push_str(more);
     }
 }
 
@@ -325,7 +326,7 @@ fn arguments_of(text: &str) -> Option<Value> {
     value.is_object().then_some(value)
 }
 
-/// The files that a call changes: the one it names, or those of its patch.
+/// The files that a call changes.
 fn changed_paths(arguments: &Value) -> Vec<String> {
     const HEADERS: &[&str] = &["Update File:", "Add File:", "Delete File:", "Move to:"];
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
@@ -344,7 +345,7 @@ fn changed_paths(arguments: &Value) -> Vec<String> {
     }
 }
 
-/// A name as a model wrote it, short enough for a sentence.
-fn shown(name: &str) -> String {
+/// A name written by a model, shortened.
+fn display_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(60).collect()
 }

@@ -1,13 +1,13 @@
-//! What a turn begins with.
+//! The input of a turn.
 
-use hermes_providers::{Content, Image, Message, Part};
+use hermes_providers::{Content, ContentPart, Image, Message};
 
-/// What the person says.
+/// The user's message.
 #[derive(Debug, Clone, Default)]
 pub struct TurnInput {
     /// The text.
     pub text: String,
-    /// Pictures beside it.
+    /// Images.
     pub images: Vec<Image>,
 }
 
@@ -20,13 +20,13 @@ impl TurnInput {
         }
     }
 
-    /// As a message.
+    /// The input as a message.
     pub(crate) fn into_message(self) -> Message {
         if self.images.is_empty() {
             return Message::user(self.text);
         }
-        let text = (!self.text.trim().is_empty()).then_some(Part::Text(self.text));
-        let images = self.images.into_iter().map(Part::Image);
+        let text = (!self.text.trim().is_empty()).then_some(ContentPart::Text(self.text));
+        let images = self.images.into_iter().map(ContentPart::Image);
         Message::user(Content::Parts(text.into_iter().chain(images).collect()))
     }
 }

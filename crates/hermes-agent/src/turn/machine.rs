@@ -1,59 +1,59 @@
-//! The state machine of a turn: prepare, then request and act on the answer until it ends.
+//! The state machine of a turn: sends requests and handles answers until the turn ends.
 
 use std::sync::Arc;
 
 use hermes_providers::{
-    Cost, ErrorClass, Message, ProviderError, Reasoning, Request, Response, RouteInfo, StreamEvent,
-    Usage,
+    Cost, ErrorClass, Message, ModelRequest, ModelResponse, ProviderError, Reasoning, RouteInfo,
+    StreamEvent, TokenUsage,
 };
-use hermes_session as store;
+use hermes_session::{ConversationStep, SessionMessage, UsageRecord};
 use serde_json::Value;
 
+use super::attempts::Attempts;
 use super::budget::Budget;
 use super::input::TurnInput;
-use super::result::{ExitReason, Outcome, TurnFailure, TurnResult};
-use super::tries::Tries;
-use crate::agent::{Agent, Entry};
-use crate::error::Result;
-use crate::observer::{Event, Observer};
-use crate::repair::sendable;
+use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
+use crate::Result;
+use crate::agent::{Agent, HistoryEntry};
+use crate::history_repair::sendable;
+use crate::message_conversion::{to_stored, to_wire};
+use crate::observer::{TurnEvent, TurnObserver};
 use crate::tools::LoopGuard;
-use crate::wire::{to_stored, to_wire};
 
-/// What the model is asked for when it may not call anything any more.
+/// The last request, when the budget is used up.
 const SUMMARY_REQUEST: &str = "The number of steps for this task is used up, so no more tools can \
     be called. Say now, from what you have found so far: what was done, what was found, and what is \
     left to do.";
 
-/// How often it is asked for, should it say nothing.
+/// Attempts to get a summary.
 const SUMMARY_REQUESTS: usize = 2;
 
-/// What comes after an answer.
-pub(super) enum Next {
+/// The next step after an answer.
+pub(super) enum NextStep {
     /// Another request.
     Request,
     /// The end.
-    End(Box<Ending>),
+    End(Box<TurnEnding>),
 }
 
-impl Next {
-    pub(super) fn end(ending: Ending) -> Self {
+impl NextStep {
+    pub(super) fn end(ending: TurnEnding) -> Self {
         Self::End(Box::new(ending))
     }
 }
 
 /// How a turn ends.
-pub(super) struct Ending {
-    pub(super) outcome: Outcome,
+pub(super) struct TurnEnding {
+    pub(super) outcome: TurnOutcome,
     pub(super) reason: ExitReason,
     pub(super) text: Option<String>,
     pub(super) failure: Option<TurnFailure>,
 }
 
-impl Ending {
+impl TurnEnding {
     pub(super) fn failed(reason: ExitReason, failure: TurnFailure) -> Self {
         Self {
-            outcome: Outcome::Failed,
+            outcome: TurnOutcome::Failed,
             reason,
             text: None,
             failure: Some(failure),
@@ -62,7 +62,7 @@ impl Ending {
 
     pub(super) fn partial(reason: ExitReason, text: Option<String>, failure: TurnFailure) -> Self {
         Self {
-            outcome: Outcome::Partial,
+            outcome: TurnOutcome::Partial,
             reason,
             text,
             failure: Some(failure),
@@ -71,7 +71,7 @@ impl Ending {
 
     fn interrupted(reason: ExitReason, text: Option<String>) -> Self {
         Self {
-            outcome: Outcome::Interrupted,
+            outcome: TurnOutcome::Interrupted,
             reason,
             text,
             failure: None,
@@ -79,51 +79,55 @@ impl Ending {
     }
 }
 
-/// A request, and how long it is.
-pub(super) struct Prepared {
-    pub(super) request: Request,
-    /// Its size, estimated.
+/// A request with its size.
+pub(super) struct PreparedRequest {
+    pub(super) request: ModelRequest,
+    /// Estimated tokens.
     pub(super) tokens: u64,
 }
 
-/// A turn that runs.
+/// A running turn.
 pub(super) struct Turn<'a> {
     pub(super) agent: &'a mut Agent,
-    pub(super) observer: &'a mut dyn Observer,
+    pub(super) observer: &'a mut dyn TurnObserver,
     pub(super) budget: Budget,
     pub(super) guard: LoopGuard,
-    pub(super) tries: Tries,
-    /// Text of answers that were cut, to be continued.
+    pub(super) attempts: Attempts,
+    /// Text of truncated answers to be continued.
     pub(super) carried: String,
-    /// Text of the answer that is arriving.
+    /// Text of the current answer so far.
     arrived: String,
-    /// Sent behind the history and never stored.
+    /// Messages sent after the history, never stored.
     pub(super) tail: Vec<Message>,
-    /// Cap of the next answer, where it is not the route's own.
+    /// Output limit of the next answer, if not that of the route.
     pub(super) max_tokens: Option<u32>,
-    /// Room for the next answer that the provider has told, until the conversation is shortened.
+    /// Room for the answer stated by the provider, until the next compaction.
     pub(super) room: Option<u32>,
-    /// No tools are offered any more.
+    /// Whether no tools are offered any more.
     without_tools: bool,
-    /// Text that came with calls which only kept house.
+    /// Text beside housekeeping calls.
     pub(super) prior_text: Option<String>,
-    /// Files whose last change failed, in the order they were first seen.
+    /// Files whose last change failed.
     pub(super) unwritten: Vec<String>,
     pub(super) tool_trace: Vec<Value>,
     pub(super) reasoning: Reasoning,
     api_calls: u64,
-    usage: Usage,
-    /// Of all answers so far; none without an answer.
+    usage: TokenUsage,
+    /// Cost of all answers; none without an answer.
     cost: Option<Cost>,
 }
 
 /// Runs a turn to its end.
-pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observer) -> TurnResult {
+pub(crate) fn run(
+    agent: &mut Agent,
+    input: TurnInput,
+    observer: &mut dyn TurnObserver,
+) -> TurnResult {
     let settings = &agent.settings;
     let mut turn = Turn {
         budget: Budget::of(settings.max_iterations),
         guard: LoopGuard::new(settings.loop_guard),
-        tries: Tries::default(),
+        attempts: Attempts::default(),
         carried: String::new(),
         arrived: String::new(),
         tail: Vec::new(),
@@ -135,7 +139,7 @@ pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observ
         tool_trace: Vec::new(),
         reasoning: Reasoning::default(),
         api_calls: 0,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         cost: None,
         agent,
         observer,
@@ -145,13 +149,13 @@ pub(crate) fn run(agent: &mut Agent, input: TurnInput, observer: &mut dyn Observ
             hint: error.hint(),
             ..TurnFailure::own("session_store", error.to_string(), "")
         };
-        Ending::failed(ExitReason::StoreFailed, failure)
+        TurnEnding::failed(ExitReason::StoreFailed, failure)
     });
     turn.finish(ending)
 }
 
 impl Turn<'_> {
-    fn drive(&mut self, input: TurnInput) -> Result<Ending> {
+    fn drive(&mut self, input: TurnInput) -> Result<TurnEnding> {
         self.prepare(input)?;
         loop {
             if self.is_interrupted() {
@@ -168,26 +172,26 @@ impl Turn<'_> {
                 }
                 Err(error) => self.recover(&error)?,
             };
-            if let Next::End(ending) = next {
+            if let NextStep::End(ending) = next {
                 return Ok(*ending);
             }
         }
     }
 
-    /// Stores what the person said before anything else is done.
+    /// Stores the user's message before anything else.
     fn prepare(&mut self, input: TurnInput) -> Result<()> {
         self.agent.provider.begin_turn();
         self.agent.ensure_session()?;
         self.store_user(to_stored(&input.into_message(), None))
     }
 
-    fn act_on(&mut self, mut response: Response) -> Result<Next> {
+    fn act_on(&mut self, mut response: ModelResponse) -> Result<NextStep> {
         let cleaned = crate::answer_text::continued(&self.carried, &response.text);
         response.text = cleaned.text;
-        if let Some(thoughts) = cleaned.thoughts {
+        if let Some(reasoning) = cleaned.reasoning {
             let known = response.reasoning.text.take();
             let known = known.map_or_else(String::new, |known| known + "\n\n");
-            response.reasoning.text = Some(known + &thoughts);
+            response.reasoning.text = Some(known + &reasoning);
         }
         self.reasoning = response.reasoning.clone();
         if response.tool_calls.is_empty() {
@@ -197,29 +201,29 @@ impl Turn<'_> {
         }
     }
 
-    /// Somebody stopped the turn. What came of an answer stays.
-    fn interrupted(&mut self, reason: ExitReason) -> Result<Ending> {
+    /// Ends an interrupted turn. The partial answer is stored.
+    fn interrupted(&mut self, reason: ExitReason) -> Result<TurnEnding> {
         let arrived = std::mem::take(&mut self.arrived);
         let arrived = crate::answer_text::continued(&self.carried, &arrived).text;
         let text = std::mem::take(&mut self.carried) + &arrived;
-        let text = self.store_cut_answer(&text, "interrupted")?;
-        Ok(Ending::interrupted(reason, text))
+        let text = self.store_partial_answer(&text, "interrupted")?;
+        Ok(TurnEnding::interrupted(reason, text))
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
         self.agent.context.interrupt.is_raised()
     }
 
-    /// The request as it would be sent now.
-    pub(super) fn prepared(&self) -> Prepared {
+    /// The next request.
+    pub(super) fn prepared(&self) -> PreparedRequest {
         let request = self.request();
-        Prepared {
+        PreparedRequest {
             tokens: request.estimated_tokens(),
             request,
         }
     }
 
-    fn request(&self) -> Request {
+    fn request(&self) -> ModelRequest {
         let history = self.agent.history.iter();
         let messages = history.filter_map(|entry| to_wire(&entry.message));
         let messages = messages.chain(self.tail.iter().cloned()).collect();
@@ -227,7 +231,7 @@ impl Turn<'_> {
             Some(more) => Arc::from(format!("{}\n\n{more}", self.agent.system)),
             None => Arc::clone(&self.agent.system),
         };
-        let mut request = Request::new(system, sendable(messages));
+        let mut request = ModelRequest::new(system, sendable(messages));
         if !self.without_tools {
             request.tools = Arc::clone(&self.agent.tools);
         }
@@ -239,27 +243,30 @@ impl Turn<'_> {
         request
     }
 
-    fn send(&mut self, prepared: &Prepared) -> std::result::Result<Response, ProviderError> {
+    fn send(
+        &mut self,
+        prepared: &PreparedRequest,
+    ) -> std::result::Result<ModelResponse, ProviderError> {
         let provider = Arc::clone(&self.agent.provider);
         let interrupt = Arc::clone(&self.agent.context.interrupt);
         let observer = &mut *self.observer;
         let arrived = &mut self.arrived;
         arrived.clear();
         self.api_calls += 1;
-        let mut hear = |event: StreamEvent| {
+        let mut sink = |event: StreamEvent| {
             match &event {
                 StreamEvent::Text(more) => arrived.push_str(more),
-                // Somebody answers from the beginning.
+                // The answer starts again.
                 StreamEvent::Restart | StreamEvent::Switched(_) => arrived.clear(),
                 StreamEvent::Reasoning(_)
                 | StreamEvent::ToolCall { .. }
                 | StreamEvent::Waiting { .. } => {}
             }
-            observer.on(Event::Stream(event));
+            observer.on(TurnEvent::Stream(event));
         };
-        let response = provider.complete(&prepared.request, &mut hear, &interrupt)?;
+        let response = provider.complete(&prepared.request, &mut sink, &interrupt)?;
         self.arrived.clear();
-        self.tries.compactions = 0;
+        self.attempts.compactions = 0;
         self.cost = Some(match self.cost {
             Some(before) => before.and(response.cost),
             None => response.cost,
@@ -272,8 +279,8 @@ impl Turn<'_> {
         Ok(response)
     }
 
-    /// The budget is used up: one more request, without tools, for what there is to say.
-    fn sum_up(&mut self) -> Result<Ending> {
+    /// Asks for a summary without tools when the budget is used up.
+    fn sum_up(&mut self) -> Result<TurnEnding> {
         let cap = self.budget.cap();
         self.notice(format!(
             "The {cap} steps of this turn are used up; asking for a summary."
@@ -301,14 +308,18 @@ impl Turn<'_> {
         let failure = TurnFailure::own(
             "max_iterations",
             format!("the budget of {cap} steps is used up"),
-            "`hermes chat -c -q \"go on\"` goes on from here; `agent.max_turns` or `--max-turns` \
-             sets how many steps a turn may have",
+            "continue with `hermes chat -c -q \"go on\"`, or allow more steps with `agent.max_turns` or \
+             `--max-turns`",
         );
-        Ok(Ending::partial(ExitReason::MaxIterations, text, failure))
+        Ok(TurnEnding::partial(
+            ExitReason::MaxIterations,
+            text,
+            failure,
+        ))
     }
 
-    /// The words of an answer to the request for a summary, stored; its cost in any case.
-    fn summary_in(&mut self, mut response: Response) -> Result<Option<String>> {
+    /// Stores the text of a summary and returns it; records its cost in any case.
+    fn summary_in(&mut self, mut response: ModelResponse) -> Result<Option<String>> {
         response.tool_calls.clear();
         response.text = crate::answer_text::cleaned(&response.text).text;
         let text = response.text.trim().to_owned();
@@ -321,22 +332,22 @@ impl Turn<'_> {
         Ok(Some(text))
     }
 
-    /// Stores something said in the person's name.
-    pub(super) fn store_user(&mut self, message: store::Message) -> Result<()> {
+    /// Stores a user message.
+    pub(super) fn store_user(&mut self, message: SessionMessage) -> Result<()> {
         let agent = &mut *self.agent;
         let id = agent.store.append_user(&agent.session, &message)?;
-        agent.history.push(Entry { id, message });
+        agent.history.push(HistoryEntry { id, message });
         Ok(())
     }
 
-    /// Stores an answer with the results of its calls and what it cost.
+    /// Stores an answer with the results of its calls and its cost.
     pub(super) fn store_step(
         &mut self,
         assistant: &Message,
-        response: &Response,
-        results: Vec<store::Message>,
+        response: &ModelResponse,
+        results: Vec<SessionMessage>,
     ) -> Result<()> {
-        let step = store::Step {
+        let step = ConversationStep {
             assistant: to_stored(assistant, Some(response.finish.name())),
             results,
             usage: Some(self.cost_of(response)),
@@ -347,18 +358,17 @@ impl Turn<'_> {
         let entries = ids.into_iter().zip(messages);
         agent
             .history
-            .extend(entries.map(|(id, message)| Entry { id, message }));
+            .extend(entries.map(|(id, message)| HistoryEntry { id, message }));
         Ok(())
     }
 
-    /// Stores what came of an answer before it was lost, and why there is no more of it. Gives the
-    /// text if there is any.
-    pub(super) fn store_cut_answer(&mut self, text: &str, why: &str) -> Result<Option<String>> {
+    /// Stores a partial answer with the reason and returns its text, if any.
+    pub(super) fn store_partial_answer(&mut self, text: &str, why: &str) -> Result<Option<String>> {
         let text = text.trim();
         if text.is_empty() {
             return Ok(None);
         }
-        let step = store::Step {
+        let step = ConversationStep {
             assistant: to_stored(&Message::assistant(text), Some(why)),
             results: Vec::new(),
             usage: None,
@@ -367,34 +377,34 @@ impl Turn<'_> {
         let ids = agent.store.append_step(&agent.session, &step)?;
         if let Some(id) = ids.first().copied() {
             let message = step.assistant;
-            agent.history.push(Entry { id, message });
+            agent.history.push(HistoryEntry { id, message });
         }
         Ok(Some(text.to_owned()))
     }
 
-    /// A usable answer came: what its predecessors made necessary is over.
-    pub(super) fn begin_anew(&mut self) {
-        self.tries.reset();
+    /// Resets the attempts after a usable answer.
+    pub(super) fn reset_attempts(&mut self) {
+        self.attempts.reset();
         self.max_tokens = None;
     }
 
-    /// Records what an answer cost that is not kept.
-    pub(super) fn record_unused(&mut self, response: &Response) -> Result<()> {
+    /// Records the cost of an unused answer.
+    pub(super) fn record_unused(&mut self, response: &ModelResponse) -> Result<()> {
         let cost = self.cost_of(response);
         let agent = &mut *self.agent;
         Ok(agent.store.record_usage(&agent.session, &cost)?)
     }
 
-    fn cost_of(&self, response: &Response) -> store::Usage {
+    fn cost_of(&self, response: &ModelResponse) -> UsageRecord {
         cost(response, &self.agent.provider.route(), "")
     }
 
     pub(super) fn notice(&mut self, text: String) {
         tracing::info!("{text}");
-        self.observer.on(Event::Notice(text));
+        self.observer.on(TurnEvent::Notice(text));
     }
 
-    fn finish(self, ending: Ending) -> TurnResult {
+    fn finish(self, ending: TurnEnding) -> TurnResult {
         tracing::info!(
             session = %self.agent.session,
             reason = %ending.reason.name(),
@@ -424,11 +434,11 @@ impl Turn<'_> {
     }
 }
 
-/// What a response cost, as sessions record it.
-pub(crate) fn cost(response: &Response, route: &RouteInfo, task: &str) -> store::Usage {
+/// The cost of a response for the session.
+pub(crate) fn cost(response: &ModelResponse, route: &RouteInfo, task: &str) -> UsageRecord {
     let usage = response.usage.unwrap_or_default();
     let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    store::Usage {
+    UsageRecord {
         api_calls: 1,
         input_tokens: count(usage.input),
         output_tokens: count(usage.output),
@@ -446,6 +456,6 @@ pub(crate) fn cost(response: &Response, route: &RouteInfo, task: &str) -> store:
         provider: Some(route.provider.clone()),
         base_url: Some(route.base_url.clone()).filter(|url| !url.is_empty()),
         task: task.to_owned(),
-        ..store::Usage::default()
+        ..UsageRecord::default()
     }
 }

@@ -1,27 +1,25 @@
-//! One turn: from what the person says to the answer, through as many requests and calls as that
-//! takes.
+//! One turn: from the user's message to the answer, with any number of requests and tool calls.
 //!
-//! A turn never ends without a [`TurnResult`], and what it stored is a history that can be gone on
-//! with, wherever it ended.
+//! A turn always ends with a [`TurnResult`] and a stored history that can be continued.
 
 mod answer;
+mod attempts;
 mod budget;
 mod calls;
 mod input;
 mod machine;
 mod recover;
 mod result;
-mod tries;
 
 pub use input::TurnInput;
 pub(crate) use machine::{cost, run};
-pub use result::{ExitReason, Outcome, TurnFailure, TurnResult};
+pub use result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
 
-/// Sees what tools answer, and is asked before a turn ends with an answer.
+/// Sees tool results, and can prevent a turn from ending with an answer.
 pub trait StopCheck: Send {
-    /// A tool has answered.
+    /// Sees a tool result.
     fn note(&mut self, tool: &str, result: &serde_json::Value);
 
-    /// What the model is reminded of instead of ending, if anything.
+    /// A reminder for the model instead of ending, if any.
     fn reminder(&mut self) -> Option<String>;
 }

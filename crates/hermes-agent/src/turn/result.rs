@@ -1,46 +1,46 @@
-//! How a turn ended.
+//! The result of a turn.
 
-use hermes_providers::{Cost, ErrorClass, ProviderError, RouteInfo, Usage};
+use hermes_providers::{Cost, ProviderError, RouteInfo, TokenUsage};
 use hermes_session::SessionId;
 use serde_json::Value;
 
-/// What became of a turn.
+/// The outcome of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TurnOutcome {
     /// The model gave its answer.
     Completed,
-    /// There is an answer, but not all of it, or the budget is used up.
+    /// The answer is incomplete, or the budget is used up.
     Partial,
-    /// There is none.
+    /// There is no answer.
     Failed,
-    /// Somebody stopped it.
+    /// The turn was interrupted.
     Interrupted,
 }
 
-/// Why a turn ended, as logs and reports name it.
+/// Why a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExitReason {
-    /// An answer; the finish reason of the provider.
+    /// An answer, with the finish reason of the provider.
     TextResponse(&'static str),
     /// The budget was used up.
     MaxIterations,
-    /// Stopped between requests.
+    /// Interrupted between requests.
     Interrupted,
-    /// Stopped during a request.
+    /// Interrupted during a request.
     InterruptedDuringRequest,
-    /// The model went round in circles.
+    /// The loop guard ended the turn.
     GuardrailHalt,
-    /// Nothing came, however often it was asked.
+    /// All answers were empty.
     EmptyResponse,
-    /// The connection broke after part of the answer, again and again.
+    /// The connection broke repeatedly after a part of the answer.
     PartialStream,
-    /// The answer is text that came with an earlier call.
+    /// The answer is the text beside an earlier call.
     PriorContent,
-    /// The answer stayed cut.
+    /// The answer stayed truncated.
     Truncated,
-    /// Nothing but tools that do not exist.
+    /// The model called only unknown tools.
     UnknownTools,
-    /// The conversation does not fit, and could not be made to.
+    /// The conversation does not fit and cannot be compacted further.
     CompressionExhausted,
     /// The provider failed.
     AllRetriesExhausted,
@@ -49,7 +49,7 @@ pub enum ExitReason {
 }
 
 impl ExitReason {
-    /// As reports write it.
+    /// The name in logs and reports.
     pub fn name(&self) -> String {
         match self {
             Self::TextResponse(finish) => format!("text_response({finish})"),
@@ -69,23 +69,23 @@ impl ExitReason {
     }
 }
 
-/// What went wrong.
+/// The failure of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnFailure {
-    /// In one word: the class of the provider's error, or our own.
+    /// The class of the provider error, or one of this crate.
     pub reason: &'static str,
-    /// One line.
+    /// The message, one line.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// What was tried, a line each.
+    /// Errors of the attempts, one line each.
     pub history: Vec<String>,
-    /// Whether waiting or paying would help: a quota wall, not a bug.
+    /// Whether a quota is exhausted, so that waiting or paying helps.
     pub is_quota: bool,
 }
 
 impl TurnFailure {
-    /// A failure that is not a provider's, and what to do about it.
+    /// A failure of this crate, with a hint.
     pub(crate) fn own(reason: &'static str, message: impl Into<String>, hint: &str) -> Self {
         Self {
             reason,
@@ -104,50 +104,40 @@ impl From<&ProviderError> for TurnFailure {
             message: error.to_string(),
             hint: error.hint(),
             history: error.history.clone(),
-            is_quota: matches!(
-                error.class,
-                ErrorClass::RateLimit | ErrorClass::Billing | ErrorClass::Overloaded
-            ),
+            is_quota: error.class.is_quota(),
         }
     }
 }
 
-/// Everything there is to know about a turn that ended.
+/// The result of a turn.
 #[derive(Debug, Clone)]
 pub struct TurnResult {
-    /// The answer, or what there is of it.
+    /// The answer, possibly partial.
     pub final_response: Option<String>,
-    /// What the model thought before its last answer.
+    /// Reasoning of the last answer.
     pub last_reasoning: Option<String>,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// Why it ended.
+    /// The outcome.
+    pub outcome: TurnOutcome,
+    /// Why the turn ended.
     pub exit_reason: ExitReason,
-    /// What went wrong, if anything.
+    /// The failure, if any.
     pub failure: Option<TurnFailure>,
     /// Requests to the model.
     pub api_calls: u64,
-    /// Most requests that might have led to calls.
+    /// Maximum requests with tools.
     pub max_iterations: u32,
-    /// Tokens of all of them.
-    pub usage: Usage,
-    /// What they cost together.
+    /// Tokens of all requests.
+    pub usage: TokenUsage,
+    /// Cost of all requests.
     pub cost: Cost,
-    /// Words that came too late for this turn; the next one begins with them.
+    /// A user message that came too late for this turn.
     pub pending_steer: Option<String>,
     /// Files whose last change in this turn failed.
     pub unwritten_files: Vec<String>,
-    /// The calls: `{"tool", "args_bytes", "result_bytes", "status"}` each.
+    /// The tool calls: `{"tool", "args_bytes", "result_bytes", "status"}` each.
     pub tool_trace: Vec<Value>,
-    /// Who answered last.
+    /// The route of the last answer.
     pub route: RouteInfo,
     /// The session.
     pub session_id: SessionId,
-}
-
-impl TurnResult {
-    /// Whether the conversation does not fit any more.
-    pub fn compression_exhausted(&self) -> bool {
-        self.exit_reason == ExitReason::CompressionExhausted
-    }
 }

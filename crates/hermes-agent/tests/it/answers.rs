@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use hermes_agent::{ExitReason, Outcome};
+use hermes_agent::{ExitReason, TurnOutcome};
 use hermes_proc::Wake;
 use hermes_providers::{
-    Finish, Provider, ProviderError, Request, Response, RouteInfo, StreamEvent, ToolCall, Usage,
+    FinishReason, ModelRequest, ModelResponse, Provider, ProviderError, RouteInfo, StreamEvent,
+    TokenUsage, ToolCall,
 };
 use hermes_tools::PatchTool;
 use pretty_assertions::assert_eq;
@@ -51,13 +52,13 @@ fn an_answer_that_was_cut_early_sets_no_small_cap_and_none_for_later() {
     let fake = Fake::new(WINDOW, move |request, n| {
         seen.lock().unwrap().push(request.max_tokens);
         Ok(match n {
-            0 => Response {
-                usage: Some(Usage {
+            0 => ModelResponse {
+                usage: Some(TokenUsage {
                     output: 4,
-                    ..Usage::default()
+                    ..TokenUsage::default()
                 }),
-                ..Response {
-                    finish: Finish::Length,
+                ..ModelResponse {
+                    finish: FinishReason::Length,
                     ..words("one ")
                 }
             },
@@ -76,10 +77,10 @@ struct Stopped;
 impl Provider for Stopped {
     fn complete(
         &self,
-        _: &Request,
+        _: &ModelRequest,
         sink: &mut dyn FnMut(StreamEvent),
         _: &Wake,
-    ) -> Result<Response, ProviderError> {
+    ) -> Result<ModelResponse, ProviderError> {
         sink(StreamEvent::Text("void".to_owned()));
         sink(StreamEvent::Restart);
         sink(StreamEvent::Text("<think>hm</think>The first ".to_owned()));
@@ -97,7 +98,7 @@ fn what_had_arrived_when_somebody_stopped_the_turn_is_kept() {
     let scene = Scene::asking(Arc::new(Stopped), |r| r);
     let mut agent = scene.agent();
     let result = say(&mut agent, "go");
-    assert_eq!(result.outcome, Outcome::Interrupted);
+    assert_eq!(result.outcome, TurnOutcome::Interrupted);
     assert_eq!(result.final_response.as_deref(), Some("The first half"));
     assert_eq!(stored(&mut agent), ["go", "The first half"]);
 }
@@ -149,9 +150,9 @@ fn a_call_is_the_same_call_under_another_spelling() {
             let call = |id: &str, name: &str| {
                 ToolCall::new(id, name, json!({"path": "x", "content": "y"}).to_string())
             };
-            Response {
+            ModelResponse {
                 tool_calls: vec![call("a", "Write_File"), call("b", "write_file")],
-                ..Response::new(Finish::ToolCalls)
+                ..ModelResponse::new(FinishReason::ToolCalls)
             }
         } else {
             words("done")

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_agent::{ChildLimits, Children};
+use hermes_agent::{ChildLimits, SubAgentRunner};
 use hermes_session::{NewSession, SessionStore};
 use hermes_tools::{Argument, CallContext, ChildJob, ChildRunner, ChildStatus, DelegateTool, Tool};
 use pretty_assertions::assert_eq;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::scene::Scene;
 
-fn children(scene: &Scene, timeout: Option<Duration>) -> Children {
+fn children(scene: &Scene, timeout: Option<Duration>) -> SubAgentRunner {
     let mut store = SessionStore::open(scene.directory.path()).unwrap();
     let parent = store
         .create_session(&NewSession {
@@ -19,7 +19,7 @@ fn children(scene: &Scene, timeout: Option<Duration>) -> Children {
             ..NewSession::default()
         })
         .unwrap();
-    Children {
+    SubAgentRunner {
         provider: Arc::clone(&scene.provider),
         home: scene.path(),
         parent,
@@ -30,8 +30,8 @@ fn children(scene: &Scene, timeout: Option<Duration>) -> Children {
             timeout,
             depth: 1,
         },
-        side: None,
-        places: Arc::new(|parent, key| hermes_tools::CallContext {
+        auxiliary: None,
+        child_context: Arc::new(|parent, key| hermes_tools::CallContext {
             session_key: key.to_owned(),
             ..parent.clone()
         }),

@@ -7,7 +7,7 @@
 
 mod answers;
 mod children;
+mod compaction;
 mod scene;
-mod shortening;
-mod taking_back;
 mod turns;
+mod undo;

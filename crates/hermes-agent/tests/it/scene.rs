@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hermes_agent::{Agent, AgentSettings, Parts, Silent, TurnInput, TurnResult};
+use hermes_agent::{Agent, AgentSettings, Parts, SilentObserver, TurnInput, TurnResult};
 use hermes_proc::Wake;
-use hermes_providers::replay::Script;
+use hermes_providers::replay::ReplayScript;
 use hermes_providers::{
-    Finish, Provider, ProviderError, Replay, Request, Response, RouteInfo, StreamEvent, ToolCall,
-    ToolSchema,
+    FinishReason, ModelRequest, ModelResponse, Provider, ProviderError, Replay, RouteInfo,
+    StreamEvent, ToolCall, ToolSchema,
 };
 use hermes_secret::Redactor;
-use hermes_session::{NewSession, SessionId, SessionStore, SystemClock};
+use hermes_session::{NewSession, SessionId, SessionStore};
 use hermes_tools::{
-    CallContext, Conversation, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles,
-    ReadFileTool, Registry, ToolSelection, WriteFileTool, WriteGuard,
+    CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, ReadFileTool,
+    ToolConversation, ToolRegistry, ToolSelection, WriteFileTool, WriteGuard,
 };
 use tempfile::TempDir;
 
@@ -29,7 +29,8 @@ impl WriteGuard for Anywhere {
 }
 
 /// What a [`Fake`] says to a request, by its number.
-pub(crate) type Says = dyn Fn(&Request, usize) -> Result<Response, ProviderError> + Send + Sync;
+pub(crate) type Says =
+    dyn Fn(&ModelRequest, usize) -> Result<ModelResponse, ProviderError> + Send + Sync;
 
 /// Answers as a test wants it to.
 pub(crate) struct Fake {
@@ -44,7 +45,10 @@ pub(crate) struct Fake {
 impl Fake {
     pub(crate) fn new(
         window: u64,
-        says: impl Fn(&Request, usize) -> Result<Response, ProviderError> + Send + Sync + 'static,
+        says: impl Fn(&ModelRequest, usize) -> Result<ModelResponse, ProviderError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             window,
@@ -59,10 +63,10 @@ impl Fake {
 impl Provider for Fake {
     fn complete(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         sink: &mut dyn FnMut(StreamEvent),
         _: &Wake,
-    ) -> Result<Response, ProviderError> {
+    ) -> Result<ModelResponse, ProviderError> {
         let answer = (self.says)(request, self.asked.fetch_add(1, Ordering::SeqCst));
         if let Ok(answer) = &answer {
             sink(StreamEvent::Text(answer.text.clone()));
@@ -92,22 +96,22 @@ impl Provider for Fake {
 }
 
 /// An answer in words.
-pub(crate) fn words(text: &str) -> Response {
-    Response {
+pub(crate) fn words(text: &str) -> ModelResponse {
+    ModelResponse {
         text: text.to_owned(),
-        ..Response::new(Finish::Stop)
+        ..ModelResponse::new(FinishReason::Stop)
     }
 }
 
 /// A call.
-pub(crate) fn calling(id: usize, tool: &str, arguments: &serde_json::Value) -> Response {
-    Response {
+pub(crate) fn calling(id: usize, tool: &str, arguments: &serde_json::Value) -> ModelResponse {
+    ModelResponse {
         tool_calls: vec![ToolCall::new(
             format!("call_{id}"),
             tool,
             arguments.to_string(),
         )],
-        ..Response::new(Finish::ToolCalls)
+        ..ModelResponse::new(FinishReason::ToolCalls)
     }
 }
 
@@ -115,16 +119,16 @@ pub(crate) fn calling(id: usize, tool: &str, arguments: &serde_json::Value) -> R
 pub(crate) struct Scene {
     pub(crate) directory: TempDir,
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) registry: Arc<Registry>,
+    pub(crate) registry: Arc<ToolRegistry>,
     pub(crate) settings: AgentSettings,
-    pub(crate) conversation: Conversation,
+    pub(crate) conversation: ToolConversation,
 }
 
 impl Scene {
     /// Plays these turns; files can be read and written, and these tools called.
-    pub(crate) fn playing(script: &str, add: impl FnOnce(Registry) -> Registry) -> Self {
-        let script = Script::parse(script, Path::new("script.yaml")).unwrap();
-        let registry = Registry::default()
+    pub(crate) fn playing(script: &str, add: impl FnOnce(ToolRegistry) -> ToolRegistry) -> Self {
+        let script = ReplayScript::parse(script, Path::new("script.yaml")).unwrap();
+        let registry = ToolRegistry::default()
             .with(ReadFileTool::default())
             .with(WriteFileTool);
         Self {
@@ -132,14 +136,14 @@ impl Scene {
             provider: Arc::new(Replay::new(script, None)),
             registry: Arc::new(add(registry)),
             settings: AgentSettings::default(),
-            conversation: Conversation::default(),
+            conversation: ToolConversation::default(),
         }
     }
 
     /// As [`Self::playing`], with another provider.
     pub(crate) fn asking(
         provider: Arc<dyn Provider>,
-        add: impl FnOnce(Registry) -> Registry,
+        add: impl FnOnce(ToolRegistry) -> ToolRegistry,
     ) -> Self {
         Self {
             provider,
@@ -193,7 +197,7 @@ impl Scene {
             .collect();
         Parts {
             provider: Arc::clone(&self.provider),
-            side: None,
+            auxiliary: None,
             store: SessionStore::open(self.directory.path()).unwrap(),
             tools: tools.into(),
             settings: self.settings.clone(),
@@ -208,7 +212,7 @@ impl Scene {
             source: "cli".to_owned(),
             ..NewSession::default()
         };
-        let id = SessionId::generate(&SystemClock);
+        let id = SessionId::generate();
         Agent::begin(self.parts(), id, new, "You are a test.")
     }
 
@@ -220,5 +224,5 @@ impl Scene {
 
 /// One turn that nobody watches.
 pub(crate) fn say(agent: &mut Agent, text: &str) -> TurnResult {
-    agent.turn(TurnInput::text(text), &mut Silent)
+    agent.turn(TurnInput::text(text), &mut SilentObserver)
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use hermes_agent::{ExitReason, LoopGuardSettings, Outcome};
-use hermes_tools::{Argument, CallContext, Kind, Reach, Tool};
+use hermes_agent::{ExitReason, LoopGuardSettings, TurnOutcome};
+use hermes_tools::{ArgKind, Argument, CallContext, Tool, ToolReach};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ struct Meet {
     barrier: Arc<Barrier>,
 }
 
-const ARGUMENTS: &[Argument] = &[Argument::optional("n", Kind::Text, "Anything.")];
+const ARGUMENTS: &[Argument] = &[Argument::optional("n", ArgKind::Text, "Anything.")];
 
 impl Tool for Meet {
     fn name(&self) -> &'static str {
@@ -31,8 +31,8 @@ impl Tool for Meet {
     fn arguments(&self) -> &'static [Argument] {
         ARGUMENTS
     }
-    fn reach(&self) -> Reach {
-        Reach::Looks
+    fn reach(&self) -> ToolReach {
+        ToolReach::ReadOnly
     }
     fn call(&self, args: &Value, _: &CallContext) -> Value {
         self.barrier.wait();
@@ -96,7 +96,7 @@ fn calls_that_were_not_begun_say_so_and_the_step_is_whole() {
     let scene = Scene::playing(script, |registry| registry.with(Stop));
     let mut agent = scene.agent();
     let result = say(&mut agent, "go");
-    assert_eq!(result.outcome, Outcome::Interrupted);
+    assert_eq!(result.outcome, TurnOutcome::Interrupted);
     assert_eq!(result.exit_reason, ExitReason::Interrupted);
     assert_eq!(result.api_calls, 1);
     let id = agent.session_id().clone();
@@ -117,14 +117,14 @@ fn words_that_come_in_between_are_in_the_next_result_or_left_for_the_next_turn()
         - {tool: read_file, arguments: {path: nothing}}\n  - text: done\n";
     let scene = Scene::playing(script, |registry| registry);
     let mut agent = scene.agent();
-    agent.steering().say("use tabs");
+    agent.steering().send("use tabs");
     let result = say(&mut agent, "work");
     assert_eq!(result.pending_steer, None);
     let id = agent.session_id().clone();
     let history = agent.store().load_history(&id).unwrap();
     let text = history.messages[2].message.text();
     assert!(text.contains("[OUT-OF-BAND USER MESSAGE]\nuse tabs\n[/OUT-OF-BAND USER MESSAGE]"));
-    agent.steering().say("too late");
+    agent.steering().send("too late");
     let result = say(&mut agent, "hello");
     assert_eq!(result.pending_steer.as_deref(), Some("too late"));
 }
@@ -163,7 +163,7 @@ fn a_file_that_was_not_written_is_named() {
     let mut agent = scene.agent();
     let result = say(&mut agent, "go");
     assert_eq!(result.unwritten_files, ["/proc/x/y"]);
-    assert_eq!(result.outcome, Outcome::Completed);
+    assert_eq!(result.outcome, TurnOutcome::Completed);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn an_interrupt_ends_a_request_soon() {
     let scene = Scene::playing(script, |registry| registry);
     let parts = scene.parts();
     let interrupt = Arc::clone(&parts.context.interrupt);
-    let id = hermes_session::SessionId::generate(&hermes_session::SystemClock);
+    let id = hermes_session::SessionId::generate();
     let new = hermes_session::NewSession {
         source: "cli".to_owned(),
         ..hermes_session::NewSession::default()

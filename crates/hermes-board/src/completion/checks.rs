@@ -82,8 +82,8 @@ fn terminate_leftovers(
     begun: &ChecksBegun,
     setup: &CompletionSetup<'_>,
 ) -> std::result::Result<(), String> {
-    let patience = setup.workers.timing.patience;
-    let survivors = terminate_earlier_checks(setup.board, &begun.task.id, patience);
+    let timeout = setup.workers.timing.timeout;
+    let survivors = terminate_earlier_checks(setup.board, &begun.task.id, timeout);
     if survivors.is_empty() {
         return Ok(());
     }

@@ -1,10 +1,10 @@
 //! Rules about failed attempts. Running and finished cards are exempt.
 
+use hermes_text::{cut, first_line};
 use serde_json::json;
 
 use crate::diagnostics::{Action, Case, Diagnostic, DiagnosticKind, Severity};
 use crate::model::{Outcome, Status, object};
-use crate::shown::{cut, first_line};
 
 /// Longest error in a detail.
 const ERROR_LENGTH: usize = 500;

@@ -118,7 +118,7 @@ pub(crate) fn safe_name(raw: &str) -> Result<String> {
     if name.is_empty() {
         return Err(Error::bad_attachment_name(raw));
     }
-    Ok(crate::shown::cut(name, NAME_LENGTH).trim_end().to_owned())
+    Ok(hermes_text::cut(name, NAME_LENGTH).trim_end().to_owned())
 }
 
 /// Characters that change how the rest of a line reads.

@@ -1,4 +1,4 @@
-//! The files of a board: attachments, logs, scratch workspaces, garbage.
+//! The files of a board: attachments, scratch workspaces, garbage.
 //!
 //! The database decides what exists; files follow it. A file is written before the row that names it
 //! and removed after the row is gone, so that a crash leaves at most a file nobody names, which
@@ -7,11 +7,9 @@
 mod attach;
 mod cleanup;
 mod gc;
-mod log;
 
 pub use attach::{ATTACHMENT_LIMIT, NewFile, attach_bytes, attach_file, attachment_file, detach};
 pub use cleanup::{Cleaned, discard_card_files, remove_finished_workspaces};
 pub use gc::{GarbageReport, Retention, collect_garbage};
-pub use log::read_log;
 
 pub(crate) use attach::safe_name;

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::model::{BlockKind, RunId, Status, TaskId, WorkspaceKind};
+use crate::model::{RunId, Status, TaskId, WorkspaceKind};
 
 /// One card, as it is in the database. Serialises to the object that `create`, `list` and `show`
 /// print.
@@ -116,11 +116,6 @@ impl Task {
     /// Kind of workspace; `None` for one of a newer program.
     pub fn workspace(&self) -> Option<WorkspaceKind> {
         WorkspaceKind::parse(&self.workspace_kind)
-    }
-
-    /// Why it was last blocked.
-    pub fn blocked_because(&self) -> Option<BlockKind> {
-        self.block_kind.as_deref().and_then(BlockKind::parse)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Archiving and deleting cards, and editing results.
 
 use hermes_store::rusqlite::params;
+use hermes_text::first_line;
 use serde_json::{Value, json};
 
 use crate::model::{Object, Outcome, RunId, Status, TaskId};
-use crate::shown::first_line;
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::block::filled;
 use crate::sqlite::runs::Ending;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use hermes_store::rusqlite::params;
+use hermes_text::first_line;
 use regex::Regex;
 use serde_json::json;
 
 use crate::model::{Outcome, RunId, Status, TaskId};
-use crate::shown::first_line;
 use crate::sqlite::block::filled;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;

@@ -244,7 +244,7 @@ fn branch_name(project: &str, id: &TaskId, title: &str) -> String {
             words.push('-');
         }
     }
-    let words = crate::shown::cut(&words, BRANCH_TITLE).trim_end_matches('-');
+    let words = hermes_text::cut(&words, BRANCH_TITLE).trim_end_matches('-');
     if words.is_empty() {
         format!("{project}/{id}")
     } else {

@@ -1,11 +1,11 @@
 //! Failures: they are counted, and a card that fails too often is blocked.
 
 use hermes_store::rusqlite::params;
+use hermes_text::cut;
 use serde_json::json;
 
 use crate::Result;
 use crate::model::{Object, Outcome, RunId, TaskId, WorkerExit, object};
-use crate::shown::cut;
 use crate::sqlite::cells::Cells;
 use crate::sqlite::runs::Ending;
 use crate::sqlite::transaction::Transaction;

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use hermes_config::{Environment, vars};
 use hermes_fs::{FileLock, LockOptions};
-use hermes_store::{Database, Header, Integrity, Journal, OpenOptions};
+use hermes_store::{Database, Header, Integrity, JournalMode, OpenOptions};
 
 use crate::boards::Board;
 use crate::clock::{Clock, IdSource, RandomIds, SystemClock};
@@ -300,7 +300,7 @@ fn stamp(board: &Board) {
 
 fn warn_of_rollback_journal(database: &Database) {
     static WARNED: AtomicBool = AtomicBool::new(false);
-    if database.journal() == Journal::Rollback && !WARNED.swap(true, Ordering::Relaxed) {
+    if database.journal() == JournalMode::Rollback && !WARNED.swap(true, Ordering::Relaxed) {
         tracing::warn!(
             path = %database.path().display(),
             "this file system offers no write-ahead log; the board works, more slowly"

@@ -1,10 +1,10 @@
 //! A swarm: parallel workers, a verifier and a synthesizer, created in one transaction.
 
+use hermes_text::cut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::model::{Assignee, SkillList, TaskId, object};
-use crate::shown::cut;
 use crate::sqlite::SqliteBoard;
 use crate::sqlite::transaction::{Transaction, with};
 use crate::store::{Completion, NewTask};

@@ -196,7 +196,7 @@ impl Transaction<'_> {
                  VALUES (?1, ?2, ?3, ?4, 'todo', ?5, ?6, ?7, ?8, ?9)",
                 params![
                     id.as_str(),
-                    crate::shown::cut(child.title.trim(), TITLE_LENGTH),
+                    hermes_text::cut(child.title.trim(), TITLE_LENGTH),
                     child.body,
                     child.assignee.as_ref().map(Assignee::as_str),
                     kind,

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use hermes_board::completion::complete_card;
 use hermes_board::files::{
     ATTACHMENT_LIMIT, NewFile, Retention, attach_bytes, attach_file, attachment_file,
-    collect_garbage, detach, discard_card_files, read_log,
+    collect_garbage, detach, discard_card_files,
 };
 use hermes_board::model::{Object, Status, TaskId};
 use hermes_board::store::{BoardStore, CompleteOutcome, Completed, Completion, ResolvedWorkspace};
@@ -414,30 +414,4 @@ fn a_plain_completion_of_a_card_without_workspace_changes_no_metadata() {
     let run = board.run(done.run.unwrap()).unwrap().unwrap();
     assert_eq!(run.metadata, completion.metadata);
     assert_eq!(task(&board, &id).status(), Status::Done);
-}
-
-#[test]
-fn the_end_of_a_log_begins_with_a_whole_line() {
-    let fixture = Fixture::new();
-    let board = fixture.board();
-    let id = TaskId::from("t_1");
-    assert_eq!(read_log(&board, &id, None).unwrap(), None);
-    std::fs::create_dir_all(&board.logs).unwrap();
-    let path = board.log_of(&id).unwrap();
-    std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
-    let tail = |bytes| -> String {
-        String::from_utf8(read_log(&board, &id, bytes).unwrap().unwrap()).unwrap()
-    };
-    assert_eq!(tail(None), "one\ntwo\nthree\n");
-    assert_eq!(tail(Some(100)), "one\ntwo\nthree\n");
-    assert_eq!(tail(Some(10)), "two\nthree\n");
-    assert_eq!(tail(Some(8)), "three\n");
-    assert_eq!(tail(Some(6)), "three\n");
-    assert_eq!(tail(Some(3)), "ee\n");
-    assert_eq!(tail(Some(0)), "");
-    std::fs::write(&path, "x".repeat(50)).unwrap();
-    assert_eq!(tail(Some(7)), "x".repeat(7));
-    std::fs::remove_file(&path).unwrap();
-    std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
-    assert!(read_log(&board, &id, None).is_err());
 }

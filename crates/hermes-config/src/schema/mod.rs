@@ -4,12 +4,10 @@
 mod areas;
 mod key;
 mod lookup;
-mod suggest;
 
 pub use areas::sections;
 pub use key::{Fallback, Key, Kind, Section};
 pub use lookup::{Known, classify, defaults, find, keys};
-pub use suggest::closest;
 
 /// The schema version we write as `_config_version`.
 pub const CONFIG_VERSION: i64 = 33;

@@ -6,7 +6,7 @@ use super::expand::expand;
 use super::file::SettingsFile;
 use super::normalise::{normalise, source_paths};
 use super::problem::Problem;
-use crate::schema::{self, Known, closest};
+use crate::schema::{self, Known};
 
 /// Lays the content of a file over `base`.
 pub(super) struct FileOverlay<'a, 'v> {
@@ -133,7 +133,7 @@ impl FileOverlay<'_, '_> {
 pub(super) fn suggestion(key: &str) -> Option<String> {
     let paths: Vec<String> = schema::keys().map(|(path, _)| path).collect();
     let sections = schema::sections().map(|section| section.name);
-    closest(key, paths.iter().map(String::as_str).chain(sections)).map(str::to_owned)
+    hermes_text::closest(key, paths.iter().map(String::as_str).chain(sections)).map(str::to_owned)
 }
 
 /// A value for a message: its type, and the value itself where it cannot be a secret.

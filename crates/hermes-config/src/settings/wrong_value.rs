@@ -1,9 +1,9 @@
 //! Unusable values, for parts of the program that must not run on a default that the user did not
 //! choose.
 //!
-//! Loading goes on with the next layer and lists a problem. A part that depends on a setting
-//! asks here whether the layer that should have decided holds something unusable. Never shows a text that may
-//! be a secret.
+//! Loading goes on with the next layer and lists a problem. A part that depends on a setting asks
+//! here whether the layer that should have decided holds something unusable. Never shows a text that
+//! may be a secret.
 
 use serde_json::Value;
 

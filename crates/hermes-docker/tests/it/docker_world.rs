@@ -10,7 +10,7 @@ use hermes_docker::{
 };
 use hermes_terminal::environment::{EnvironmentFacts, LiveEnvironment};
 use hermes_terminal::remote::Transport;
-use hermes_testkit::{EngineCall, EngineImage, FakeEngine, RemoveContainers};
+use hermes_testkit::{EngineCall, EngineImage, FakeEngine, RealEngine, RemoveContainers};
 use serde_json::{Value, json};
 
 /// Keeps what people would be shown.
@@ -92,25 +92,22 @@ impl DockerWorld {
         let mut world = Self::plain();
         world.use_real_engine();
         let label = format!("{}={}", labels::HOME, labels::home_key(&world.home()));
-        world.made = Some(RemoveContainers::with_label(label));
+        world.made = Some(RemoveContainers::of(RealEngine::Docker, label));
         world
     }
 
     /// With podman instead of docker.
     pub(crate) fn podman() -> Self {
         let mut world = Self::plain();
-        EngineImage::Shell
-            .name_in("podman")
-            .clone_into(&mut world.settings.image);
+        let image = RealEngine::Podman.provide(EngineImage::Shell);
+        image.clone_into(&mut world.settings.image);
         world.settings.orphan_reaper = false;
         world.set("HERMES_DOCKER_BINARY", "podman");
-        // Podman raises these limits unless told not to, for which a test may lack the right.
-        let settings = world.at("containers.conf");
-        let text = "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n";
-        std::fs::write(&settings, text).unwrap();
-        world.set("CONTAINERS_CONF", &settings.display().to_string());
+        for (name, value) in RealEngine::Podman.variables() {
+            world.set(name, &value.display().to_string());
+        }
         let label = format!("{}={}", labels::HOME, labels::home_key(&world.home()));
-        world.made = Some(RemoveContainers::of("podman", label));
+        world.made = Some(RemoveContainers::of(RealEngine::Podman, label));
         world
     }
 

@@ -1,13 +1,15 @@
 //! Settings that change while a real container lives.
 
 use hermes_docker::manage::{self, Scope};
-use hermes_testkit::engine;
+use hermes_testkit::RealEngine;
 use pretty_assertions::assert_eq;
 
 use crate::docker_world::{DockerWorld, id_of, run_in};
 
 fn field(id: &str, format: &str) -> String {
-    engine(["inspect", "--format", format, id]).1
+    RealEngine::Docker
+        .ask(&["inspect", "--format", format, id])
+        .1
 }
 
 #[test]

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use hermes_docker::{DockerSandbox, Removal, SandboxRequest};
 use hermes_terminal::remote::{Transport, Trouble};
-use hermes_testkit::{EngineImage, engine};
+use hermes_testkit::{EngineImage, RealEngine};
 use pretty_assertions::assert_eq;
 
 use crate::docker_world::{DockerWorld, id_of, run_in};
 
 fn state_of(id: &str) -> String {
-    engine(["inspect", "--format", "{{.State.Status}}", id]).1
+    RealEngine::Docker
+        .ask(&["inspect", "--format", "{{.State.Status}}", id])
+        .1
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn a_stopped_container_is_started_again() {
     let world = DockerWorld::real();
     let first = world.sandbox();
     run_in(&first, "echo kept > /root/file; echo lost > /tmp/file");
-    engine(["stop", "-t", "0", &id_of(&first)]);
+    RealEngine::Docker.ask(&["stop", "-t", "0", &id_of(&first)]);
     let second = world.sandbox();
     let (_, text) = run_in(&second, "cat /root/file; ls /tmp");
     assert_eq!(text, "kept");
@@ -91,12 +93,12 @@ fn a_paused_container_goes_on() {
     let first = world.sandbox();
     first.ensure().unwrap();
     let id = id_of(&first);
-    engine(["pause", &id]);
+    RealEngine::Docker.ask(&["pause", &id]);
     let second = world.sandbox();
     assert_eq!(run_in(&second, "echo on"), (0, "on".to_owned()));
     assert_eq!(id_of(&second), id);
     assert_eq!(world.containers().len(), 1);
-    engine(["pause", &id]);
+    RealEngine::Docker.ask(&["pause", &id]);
     let (code, words) = run_in(&first, "true");
     assert_ne!(code, 0);
     assert_eq!(first.diagnose(Some(code), &words), Trouble::Gone, "{words}");
@@ -112,7 +114,7 @@ fn a_container_removed_under_our_feet_is_made_again() {
         let sandbox = world.sandbox();
         sandbox.ensure().unwrap();
         let old = id_of(&sandbox);
-        engine(["rm", "-f", &old]);
+        RealEngine::Docker.ask(&["rm", "-f", &old]);
         let (code, words) = run_in(&sandbox, "true");
         assert_eq!(
             sandbox.diagnose(Some(code), &words),
@@ -188,7 +190,7 @@ fn an_s6_image_runs_with_its_own_init() {
         run_in(&sandbox, "cp /bin/busybox /run/ && /run/busybox true").0,
         0
     );
-    let (_, init) = engine([
+    let (_, init) = RealEngine::Docker.ask(&[
         "inspect",
         "--format",
         "{{.HostConfig.Init}}",

@@ -5,15 +5,13 @@ use std::time::Duration;
 use hermes_docker::manage::{self, Scope};
 use hermes_docker::{EngineKind, HomeOf, Removal, sweep};
 use hermes_terminal::remote::{Transport, Trouble};
-use hermes_testkit::engine_of;
+use hermes_testkit::RealEngine;
 use pretty_assertions::assert_eq;
 
 use crate::docker_world::{DockerWorld, id_of, run_in};
 
 fn podman(args: &[&str]) -> String {
-    let (succeeded, text) = engine_of("podman", args);
-    assert!(succeeded, "podman {args:?}");
-    text
+    RealEngine::Podman.demand(args)
 }
 
 #[test]

@@ -16,6 +16,7 @@ use tar::{EntryType, Header};
 use super::exclude::is_excluded;
 use super::links::Links;
 use super::{Error, Result};
+use crate::backup::SkippedFile;
 use crate::backup::pending_output::PendingOutput;
 
 /// Largest `config.yaml` we look into.
@@ -34,15 +35,6 @@ pub struct ExportRequest<'a> {
     pub output: &'a Path,
 }
 
-/// Something of the profile that is not in the archive although it is not excluded by rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Path below the home.
-    pub path: PathBuf,
-    /// Why.
-    pub reason: String,
-}
-
 /// What an export did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportReport {
@@ -54,8 +46,8 @@ pub struct ExportReport {
     pub bytes: u64,
     /// Keys of `config.yaml` whose literal secrets were emptied.
     pub blanked: Vec<String>,
-    /// What could not be taken along.
-    pub left_out: Vec<LeftOut>,
+    /// Files that should be in the archive and are not.
+    pub left_out: Vec<SkippedFile>,
 }
 
 /// Exports a profile.
@@ -64,16 +56,16 @@ pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
     let (pending, file) = PendingOutput::begin(request.output)?;
     let output = pending.target();
 
-    let mut plan = Plan {
+    let mut plan = ExportPlan {
         is_default: request.is_default,
         own: [output.to_owned(), pending.working_dir().to_owned()],
         secrets: secret_files(&home),
-        ..Plan::default()
+        ..ExportPlan::default()
     };
     plan.walk(&home, Path::new(""))?;
 
     let encoder = GzEncoder::new(BufWriter::new(file), flate2::Compression::default());
-    let mut writer = Writer {
+    let mut writer = ArchiveWriter {
         tar: tar::Builder::new(encoder),
         top: PathBuf::from(request.name),
         output,
@@ -106,33 +98,31 @@ fn secret_files(home: &Path) -> Vec<PathBuf> {
 }
 
 /// One thing to write.
-struct Item {
+struct ExportItem {
     relative: PathBuf,
     entry: Entry,
 }
 
 /// What will be written, in order.
 #[derive(Default)]
-struct Plan {
+struct ExportPlan {
     is_default: bool,
     /// The output and our working directory, which may lie inside the home.
     own: [PathBuf; 2],
     secrets: Vec<PathBuf>,
-    items: Vec<Item>,
+    items: Vec<ExportItem>,
     links: Links,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SkippedFile>,
 }
 
-impl Plan {
+impl ExportPlan {
     fn walk(&mut self, dir: &Path, below: &Path) -> Result<()> {
         let entries = match hermes_fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(error) if below.as_os_str().is_empty() => return Err(error.into()),
             Err(error) => {
-                self.left_out.push(LeftOut {
-                    path: below.to_owned(),
-                    reason: error.to_string(),
-                });
+                self.left_out
+                    .push(SkippedFile::new(below, error.to_string()));
                 return Ok(());
             }
         };
@@ -148,10 +138,8 @@ impl Plan {
             if let Err(hermes_fs::UnsafePath(name)) =
                 hermes_fs::confined_relative_os(relative.as_os_str())
             {
-                self.left_out.push(LeftOut {
-                    path: relative,
-                    reason: format!("an import would refuse the name {name}"),
-                });
+                let reason = format!("an import would refuse the name {name}");
+                self.left_out.push(SkippedFile::new(relative, reason));
                 continue;
             }
             let (kind, path) = (entry.kind, entry.path.clone());
@@ -159,7 +147,7 @@ impl Plan {
                 self.links
                     .insert(relative.clone(), hermes_fs::read_link(&path)?);
             }
-            self.items.push(Item {
+            self.items.push(ExportItem {
                 relative: relative.clone(),
                 entry,
             });
@@ -171,7 +159,7 @@ impl Plan {
     }
 }
 
-struct Writer<'a> {
+struct ArchiveWriter<'a> {
     tar: tar::Builder<GzEncoder<BufWriter<File>>>,
     top: PathBuf,
     output: &'a Path,
@@ -179,9 +167,9 @@ struct Writer<'a> {
     report: ExportReport,
 }
 
-impl Writer<'_> {
-    fn add(&mut self, item: &Item, links: &Links) -> Result<()> {
-        let Item { relative, entry } = item;
+impl ArchiveWriter<'_> {
+    fn add(&mut self, item: &ExportItem, links: &Links) -> Result<()> {
+        let ExportItem { relative, entry } = item;
         if relative == Path::new("config.yaml") && entry.kind != Kind::Dir {
             return self.config(relative, &entry.path);
         }
@@ -253,7 +241,7 @@ impl Writer<'_> {
             }
             Err(error) => self.leave_out(
                 relative,
-                format!("it may hold secrets and cannot be read: {error}"),
+                format!("it cannot be parsed and may contain secrets: {error}"),
             ),
         }
     }
@@ -268,7 +256,7 @@ impl Writer<'_> {
     ) -> Result<()> {
         let mut header = header(EntryType::Regular, mode & 0o700, mtime);
         header.set_size(size);
-        let mut exact = Exact {
+        let mut exact = ExactSize {
             source,
             left: size,
             shrank: false,
@@ -281,7 +269,7 @@ impl Writer<'_> {
         if exact.shrank {
             return self.leave_out(
                 relative,
-                "it shrank while it was read; its copy ends in zeros".to_owned(),
+                "it shrank while being read; its copy is padded with zeros".to_owned(),
             );
         }
         Ok(())
@@ -292,10 +280,9 @@ impl Writer<'_> {
         reason = "the arms that end here return a result"
     )]
     fn leave_out(&mut self, relative: &Path, reason: String) -> Result<()> {
-        self.report.left_out.push(LeftOut {
-            path: relative.to_owned(),
-            reason,
-        });
+        self.report
+            .left_out
+            .push(SkippedFile::new(relative, reason));
         Ok(())
     }
 
@@ -311,7 +298,7 @@ impl Writer<'_> {
     }
 }
 
-/// A header without owner: who packed it is nobody's business.
+/// A header without owner, so that the archive does not tell who packed it.
 fn header(kind: EntryType, mode: u32, mtime: i64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);
@@ -325,13 +312,13 @@ fn header(kind: EntryType, mode: u32, mtime: i64) -> Header {
 
 /// Gives exactly the announced number of bytes: tar wrote the size before, and a log may have
 /// grown or been rotated since.
-struct Exact<R> {
+struct ExactSize<R> {
     source: R,
     left: u64,
     shrank: bool,
 }
 
-impl<R: Read> Read for Exact<R> {
+impl<R: Read> Read for ExactSize<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
         let Some(window) = buffer.get_mut(..wanted).filter(|window| !window.is_empty()) else {

@@ -104,7 +104,7 @@ pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
 
     let overrun = Rc::new(Cell::new(false));
     let limits = request.limits;
-    let metered = Metered {
+    let metered = LimitedReader {
         source: MultiGzDecoder::new(BufReader::new(file)),
         left: limits
             .bytes
@@ -336,13 +336,13 @@ fn shown(name: &OsStr) -> String {
 
 /// Counts what really comes out of the decoder and stops it at the limit: headers may lie, and a
 /// few kilobytes of gzip can hold gigabytes of zeros.
-struct Metered<R> {
+struct LimitedReader<R> {
     source: R,
     left: u64,
     overrun: Rc<Cell<bool>>,
 }
 
-impl<R: Read> Read for Metered<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         match self.left.checked_sub(read as u64) {

@@ -14,5 +14,5 @@ mod import;
 mod links;
 
 pub use error::{Error, Result};
-pub use export::{ExportReport, ExportRequest, LeftOut, export_profile};
+pub use export::{ExportReport, ExportRequest, export_profile};
 pub use import::{ImportLimits, ImportRequest, Unpacked, unpack_profile};

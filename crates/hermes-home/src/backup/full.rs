@@ -9,8 +9,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::pending_output::{PendingOutput, locate};
-use super::walk::{Found, Item, Walk};
-use super::{Error, Failed, Progress, Result};
+use super::walk::{BackupEntry, BackupItem, BackupWalk};
+use super::{BackupProgress, Error, Result, SkippedFile};
 
 /// Files from this size get the 64-bit header; below it they cannot outgrow the old one, because
 /// no more is read than there was at the start.
@@ -31,7 +31,7 @@ pub struct BackupRequest<'a> {
 
 /// A file that is over the cap.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TooLarge {
+pub struct OversizedFile {
     /// Path below the root.
     pub path: PathBuf,
     /// Its size.
@@ -48,7 +48,7 @@ pub struct BackupPlan {
     /// Databases.
     pub databases: u64,
     /// Files over the cap.
-    pub too_large: Vec<TooLarge>,
+    pub too_large: Vec<OversizedFile>,
 }
 
 /// What a backup holds.
@@ -63,9 +63,9 @@ pub struct BackupReport {
     /// Bytes of their content.
     pub bytes: u64,
     /// Files over the cap, which the user chose to leave out.
-    pub too_large: Vec<TooLarge>,
+    pub too_large: Vec<OversizedFile>,
     /// What should be in it and is not.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<SkippedFile>,
 }
 
 impl BackupReport {
@@ -77,7 +77,7 @@ impl BackupReport {
 
 /// Counts what [`create_full`] would back up.
 pub fn plan_full(request: &BackupRequest<'_>) -> Result<BackupPlan> {
-    let walk = Walk {
+    let walk = BackupWalk {
         root: hermes_fs::canonicalize(request.root)?,
         own: vec![locate(request.output)?],
         max_file_bytes: request.max_file_bytes,
@@ -85,24 +85,24 @@ pub fn plan_full(request: &BackupRequest<'_>) -> Result<BackupPlan> {
     count(&walk)
 }
 
-fn count(walk: &Walk) -> Result<BackupPlan> {
+fn count(walk: &BackupWalk) -> Result<BackupPlan> {
     let mut plan = BackupPlan::default();
     walk.visit(&mut |found| {
         match found {
-            Found::Database(item) => {
+            BackupEntry::Database(item) => {
                 plan.files += 1;
                 plan.databases += 1;
                 plan.bytes += item.meta.len();
             }
-            Found::File(item) => {
+            BackupEntry::File(item) => {
                 plan.files += 1;
                 plan.bytes += item.meta.len();
             }
-            Found::TooLarge(item) => plan.too_large.push(TooLarge {
+            BackupEntry::TooLarge(item) => plan.too_large.push(OversizedFile {
                 size: item.meta.len(),
                 path: item.relative,
             }),
-            Found::EmptyDir(_) | Found::Failed(_) => {}
+            BackupEntry::EmptyDir(_) | BackupEntry::SkippedFile(_) => {}
         }
         Ok(())
     })?;
@@ -112,29 +112,29 @@ fn count(walk: &Walk) -> Result<BackupPlan> {
 /// Backs up a root. The caller looks at [`BackupReport::is_complete`].
 pub fn create_full(
     request: &BackupRequest<'_>,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<BackupReport> {
     let (pending, file) = PendingOutput::begin(request.output)?;
     let output = pending.target().to_owned();
-    let walk = Walk {
+    let walk = BackupWalk {
         root: hermes_fs::canonicalize(request.root)?,
         own: vec![output.clone(), pending.working_dir().to_owned()],
         max_file_bytes: request.max_file_bytes,
     };
     let plan = count(&walk)?;
 
-    let sink = OneFailure {
+    let sink = OutputFile {
         file,
         has_failed: false,
     };
-    let mut writer = Writer {
+    let mut writer = BackupWriter {
         zip: ZipWriter::new(BufWriter::with_capacity(256 * 1024, sink)),
         working_dir: pending.working_dir(),
         buffer: vec![0; 64 * 1024],
-        progress: Progress {
+        progress: BackupProgress {
             files_total: plan.files,
             bytes_total: plan.bytes,
-            ..Progress::default()
+            ..BackupProgress::default()
         },
         tell: progress,
         report: BackupReport {
@@ -151,12 +151,12 @@ pub fn create_full(
 /// The archive's file. Once a write has failed, and its error is on its way to the caller, later
 /// ones go nowhere: the zip writer completes its file when dropped, and prints to standard error if
 /// that fails.
-struct OneFailure {
+struct OutputFile {
     file: File,
     has_failed: bool,
 }
 
-impl OneFailure {
+impl OutputFile {
     fn attempt<T>(
         &mut self,
         when_failed: T,
@@ -174,7 +174,7 @@ impl OneFailure {
     }
 }
 
-impl Write for OneFailure {
+impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.attempt(bytes.len(), |file| file.write(bytes))
     }
@@ -184,47 +184,47 @@ impl Write for OneFailure {
     }
 }
 
-impl Seek for OneFailure {
+impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         self.attempt(0, |file| file.seek(to))
     }
 }
 
-struct Writer<'a> {
-    zip: ZipWriter<BufWriter<OneFailure>>,
+struct BackupWriter<'a> {
+    zip: ZipWriter<BufWriter<OutputFile>>,
     working_dir: &'a Path,
     buffer: Vec<u8>,
-    progress: Progress,
-    tell: &'a mut dyn FnMut(Progress),
+    progress: BackupProgress,
+    tell: &'a mut dyn FnMut(BackupProgress),
     report: BackupReport,
 }
 
-impl Writer<'_> {
-    fn add(&mut self, found: Found) -> Result<()> {
+impl BackupWriter<'_> {
+    fn add(&mut self, found: BackupEntry) -> Result<()> {
         match found {
-            Found::File(item) => self.file(&item, &item.path),
-            Found::Database(item) => self.database(&item),
-            Found::EmptyDir(item) => {
+            BackupEntry::File(item) => self.file(&item, &item.path),
+            BackupEntry::Database(item) => self.database(&item),
+            BackupEntry::EmptyDir(item) => {
                 let options = options(&item, 0);
                 self.zip
                     .add_directory(&item.name, options)
                     .map_err(Error::write(&self.report.path))
             }
-            Found::TooLarge(item) => {
-                self.report.too_large.push(TooLarge {
+            BackupEntry::TooLarge(item) => {
+                self.report.too_large.push(OversizedFile {
                     size: item.meta.len(),
                     path: item.relative,
                 });
                 Ok(())
             }
-            Found::Failed(failed) => {
+            BackupEntry::SkippedFile(failed) => {
                 self.report.failed.push(failed);
                 Ok(())
             }
         }
     }
 
-    fn database(&mut self, item: &Item) -> Result<()> {
+    fn database(&mut self, item: &BackupItem) -> Result<()> {
         let staged = self.working_dir.join("database.db");
         let options = hermes_store::BackupOptions::default();
         match hermes_store::backup_to(&item.path, &staged, &options, &mut |_| {}) {
@@ -240,7 +240,7 @@ impl Writer<'_> {
     }
 
     /// Adds the content at `path` under the name of `item`.
-    fn file(&mut self, item: &Item, path: &Path) -> Result<()> {
+    fn file(&mut self, item: &BackupItem, path: &Path) -> Result<()> {
         let (file, meta) = match hermes_fs::open_regular(path) {
             Ok(opened) => opened,
             Err(error) => {
@@ -291,8 +291,10 @@ impl Writer<'_> {
         }
     }
 
-    fn fail(&mut self, item: &Item, reason: String) {
-        self.report.failed.push(Failed::new(&item.relative, reason));
+    fn fail(&mut self, item: &BackupItem, reason: String) {
+        self.report
+            .failed
+            .push(SkippedFile::new(&item.relative, reason));
         self.progress.files_done += 1;
     }
 
@@ -307,7 +309,7 @@ impl Writer<'_> {
     }
 }
 
-fn options(item: &Item, size: u64) -> SimpleFileOptions {
+fn options(item: &BackupItem, size: u64) -> SimpleFileOptions {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(LEVEL))

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use hermes_fs::{FileLock, LockOptions};
 use serde_json::{Value, json};
 
-use super::{Error, Failed, Result};
+use super::{Error, Result, SkippedFile};
 
 /// Begins the name of every file of ours in the root.
 const OWN_PREFIX: &str = ".import.";
@@ -30,7 +30,7 @@ pub struct Recovered {
     /// Files of the backup that are now in place, those moved before the interruption included.
     pub restored: u64,
     /// Files that could not be put in place.
-    pub skipped: Vec<Failed>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// Finishes an import that was interrupted after it was decided. Costs one look at the root when
@@ -56,7 +56,7 @@ pub(super) fn lock(root: &Path) -> Result<FileLock> {
 
 /// As [`recover`], for a holder of the lock.
 pub(super) fn finish_interrupted(root: &Path) -> Result<Option<Recovered>> {
-    match Journal::load(root)? {
+    match ImportJournal::load(root)? {
         Some(journal) => journal.roll_forward(root).map(Some),
         None => Ok(None),
     }
@@ -74,7 +74,7 @@ pub(super) fn remove_undecided(root: &Path) -> Result<()> {
 
 /// What an import has decided to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Journal {
+pub(super) struct ImportJournal {
     /// Name of the directory in the root that holds the new files.
     pub(super) staging: String,
     /// Directories to exist afterwards.
@@ -83,7 +83,7 @@ pub(super) struct Journal {
     pub(super) moves: Vec<String>,
 }
 
-impl Journal {
+impl ImportJournal {
     /// Makes the decision durable.
     pub(super) fn save(&self, root: &Path) -> Result<()> {
         let text = json!({
@@ -172,12 +172,12 @@ impl Journal {
 }
 
 /// Says whether a step succeeded; notes it down if not.
-fn record(done: hermes_fs::Result<()>, name: &str, skipped: &mut Vec<Failed>) -> Result<bool> {
+fn record(done: hermes_fs::Result<()>, name: &str, skipped: &mut Vec<SkippedFile>) -> Result<bool> {
     match done {
         Ok(()) => Ok(true),
         Err(error) if error.is_storage_full() => Err(error.into()),
         Err(error) => {
-            skipped.push(Failed::new(name, error.to_string()));
+            skipped.push(SkippedFile::new(name, error.to_string()));
             Ok(false)
         }
     }
@@ -235,7 +235,7 @@ mod tests {
             "{\"version\":1,\"staging\":\".import.tmp-1\",\"directories\":[],\"moves\":[7]}",
             "{\"version\":1,\"staging\":\".import.tmp-1\",\"moves\":[]}",
         ] {
-            assert!(Journal::parse(text.as_bytes()).is_err(), "{text}");
+            assert!(ImportJournal::parse(text.as_bytes()).is_err(), "{text}");
         }
     }
 }

@@ -37,8 +37,8 @@ mod stage;
 mod walk;
 
 pub use error::{Error, Result};
-pub use full::{BackupPlan, BackupReport, BackupRequest, TooLarge, create_full, plan_full};
+pub use full::{BackupPlan, BackupReport, BackupRequest, OversizedFile, create_full, plan_full};
 pub use journal::{Recovered, is_interrupted, recover};
-pub use progress::{Failed, Progress};
+pub use progress::{BackupProgress, SkippedFile};
 pub use quick::{QuickReport, QuickRequest, create_quick};
 pub use restore::{Inspection, Restore, RestoreLimits, RestoreReport, RestoreRequest};

@@ -1,31 +1,31 @@
-//! What backups and restores tell while they run and afterwards.
+//! Progress of backups and restores, and the files they skipped.
 
 use std::path::PathBuf;
 
-/// How far a long operation has come.
+/// Progress of a backup or restore.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Files dealt with.
+pub struct BackupProgress {
+    /// Files processed.
     pub files_done: u64,
     /// Files in all, as counted at the start.
     pub files_total: u64,
-    /// Bytes dealt with.
+    /// Bytes processed.
     pub bytes_done: u64,
     /// Bytes in all, as counted at the start.
     pub bytes_total: u64,
 }
 
-/// Something that was left behind, and why.
+/// A file that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct SkippedFile {
     /// Path below the root, or the name in the archive.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-impl Failed {
-    pub(super) fn new(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+impl SkippedFile {
+    pub(crate) fn new(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
         Self {
             path: path.into(),
             reason: reason.into(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hermes_fs::{FileLock, Kind, LockOptions, Staging};
 use serde_json::{Map, Value, json};
 
-use super::{Error, Failed, Result};
+use super::{Error, Result, SkippedFile};
 
 /// Directory of all snapshots of a home.
 const SNAPSHOTS: &str = "state-snapshots";
@@ -53,7 +53,7 @@ pub struct QuickReport {
     /// Their bytes.
     pub bytes: u64,
     /// What should be in it and is not.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<SkippedFile>,
     /// Older snapshots that were removed to make room.
     pub pruned: Vec<String>,
 }
@@ -77,7 +77,7 @@ pub fn create_quick(request: &QuickRequest<'_>) -> Result<QuickReport> {
     let time = request.now.strftime("%Y%m%d-%H%M%S").to_string();
     let id = free_id(&snapshots, &time, request.label);
     let staging = Staging::begin(&snapshots, &id)?;
-    let mut snapshot = Snapshot {
+    let mut snapshot = QuickSnapshot {
         home: &home,
         target: staging.path(),
         files: Map::new(),
@@ -90,7 +90,7 @@ pub fn create_quick(request: &QuickRequest<'_>) -> Result<QuickReport> {
     for entry in ENTRIES {
         snapshot.take(Path::new(entry))?;
     }
-    let Snapshot {
+    let QuickSnapshot {
         files, mut report, ..
     } = snapshot;
     if files.is_empty() && report.failed.is_empty() {
@@ -175,14 +175,14 @@ fn is_id(name: &str) -> bool {
         })
 }
 
-struct Snapshot<'a> {
+struct QuickSnapshot<'a> {
     home: &'a Path,
     target: &'a Path,
     files: Map<String, Value>,
     report: QuickReport,
 }
 
-impl Snapshot<'_> {
+impl QuickSnapshot<'_> {
     fn take(&mut self, relative: &Path) -> Result<()> {
         // A link to another place is not this home's state, and may change under our hands.
         let path = match hermes_fs::join_without_symlinks(self.home, relative) {
@@ -243,7 +243,7 @@ impl Snapshot<'_> {
     fn fail(&mut self, relative: &Path, error: &dyn std::error::Error) -> Result<()> {
         self.report
             .failed
-            .push(Failed::new(relative, error.to_string()));
+            .push(SkippedFile::new(relative, error.to_string()));
         Ok(())
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use hermes_fs::Staging;
 use zip::ZipArchive;
 
-use super::journal::{self, Journal};
-use super::stage::{Stage, Staged};
-use super::{Error, Failed, Progress, Result};
+use super::journal::{self, ImportJournal};
+use super::stage::{ImportStage, Staged};
+use super::{BackupProgress, Error, Result, SkippedFile};
 
 /// Directories that people zip instead of their content.
 const PREFIXES: [&str; 2] = [".hermes/", "hermes/"];
@@ -67,7 +67,7 @@ pub struct RestoreReport {
     /// Their bytes.
     pub bytes: u64,
     /// Members that should be in place and are not. One is enough to call the restore partial.
-    pub skipped: Vec<Failed>,
+    pub skipped: Vec<SkippedFile>,
     /// Members that are never restored: they describe processes, not state.
     pub never_restored: Vec<String>,
     /// An earlier import that was interrupted and has been finished first.
@@ -142,7 +142,7 @@ impl Restore {
     pub fn apply(
         &mut self,
         request: &RestoreRequest<'_>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<RestoreReport> {
         self.check_size(request)?;
         hermes_fs::create_dir_all(request.root, 0o700)?;
@@ -153,7 +153,7 @@ impl Restore {
         self.check_space(&root)?;
 
         let staging = Staging::begin(&root, "import")?;
-        let stage = Stage {
+        let stage = ImportStage {
             root: &root,
             staging: staging.path(),
             skip_databases: request.skip_databases,
@@ -179,7 +179,7 @@ impl Restore {
         }
         hermes_fs::sync_filesystem(staging.path())?;
         let name = staging.path().file_name().unwrap_or_default();
-        let journal = Journal {
+        let journal = ImportJournal {
             staging: name.to_string_lossy().into_owned(),
             directories,
             moves,

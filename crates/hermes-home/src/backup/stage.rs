@@ -8,13 +8,13 @@ use zip::read::ZipFile;
 
 use super::exclude::is_never_restored;
 use super::restore::{Restore, RestoreLimits};
-use super::{Error, Failed, Progress, Result};
+use super::{BackupProgress, Error, Result, SkippedFile};
 
 /// Files that are private whatever the backup says.
 const PRIVATE: [&str; 2] = [".env", "auth.json"];
 
 /// Where to unpack and what to heed.
-pub(super) struct Stage<'a> {
+pub(super) struct ImportStage<'a> {
     pub(super) root: &'a Path,
     pub(super) staging: &'a Path,
     pub(super) skip_databases: bool,
@@ -26,31 +26,31 @@ pub(super) struct Stage<'a> {
 pub(super) struct Staged {
     pub(super) directories: Vec<String>,
     pub(super) moves: Vec<String>,
-    pub(super) skipped: Vec<Failed>,
+    pub(super) skipped: Vec<SkippedFile>,
     pub(super) never_restored: Vec<String>,
     pub(super) bytes: u64,
 }
 
 /// What to do with a member, by its name.
-enum Verdict {
+enum MemberDecision {
     Restore(PathBuf),
     Directory(PathBuf),
     NeverRestored,
     Skip(String),
 }
 
-impl Stage<'_> {
+impl ImportStage<'_> {
     /// Unpacks every member that may be restored.
     pub(super) fn fill(
         &self,
         restore: &mut Restore,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(BackupProgress),
     ) -> Result<Staged> {
         let inspection = restore.inspect();
-        let mut state = Progress {
+        let mut state = BackupProgress {
             files_total: inspection.files,
             bytes_total: inspection.bytes,
-            ..Progress::default()
+            ..BackupProgress::default()
         };
         let mut staged = Staged::default();
         let prefix = restore.prefix;
@@ -64,30 +64,34 @@ impl Stage<'_> {
             let mut member = match restore.archive.by_index(index) {
                 Ok(member) => member,
                 Err(error) => {
-                    staged.skipped.push(Failed::new(shown, error.to_string()));
+                    staged
+                        .skipped
+                        .push(SkippedFile::new(shown, error.to_string()));
                     continue;
                 }
             };
             match self.judge(&member, prefix) {
-                Verdict::NeverRestored => staged.never_restored.push(shown),
-                Verdict::Skip(reason) => staged.skipped.push(Failed::new(shown, reason)),
-                Verdict::Directory(relative) => {
+                MemberDecision::NeverRestored => staged.never_restored.push(shown),
+                MemberDecision::Skip(reason) => {
+                    staged.skipped.push(SkippedFile::new(shown, reason))
+                }
+                MemberDecision::Directory(relative) => {
                     staged
                         .directories
                         .push(relative.to_string_lossy().into_owned());
                 }
-                Verdict::Restore(relative) => {
+                MemberDecision::Restore(relative) => {
                     let left = self.limits.total_bytes - staged.bytes;
                     match self.unpack(&mut member, &relative, left, &mut buffer)? {
-                        Outcome::Done(bytes) => {
+                        UnpackOutcome::Done(bytes) => {
                             staged.bytes += bytes;
                             staged.moves.push(relative.to_string_lossy().into_owned());
                             state.bytes_done += bytes;
                         }
-                        Outcome::Skip(reason) => {
-                            staged.skipped.push(Failed::new(shown, reason));
+                        UnpackOutcome::Skip(reason) => {
+                            staged.skipped.push(SkippedFile::new(shown, reason));
                         }
-                        Outcome::OverTotal => {
+                        UnpackOutcome::OverTotal => {
                             return Err(Error::TooLarge {
                                 path,
                                 limit: self.limits.total_bytes,
@@ -102,35 +106,37 @@ impl Stage<'_> {
         Ok(staged)
     }
 
-    fn judge<R: Read>(&self, member: &ZipFile<'_, R>, prefix: &str) -> Verdict {
+    fn judge<R: Read>(&self, member: &ZipFile<'_, R>, prefix: &str) -> MemberDecision {
         let name = match member.name() {
             Ok(name) => name,
-            Err(error) => return Verdict::Skip(format!("its name cannot be read: {error}")),
+            Err(error) => return MemberDecision::Skip(format!("its name cannot be read: {error}")),
         };
         let name = name.strip_prefix(prefix).unwrap_or(&name);
         if name.is_empty() && member.is_dir() {
             // The prefix itself: the root exists.
-            return Verdict::NeverRestored;
+            return MemberDecision::NeverRestored;
         }
         let Ok(relative) = hermes_fs::confined_relative(name) else {
-            return Verdict::Skip("its path would leave the home".to_owned());
+            return MemberDecision::Skip("its path would leave the home".to_owned());
         };
         if is_never_restored(&relative) {
-            return Verdict::NeverRestored;
+            return MemberDecision::NeverRestored;
         }
         if member.is_symlink() {
-            return Verdict::Skip("it is a symbolic link".to_owned());
+            return MemberDecision::Skip("it is a symbolic link".to_owned());
         }
         if let Some(objection) = self.target_objection(&relative, member.is_dir()) {
-            return Verdict::Skip(objection);
+            return MemberDecision::Skip(objection);
         }
         if member.is_dir() {
-            return Verdict::Directory(relative);
+            return MemberDecision::Directory(relative);
         }
         if is_database(&relative) && self.skip_databases {
-            return Verdict::Skip("a gateway is running and may be writing to it".to_owned());
+            return MemberDecision::Skip(
+                "a gateway is running and may be writing to it".to_owned(),
+            );
         }
-        Verdict::Restore(relative)
+        MemberDecision::Restore(relative)
     }
 
     /// Why nothing can be put at this path of the home, if so. Found now, it costs one file; found
@@ -160,7 +166,7 @@ impl Stage<'_> {
         relative: &Path,
         left: u64,
         buffer: &mut [u8],
-    ) -> Result<Outcome> {
+    ) -> Result<UnpackOutcome> {
         let target = self.staging.join(relative);
         if let Some(parent) = target.parent()
             && let Err(error) = hermes_fs::create_dir_all(parent, 0o700)
@@ -183,7 +189,7 @@ impl Stage<'_> {
             };
             bytes += read as u64;
             if bytes > left {
-                return Ok(Outcome::OverTotal);
+                return Ok(UnpackOutcome::OverTotal);
             }
             if bytes > self.limits.member_bytes {
                 break Some(format!(
@@ -199,28 +205,28 @@ impl Stage<'_> {
         let skip = skip.or_else(|| database_objection(relative, &target));
         if let Some(reason) = skip {
             hermes_fs::remove_file(&target)?;
-            return Ok(Outcome::Skip(reason));
+            return Ok(UnpackOutcome::Skip(reason));
         }
         hermes_fs::set_mode(&target, mode(member, relative))?;
-        Ok(Outcome::Done(bytes))
+        Ok(UnpackOutcome::Done(bytes))
     }
 }
 
-enum Outcome {
+enum UnpackOutcome {
     Done(u64),
     Skip(String),
     OverTotal,
 }
 
 /// A path that another member has taken costs this member; anything else ends the import.
-fn conflict(error: hermes_fs::Error) -> Result<Outcome> {
+fn conflict(error: hermes_fs::Error) -> Result<UnpackOutcome> {
     let taken = matches!(error, hermes_fs::Error::AlreadyExists { .. })
         || matches!(
             error.io_kind(),
             Some(io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
         );
     if taken {
-        Ok(Outcome::Skip(
+        Ok(UnpackOutcome::Skip(
             "the backup holds this path twice, or as a file and a directory".to_owned(),
         ))
     } else {

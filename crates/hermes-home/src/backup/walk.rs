@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use hermes_fs::Kind;
 
 use super::exclude::is_excluded;
-use super::{Failed, Result};
+use super::{Result, SkippedFile};
 
 /// Something a full backup deals with.
-pub(super) enum Found {
+pub(super) enum BackupEntry {
     /// A regular file.
-    File(Item),
+    File(BackupItem),
     /// An SQLite database.
-    Database(Item),
+    Database(BackupItem),
     /// A directory with nothing to back up in it.
-    EmptyDir(Item),
+    EmptyDir(BackupItem),
     /// A file over the cap.
-    TooLarge(Item),
+    TooLarge(BackupItem),
     /// Something that cannot be backed up.
-    Failed(Failed),
+    SkippedFile(SkippedFile),
 }
 
 /// An entry and what is known of it.
-pub(super) struct Item {
+pub(super) struct BackupItem {
     pub(super) relative: PathBuf,
     /// The name it gets in the archive.
     pub(super) name: String,
@@ -32,16 +32,16 @@ pub(super) struct Item {
 }
 
 /// How to go through a root.
-pub(super) struct Walk {
+pub(super) struct BackupWalk {
     pub(super) root: PathBuf,
     /// Our own output and working directory, which may lie inside the root.
     pub(super) own: Vec<PathBuf>,
     pub(super) max_file_bytes: Option<u64>,
 }
 
-impl Walk {
+impl BackupWalk {
     /// Calls `visit` for everything below the root, sorted by name within each directory.
-    pub(super) fn visit(&self, visit: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+    pub(super) fn visit(&self, visit: &mut dyn FnMut(BackupEntry) -> Result<()>) -> Result<()> {
         // A root that cannot be listed is an error; below it, it is one more thing that failed.
         for entry in hermes_fs::read_dir(&self.root)? {
             self.entry(&entry, Path::new(""), visit)?;
@@ -54,7 +54,7 @@ impl Walk {
         &self,
         entry: &hermes_fs::Entry,
         below: &Path,
-        visit: &mut dyn FnMut(Found) -> Result<()>,
+        visit: &mut dyn FnMut(BackupEntry) -> Result<()>,
     ) -> Result<bool> {
         let relative = below.join(&entry.name);
         let backed_up = matches!(entry.kind, Kind::File | Kind::Dir)
@@ -65,7 +65,7 @@ impl Walk {
         }
         let Some(name) = relative.to_str().filter(|name| restorable(name)) else {
             let reason = "an import would refuse its name";
-            visit(Found::Failed(Failed::new(relative, reason)))?;
+            visit(BackupEntry::SkippedFile(SkippedFile::new(relative, reason)))?;
             return Ok(true);
         };
         let name = name.to_owned();
@@ -74,11 +74,14 @@ impl Walk {
             // Gone since it was listed: then it is not part of the home.
             Err(error) if error.is_not_found() => return Ok(false),
             Err(error) => {
-                visit(Found::Failed(Failed::new(relative, error.to_string())))?;
+                visit(BackupEntry::SkippedFile(SkippedFile::new(
+                    relative,
+                    error.to_string(),
+                )))?;
                 return Ok(true);
             }
         };
-        let item = Item {
+        let item = BackupItem {
             relative,
             name,
             path: entry.path.clone(),
@@ -89,18 +92,25 @@ impl Walk {
         }
         let is_database = item.relative.extension().is_some_and(|ext| ext == "db");
         visit(match self.max_file_bytes {
-            Some(cap) if item.meta.len() > cap => Found::TooLarge(item),
-            _ if is_database => Found::Database(item),
-            _ => Found::File(item),
+            Some(cap) if item.meta.len() > cap => BackupEntry::TooLarge(item),
+            _ if is_database => BackupEntry::Database(item),
+            _ => BackupEntry::File(item),
         })?;
         Ok(true)
     }
 
-    fn directory(&self, item: Item, visit: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+    fn directory(
+        &self,
+        item: BackupItem,
+        visit: &mut dyn FnMut(BackupEntry) -> Result<()>,
+    ) -> Result<()> {
         let entries = match hermes_fs::read_dir(&item.path) {
             Ok(entries) => entries,
             Err(error) => {
-                return visit(Found::Failed(Failed::new(item.relative, error.to_string())));
+                return visit(BackupEntry::SkippedFile(SkippedFile::new(
+                    item.relative,
+                    error.to_string(),
+                )));
             }
         };
         let mut anything = false;
@@ -110,7 +120,7 @@ impl Walk {
         if anything {
             Ok(())
         } else {
-            visit(Found::EmptyDir(item))
+            visit(BackupEntry::EmptyDir(item))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The sticky profile: the one commands are about when nothing else says so.
 
 use crate::profiles::existing;
-use crate::{Location, NameError, ProfileName, Result, Selection, Source};
+use crate::{Location, NameError, ProfileName, Result, Selection, SelectionSource};
 
 /// A name and a newline.
 const POINTER_LIMIT: u64 = 4096;
@@ -55,7 +55,9 @@ pub(crate) fn point_to(location: &Location, name: &ProfileName) -> Result<()> {
 pub fn current_profile(selection: &Selection) -> Option<ProfileName> {
     let location = &selection.location;
     match (selection.source, sticky_profile(location)) {
-        (Source::Default, Sticky::Named(name)) if location.profile_home(&name).is_dir() => {
+        (SelectionSource::Default, Sticky::Named(name))
+            if location.profile_home(&name).is_dir() =>
+        {
             Some(name)
         }
         _ => location.profile_name(),

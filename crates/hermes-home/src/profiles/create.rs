@@ -40,7 +40,7 @@ pub enum CloneDepth {
 
 /// What a new profile starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ProfileContent {
     /// Nothing but the seeds.
     Fresh {
         /// Whether bundled skills are wanted.
@@ -68,7 +68,7 @@ pub struct CreateFlags {
     pub no_skills: bool,
 }
 
-impl Content {
+impl ProfileContent {
     /// Combines the options. Without `--clone-from` a clone takes the home `current` (the one of
     /// the current profile); with it alone, `--clone` is implied.
     pub fn from_flags(flags: &CreateFlags, location: &Location, current: &Path) -> Result<Self> {
@@ -100,7 +100,7 @@ pub struct CreateRequest {
     /// Its name; see [`ProfileName::parse_new`].
     pub name: ProfileName,
     /// What it starts with.
-    pub content: Content,
+    pub content: ProfileContent,
     /// What it is for.
     pub description: Option<String>,
 }
@@ -169,14 +169,14 @@ fn fill(
     steps: &CreateSteps<'_>,
 ) -> Result<()> {
     match &request.content {
-        Content::Fresh { bundled_skills } => {
+        ProfileContent::Fresh { bundled_skills } => {
             create_directories(staged)?;
             if !bundled_skills {
                 let marker = staged.join(NO_SKILLS_MARKER);
                 hermes_fs::write_atomic(&marker, NO_SKILLS_TEXT.as_bytes(), 0o644)?;
             }
         }
-        Content::Clone { source, depth } => {
+        ProfileContent::Clone { source, depth } => {
             if !source.is_dir() {
                 return Err(Error::MissingSource {
                     path: source.clone(),

@@ -48,7 +48,7 @@ pub struct VariableNeed {
 
 /// A parsed manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct DistributionManifest {
     /// Name, version and source.
     pub distribution: Distribution,
     /// What it is for.
@@ -67,7 +67,7 @@ pub struct Manifest {
     pub(crate) text: String,
 }
 
-impl Manifest {
+impl DistributionManifest {
     /// Reads the manifest at the top of a directory. `origin` names the directory in messages.
     pub(crate) fn load(directory: &Path, origin: &str) -> Result<Self> {
         let refuse = |reason: String| Error::NotADistribution {
@@ -168,12 +168,12 @@ pub fn distribution_of(home: &Path) -> Option<Distribution> {
 }
 
 /// The manifest of a profile that was installed from a distribution.
-pub fn manifest_of(location: &Location, name: &ProfileName) -> Result<Manifest> {
+pub fn manifest_of(location: &Location, name: &ProfileName) -> Result<DistributionManifest> {
     let home = existing(location, name)?.home;
     if !hermes_fs::exists_no_follow(&home.join(MANIFEST)) {
         return Err(Error::NotInstalled { name: name.clone() });
     }
-    Manifest::load(&home, &format!("profile '{name}'"))
+    DistributionManifest::load(&home, &format!("profile '{name}'"))
 }
 
 fn variables(manifest: &Value, refuse: &dyn Fn(String) -> Error) -> Result<Vec<VariableNeed>> {

@@ -1,7 +1,6 @@
 //! Installing a profile from a distribution: fetched and looked at first, then built like any new
 //! profile.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use hermes_fs::{Entry, Kind, Staging, Verdict};
@@ -9,10 +8,10 @@ use hermes_proc::EnvPlan;
 
 use crate::profiles::create::{create_directories, seed};
 use crate::profiles::distribution::MANIFEST;
-use crate::profiles::source::{Fetched, fetch};
+use crate::profiles::source::{FetchedDistribution, fetch};
 use crate::profiles::stop::utc_now;
 use crate::profiles::update::{ConfigChoice, replace_owned};
-use crate::profiles::{Manifest, sweep};
+use crate::profiles::{DistributionManifest, sweep};
 use crate::{ENV_SEED, Error, HomePolicy, Location, ProfileName, Result, SOUL_SEED};
 
 /// Entries that are the user's, whatever a distribution ships under these names.
@@ -69,8 +68,6 @@ const ENV_EXAMPLE: &str = ".env.EXAMPLE";
 pub struct InstallTools<'a> {
     /// Environment for git.
     pub env: &'a EnvPlan,
-    /// The value of `PATH`.
-    pub path: Option<&'a OsStr>,
     /// The version distributions may ask for.
     pub version: &'a str,
 }
@@ -79,7 +76,7 @@ pub struct InstallTools<'a> {
 #[derive(Debug)]
 pub struct InstallPlan {
     /// The manifest.
-    pub manifest: Manifest,
+    pub manifest: DistributionManifest,
     /// The profile it would become.
     pub profile: Location,
     /// Its name.
@@ -90,7 +87,7 @@ pub struct InstallPlan {
     pub skill_count: usize,
     /// Whether it brings scheduled jobs.
     pub has_cron: bool,
-    pub(crate) fetched: Fetched,
+    pub(crate) fetched: FetchedDistribution,
 }
 
 /// Fetches a distribution and checks it. Leaves nothing behind but the plan, which cleans up when
@@ -101,8 +98,9 @@ pub fn plan_install(
     name: Option<&str>,
     tools: InstallTools<'_>,
 ) -> Result<InstallPlan> {
-    let fetched = fetch(location, source, tools.env, tools.path)?;
-    let manifest = Manifest::load(&fetched.directory, &crate::name::shown(source.trim()))?;
+    let fetched = fetch(location, source, tools.env)?;
+    let manifest =
+        DistributionManifest::load(&fetched.directory, &crate::name::shown(source.trim()))?;
     if let Some(required) = &manifest.hermes_requires {
         check_version(required, tools.version)?;
     }

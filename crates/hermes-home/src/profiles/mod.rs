@@ -17,11 +17,13 @@ mod update;
 pub use active::{Sticky, current_profile, sticky_profile, use_profile};
 pub use clone::copy_live_database;
 pub use create::{
-    CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, DatabaseCopier, DatabaseCopy,
-    create,
+    CloneDepth, CreateFlags, CreateRequest, CreateSteps, DatabaseCopier, DatabaseCopy,
+    ProfileContent, create,
 };
 pub use delete::{DeletePlan, DeleteReport, apply_delete, plan_delete};
-pub use distribution::{Distribution, Manifest, VariableNeed, distribution_of, manifest_of};
+pub use distribution::{
+    Distribution, DistributionManifest, VariableNeed, distribution_of, manifest_of,
+};
 pub use install::{InstallPlan, InstallTools, apply_install, plan_install};
 pub use meta::{ProfileMeta, describe, load_meta};
 pub use rename::{RenameReport, rename};

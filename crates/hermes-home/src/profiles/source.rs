@@ -5,34 +5,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hermes_fs::{Kind, Staging};
-use hermes_proc::{ChildSpec, EnvPlan, find_on_path};
+use hermes_proc::{EnvPlan, Git, GitError, GitLimits};
 
 use crate::name::shown;
 use crate::{Error, Location, Result};
 
 /// A shallow clone over a slow line.
-const CLONE_LIMIT: Duration = Duration::from_mins(10);
-/// Git's own words, for the message.
-const OUTPUT_LIMIT: usize = 64 * 1024;
-/// Nothing that runs a program of the repository's choosing.
-const PROTOCOLS: &str = "file:git:http:https:ssh";
-
-/// Variables that would make git work on a repository of the user's instead of the new clone, as
-/// when we are called from a git hook.
-const REDIRECTIONS: &[&str] = &[
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-];
+const CLONE_LIMITS: GitLimits = GitLimits {
+    timeout: Duration::from_mins(10),
+    max_output: 64 * 1024,
+};
 
 /// A distribution on this machine.
 #[derive(Debug)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedDistribution {
     /// Its directory.
     pub(crate) directory: PathBuf,
     /// What to remember as its source, so that it can be fetched again.
@@ -41,16 +27,15 @@ pub(crate) struct Fetched {
     _clone: Option<Staging>,
 }
 
-/// Fetches `source`. `env` is the environment for git, `path` the value of `PATH`.
+/// Fetches `source`. `env` is the environment for git.
 pub(crate) fn fetch(
     location: &Location,
     source: &str,
     env: &EnvPlan,
-    path: Option<&OsStr>,
-) -> Result<Fetched> {
+) -> Result<FetchedDistribution> {
     let source = source.trim();
     let fetched = if is_git_url(source) {
-        clone(location, source, env, path)?
+        clone(location, source, env)?
     } else {
         let directory = PathBuf::from(expand_tilde(source, &location.user_home));
         if source.is_empty() || !directory.is_dir() {
@@ -59,7 +44,7 @@ pub(crate) fn fetch(
             });
         }
         let directory = hermes_fs::canonicalize(&directory)?;
-        Fetched {
+        FetchedDistribution {
             provenance: directory.to_string_lossy().into_owned(),
             directory,
             _clone: None,
@@ -82,17 +67,11 @@ fn is_github_shorthand(source: &str) -> bool {
     matches!(parts.as_slice(), ["github.com", user, repo] if !user.is_empty() && !repo.is_empty())
 }
 
-fn clone(
-    location: &Location,
-    source: &str,
-    env: &EnvPlan,
-    path: Option<&OsStr>,
-) -> Result<Fetched> {
-    let Some(git) = find_on_path(OsStr::new("git"), path) else {
-        return Err(Error::NoGit {
-            shown: without_password(source),
-        });
+fn clone(location: &Location, source: &str, env: &EnvPlan) -> Result<FetchedDistribution> {
+    let no_git = || Error::NoGit {
+        shown: without_password(source),
     };
+    let git = Git::find(env.clone()).map_err(|_| no_git())?;
     let profiles = location.profiles_dir();
     hermes_fs::create_dir_all(&profiles, 0o700)?;
     let staging = Staging::begin(&profiles, "fetch")?;
@@ -106,27 +85,19 @@ fn clone(
         .map(OsString::from)
         .to_vec();
     args.extend([OsString::from(url), directory.clone().into()]);
-    let env = REDIRECTIONS
-        .iter()
-        .fold(env.clone(), |env, name| env.without(name))
-        .with("GIT_TERMINAL_PROMPT", "0")
-        .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
-        .with("LC_ALL", "C");
-    let spec = ChildSpec {
-        cwd: Some(staging.path().to_owned()),
-        ..ChildSpec::new(git, args, env)
-    };
-    let captured = spec.run_captured(CLONE_LIMIT, OUTPUT_LIMIT)?;
-    if !captured.status.success() {
-        let text = String::from_utf8_lossy(&captured.stderr);
-        let last = text.lines().rev().find(|line| !line.trim().is_empty());
-        return Err(Error::Git {
-            shown: without_password(source),
-            message: shown_line(last.unwrap_or("it gave no reason")),
-        });
+    match git.run_within(staging.path(), args, CLONE_LIMITS) {
+        Ok(_) => {}
+        Err(GitError::Refused { message, .. }) => {
+            return Err(Error::Git {
+                shown: without_password(source),
+                message,
+            });
+        }
+        Err(GitError::Process(error)) => return Err(error.into()),
+        Err(GitError::Missing) => return Err(no_git()),
     }
     hermes_fs::remove_tree(&directory.join(".git"))?;
-    Ok(Fetched {
+    Ok(FetchedDistribution {
         directory,
         provenance: source.to_owned(),
         _clone: Some(staging),
@@ -168,14 +139,6 @@ fn without_password(source: &str) -> String {
         Some(format!("{scheme}://…@{host}/{path}"))
     });
     shown(&masked.unwrap_or_else(|| source.to_owned()))
-}
-
-fn shown_line(line: &str) -> String {
-    line.trim()
-        .chars()
-        .filter(|char| !char.is_control())
-        .take(300)
-        .collect()
 }
 
 #[cfg(test)]

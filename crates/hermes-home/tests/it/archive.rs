@@ -58,11 +58,10 @@ fn database(path: &Path) -> hermes_store::Database {
 }
 
 fn add_row(database: &mut hermes_store::Database) {
-    let transaction = database.transaction_immediate().unwrap();
-    transaction
-        .execute("INSERT INTO t DEFAULT VALUES", [])
+    let connection = database.connection();
+    connection
+        .execute_batch("INSERT INTO t DEFAULT VALUES")
         .unwrap();
-    transaction.commit().unwrap();
 }
 
 fn rows(path: &Path) -> i64 {

@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use hermes_home::backup::{
-    BackupReport, BackupRequest, Error, Progress, QuickReport, QuickRequest, TooLarge, create_full,
-    create_quick, plan_full,
+    BackupProgress, BackupReport, BackupRequest, Error, OversizedFile, QuickReport, QuickRequest,
+    create_full, create_quick, plan_full,
 };
 use pretty_assertions::assert_eq;
 
@@ -74,7 +74,7 @@ fn a_full_backup_holds_what_it_should_and_is_private() {
         max_file_bytes: None,
     };
     let plan = plan_full(&request).unwrap();
-    let mut seen: Vec<Progress> = Vec::new();
+    let mut seen: Vec<BackupProgress> = Vec::new();
     let report = create_full(&request, &mut |progress| seen.push(progress)).unwrap();
 
     let expected = [
@@ -119,7 +119,7 @@ fn files_over_the_cap_are_listed_and_do_not_make_it_incomplete() {
         max_file_bytes: Some(1000),
     };
     let report = create_full(&request, &mut |_| {}).unwrap();
-    let big = TooLarge {
+    let big = OversizedFile {
         path: PathBuf::from("big.bin"),
         size: 1001,
     };

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use hermes_home::profiles::{
-    self, CloneDepth, ConfigChoice, Content, InstallTools, apply_delete, apply_install,
+    self, CloneDepth, ConfigChoice, InstallTools, ProfileContent, apply_delete, apply_install,
     plan_delete, plan_install,
 };
 use hermes_home::{Error, HomePolicy};
 use pretty_assertions::assert_eq;
 
-use crate::place::{Place, create_in, fresh, location_of, name, read, system, tree, write};
+use crate::test_root::{TestRoot, create_in, fresh, location_of, name, read, system, tree, write};
 
 const USER_HOME: &str = "HERMES_HOME_TEST_USER_HOME";
 const KILL_AT: &str = "HERMES_HOME_TEST_KILL_AT";
@@ -64,8 +64,8 @@ fn kill_everywhere(test: &str, user_home: &Path, least: u32, mut check: impl FnM
     }
 }
 
-fn names(place: &Place) -> Vec<String> {
-    let all = place.list().profiles.into_iter();
+fn names(test: &TestRoot) -> Vec<String> {
+    let all = test.list().profiles.into_iter();
     all.map(|profile| profile.name.to_string()).collect()
 }
 
@@ -91,7 +91,7 @@ fn furnish(home: &Path) {
 
 #[test]
 fn a_killed_clone_leaves_the_whole_profile_or_none() {
-    let everything = |user_home: &Path| Content::Clone {
+    let everything = |user_home: &Path| ProfileContent::Clone {
         source: location_of(user_home).root.join("profiles/src"),
         depth: CloneDepth::Everything,
     };
@@ -100,33 +100,31 @@ fn a_killed_clone_leaves_the_whole_profile_or_none() {
         create_in(&location_of(&user_home), &name("copy"), content).unwrap();
         return;
     }
-    let place = Place::new();
-    furnish(&place.profile("src"));
-    place
-        .create_with("model", everything(place.user_home()))
+    let test = TestRoot::new();
+    furnish(&test.profile("src"));
+    test.create_with("model", everything(test.user_home()))
         .unwrap();
-    let whole = shape(&place.profile("model"));
+    let whole = shape(&test.profile("model"));
 
-    let test = "crash::a_killed_clone_leaves_the_whole_profile_or_none";
+    let test_name = "crash::a_killed_clone_leaves_the_whole_profile_or_none";
     let mut seen = [0; 2];
-    kill_everywhere(test, place.user_home(), 30, |point| {
-        let made = names(&place).contains(&"copy".to_owned());
+    kill_everywhere(test_name, test.user_home(), 30, |point| {
+        let made = names(&test).contains(&"copy".to_owned());
         if let Some(count) = seen.get_mut(usize::from(made)) {
             *count += 1;
         }
         if !made {
             // The next one is not disturbed by what the killed one left, and clears it away.
-            place
-                .create_with("copy", everything(place.user_home()))
+            test.create_with("copy", everything(test.user_home()))
                 .unwrap();
         }
-        assert_eq!(shape(&place.profile("copy")), whole, "point {point}");
-        std::fs::remove_dir_all(place.profile("copy")).unwrap();
-        assert_eq!(names(&place), ["default", "model", "src"]);
+        assert_eq!(shape(&test.profile("copy")), whole, "point {point}");
+        std::fs::remove_dir_all(test.profile("copy")).unwrap();
+        assert_eq!(names(&test), ["default", "model", "src"]);
     });
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
-    place.create("last").unwrap();
-    assert_eq!(place.on_disk(), ["last", "model", "src"]);
+    test.create("last").unwrap();
+    assert_eq!(test.on_disk(), ["last", "model", "src"]);
 }
 
 #[test]
@@ -137,21 +135,21 @@ fn a_killed_deletion_leaves_the_whole_profile_or_none() {
         apply_delete(&location, &plan).unwrap();
         return;
     }
-    let place = Place::new();
-    let location = place.location();
-    place.create("coder").unwrap();
-    let whole = shape(&place.profile("coder"));
-    let test = "crash::a_killed_deletion_leaves_the_whole_profile_or_none";
+    let test = TestRoot::new();
+    let location = test.location();
+    test.create("coder").unwrap();
+    let whole = shape(&test.profile("coder"));
+    let test_name = "crash::a_killed_deletion_leaves_the_whole_profile_or_none";
     profiles::use_profile(&location, &name("coder")).unwrap();
-    kill_everywhere(test, place.user_home(), 15, |point| {
-        if names(&place).contains(&"coder".to_owned()) {
-            assert_eq!(shape(&place.profile("coder")), whole, "point {point}");
+    kill_everywhere(test_name, test.user_home(), 15, |point| {
+        if names(&test).contains(&"coder".to_owned()) {
+            assert_eq!(shape(&test.profile("coder")), whole, "point {point}");
             let plan = plan_delete(&location, &name("coder")).unwrap();
             apply_delete(&location, &plan).unwrap();
-            assert_eq!(place.on_disk(), Vec::<String>::new(), "point {point}");
+            assert_eq!(test.on_disk(), Vec::<String>::new(), "point {point}");
         }
-        place.create("coder").unwrap();
-        assert_eq!(place.on_disk(), ["coder"], "point {point}");
+        test.create("coder").unwrap();
+        assert_eq!(test.on_disk(), ["coder"], "point {point}");
         profiles::use_profile(&location, &name("coder")).unwrap();
     });
 }
@@ -161,7 +159,6 @@ fn update_in(user_home: &Path) -> Result<(), Error> {
     let env = crate::helper_env(None);
     let tools = InstallTools {
         env: &env,
-        path: None,
         version: "0.19.0",
     };
     let facts = system();
@@ -183,9 +180,9 @@ fn a_killed_update_can_be_repeated_and_loses_nothing() {
         update_in(&user_home).unwrap();
         return;
     }
-    let place = Place::new();
+    let test = TestRoot::new();
     let publish = |version: &str| {
-        let source = place.path("source");
+        let source = test.path("source");
         write(
             &source.join("distribution.yaml"),
             &format!("name: dist\nversion: {version}\n"),
@@ -194,13 +191,13 @@ fn a_killed_update_can_be_repeated_and_loses_nothing() {
         write(&source.join("skills/a/SKILL.md"), version);
     };
     publish("1");
-    update_in(place.user_home()).unwrap();
-    let dist = place.profile("dist");
+    update_in(test.user_home()).unwrap();
+    let dist = test.profile("dist");
     write(&dist.join("memories/MEMORY.md"), "mine");
     let version = |file: &str| read(&dist.join(file));
     publish("2");
-    let test = "crash::a_killed_update_can_be_repeated_and_loses_nothing";
-    kill_everywhere(test, place.user_home(), 20, |point| {
+    let test_name = "crash::a_killed_update_can_be_repeated_and_loses_nothing";
+    kill_everywhere(test_name, test.user_home(), 20, |point| {
         // Each file is there, old or new; the manifest says new only when all are.
         for file in ["SOUL.md", "skills/a/SKILL.md"] {
             assert!(
@@ -214,9 +211,9 @@ fn a_killed_update_can_be_repeated_and_loses_nothing() {
         }
         assert_eq!(version("memories/MEMORY.md"), "mine");
         publish("1");
-        update_in(place.user_home()).unwrap();
+        update_in(test.user_home()).unwrap();
         assert_eq!(version("skills/a/SKILL.md"), "1");
-        let left: Vec<_> = crate::place::names_in(&dist)
+        let left: Vec<_> = crate::test_root::names_in(&dist)
             .into_iter()
             .filter(|name| name.contains(".tmp-"))
             .collect();
@@ -237,12 +234,12 @@ fn of_ten_processes_that_create_one_profile_one_wins() {
         }
         return;
     }
-    let place = Place::new();
+    let test = TestRoot::new();
     let mut racers: Vec<_> = (0..10)
         .map(|_| {
             child(
                 "crash::of_ten_processes_that_create_one_profile_one_wins",
-                place.user_home(),
+                test.user_home(),
             )
             .stdin(Stdio::piped())
             .spawn()
@@ -265,5 +262,5 @@ fn of_ten_processes_that_create_one_profile_one_wins() {
         })
         .count();
     assert_eq!(won, 1);
-    assert_eq!(place.on_disk(), ["coder"]);
+    assert_eq!(test.on_disk(), ["coder"]);
 }

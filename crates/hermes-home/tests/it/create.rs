@@ -6,28 +6,29 @@ use std::path::Path;
 use std::sync::Barrier;
 
 use hermes_home::profiles::{
-    self, CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, DatabaseCopy, load_meta,
+    self, CloneDepth, CreateFlags, CreateRequest, CreateSteps, DatabaseCopy, ProfileContent,
+    load_meta,
 };
 use hermes_home::{ENV_SEED, Error, NameError, SOUL_SEED};
 use pretty_assertions::assert_eq;
 
 use crate::database;
-use crate::place::{
-    Place, create_in, fresh, is_private, mode, name, names_in, read, set_mode, tree, write,
+use crate::test_root::{
+    TestRoot, create_in, fresh, is_private, mode, name, names_in, read, set_mode, tree, write,
 };
 
-fn clone_of(place: &Place, source: &str, depth: CloneDepth) -> Content {
-    Content::Clone {
-        source: place.location().profile_home(&name(source)),
+fn clone_of(test: &TestRoot, source: &str, depth: CloneDepth) -> ProfileContent {
+    ProfileContent::Clone {
+        source: test.location().profile_home(&name(source)),
         depth,
     }
 }
 
 #[test]
 fn a_fresh_profile_is_complete_and_private() {
-    let place = Place::new();
-    let profile = place.create("UPPER").unwrap();
-    assert_eq!(profile.home, place.profile("upper"));
+    let test = TestRoot::new();
+    let profile = test.create("UPPER").unwrap();
+    assert_eq!(profile.home, test.profile("upper"));
     assert_eq!(
         names_in(&profile.home),
         [
@@ -45,7 +46,7 @@ fn a_fresh_profile_is_complete_and_private() {
             "workspace"
         ]
     );
-    for (path, found) in tree(&place.root()) {
+    for (path, found) in tree(&test.root()) {
         let wanted = if path.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(found, wanted, "{}", path.display());
     }
@@ -55,26 +56,26 @@ fn a_fresh_profile_is_complete_and_private() {
     let meta = load_meta(&profile.home);
     assert_eq!(meta.description, "writes \"code\": well");
     assert!(!meta.description_auto);
-    assert_eq!(place.on_disk(), ["upper"]);
+    assert_eq!(test.on_disk(), ["upper"]);
 }
 
 #[test]
 fn a_second_creation_is_refused_and_changes_nothing() {
-    let place = Place::new();
-    place.create("coder").unwrap();
-    write(&place.profile("coder").join("mine"), "x");
-    let before = tree(&place.root());
-    let error = place.create("Coder").unwrap_err();
+    let test = TestRoot::new();
+    test.create("coder").unwrap();
+    write(&test.profile("coder").join("mine"), "x");
+    let before = tree(&test.root());
+    let error = test.create("Coder").unwrap_err();
     assert!(matches!(error, Error::Exists { .. }), "{error}");
-    assert_eq!(tree(&place.root()), before);
+    assert_eq!(tree(&test.root()), before);
     // Anything of that name is in the way, even a link to nowhere.
-    symlink("nowhere", place.profile("taken")).unwrap();
-    assert!(matches!(place.create("taken"), Err(Error::Exists { .. })));
+    symlink("nowhere", test.profile("taken")).unwrap();
+    assert!(matches!(test.create("taken"), Err(Error::Exists { .. })));
 }
 
 #[test]
 fn bad_names_leave_nothing_on_disk() {
-    let place = Place::new();
+    let test = TestRoot::new();
     let long = "a".repeat(65);
     for bad in [
         "Bad Name",
@@ -85,39 +86,39 @@ fn bad_names_leave_nothing_on_disk() {
         "",
         "\u{1b}[31m",
     ] {
-        let error = place.create(bad).unwrap_err();
+        let error = test.create(bad).unwrap_err();
         assert!(matches!(error, Error::Name(_)), "{bad}: {error}");
         assert!(error.hint().is_some());
     }
     assert!(matches!(
-        place.create("sudo"),
+        test.create("sudo"),
         Err(Error::Name(NameError::Reserved { .. }))
     ));
-    assert!(!place.root().exists());
+    assert!(!test.root().exists());
 }
 
 #[test]
 fn without_bundled_skills_a_marker_says_so() {
-    let place = Place::new();
-    let content = Content::Fresh {
+    let test = TestRoot::new();
+    let content = ProfileContent::Fresh {
         bundled_skills: false,
     };
-    place.create_with("bare", content).unwrap();
+    test.create_with("bare", content).unwrap();
     assert_eq!(
-        mode(&place.profile("bare").join(".no-bundled-skills")),
+        mode(&test.profile("bare").join(".no-bundled-skills")),
         0o644
     );
-    place.create("full").unwrap();
-    assert!(!place.profile("full").join(".no-bundled-skills").exists());
+    test.create("full").unwrap();
+    assert!(!test.profile("full").join(".no-bundled-skills").exists());
 }
 
 #[test]
 fn options_combine() {
-    let place = Place::new();
-    place.create("coder").unwrap();
-    let location = place.location();
-    let current = place.root();
-    let content = |flags: CreateFlags| Content::from_flags(&flags, &location, &current);
+    let test = TestRoot::new();
+    test.create("coder").unwrap();
+    let location = test.location();
+    let current = test.root();
+    let content = |flags: CreateFlags| ProfileContent::from_flags(&flags, &location, &current);
     assert_eq!(content(CreateFlags::default()).unwrap(), fresh());
     let no_skills = CreateFlags {
         no_skills: true,
@@ -125,7 +126,7 @@ fn options_combine() {
     };
     assert_eq!(
         content(no_skills).unwrap(),
-        Content::Fresh {
+        ProfileContent::Fresh {
             bundled_skills: false
         }
     );
@@ -135,7 +136,7 @@ fn options_combine() {
     };
     assert_eq!(
         content(clone.clone()).unwrap(),
-        clone_of(&place, "default", CloneDepth::Settings)
+        clone_of(&test, "default", CloneDepth::Settings)
     );
     let from = CreateFlags {
         clone_from: Some(name("coder")),
@@ -143,7 +144,7 @@ fn options_combine() {
     };
     assert_eq!(
         content(from.clone()).unwrap(),
-        clone_of(&place, "coder", CloneDepth::Settings)
+        clone_of(&test, "coder", CloneDepth::Settings)
     );
     let all = CreateFlags {
         clone_all: true,
@@ -151,7 +152,7 @@ fn options_combine() {
     };
     assert_eq!(
         content(all).unwrap(),
-        clone_of(&place, "coder", CloneDepth::Everything)
+        clone_of(&test, "coder", CloneDepth::Everything)
     );
     for flags in [clone, from] {
         let both = CreateFlags {
@@ -215,12 +216,11 @@ fn furnish(home: &Path) {
 
 #[test]
 fn a_clone_of_the_settings_takes_what_makes_the_agent_and_no_history() {
-    let place = Place::new();
-    furnish(&place.root());
-    place
-        .create_with("copy", clone_of(&place, "default", CloneDepth::Settings))
+    let test = TestRoot::new();
+    furnish(&test.root());
+    test.create_with("copy", clone_of(&test, "default", CloneDepth::Settings))
         .unwrap();
-    let copy = place.profile("copy");
+    let copy = test.profile("copy");
     assert_eq!(read(&copy.join("config.yaml")), "model: m\n");
     assert_eq!(read(&copy.join("SOUL.md")), "soul");
     assert_eq!(read(&copy.join(".env")), "A=1\n");
@@ -241,13 +241,12 @@ fn a_clone_of_the_settings_takes_what_makes_the_agent_and_no_history() {
 
 #[test]
 fn a_full_clone_leaves_out_history_runtime_and_installation() {
-    let place = Place::new();
-    furnish(&place.root());
-    let _socket = UnixListener::bind(place.root().join("live")).unwrap();
-    place
-        .create_with("copy", clone_of(&place, "default", CloneDepth::Everything))
+    let test = TestRoot::new();
+    furnish(&test.root());
+    let _socket = UnixListener::bind(test.root().join("live")).unwrap();
+    test.create_with("copy", clone_of(&test, "default", CloneDepth::Everything))
         .unwrap();
-    let copy = place.profile("copy");
+    let copy = test.profile("copy");
     assert_eq!(
         names_in(&copy),
         [
@@ -284,8 +283,8 @@ fn a_full_clone_leaves_out_history_runtime_and_installation() {
 
 #[test]
 fn a_database_in_use_is_cloned_with_its_last_commit() {
-    let place = Place::new();
-    let source = place.profile("src");
+    let test = TestRoot::new();
+    let source = test.profile("src");
     let mut live = database::open(&source.join("memory_store.db"));
     for _ in 0..3 {
         database::add_row(&mut live);
@@ -296,15 +295,15 @@ fn a_database_in_use_is_cloned_with_its_last_commit() {
     );
     let request = CreateRequest {
         name: name("copy"),
-        content: clone_of(&place, "src", CloneDepth::Everything),
+        content: clone_of(&test, "src", CloneDepth::Everything),
         description: None,
     };
     let steps = CreateSteps {
         copy_database: &profiles::copy_live_database,
         prepare: &|_| Ok(()),
     };
-    profiles::create(&place.location(), &request, &place.policy(), &steps).unwrap();
-    let copy = place.profile("copy");
+    profiles::create(&test.location(), &request, &test.policy(), &steps).unwrap();
+    let copy = test.profile("copy");
     assert_eq!(database::rows(&copy.join("memory_store.db")), 3);
     assert_eq!(mode(&copy.join("memory_store.db")), 0o600);
     assert!(read(&copy.join("other.db")).starts_with("an ordinary file"));
@@ -312,21 +311,20 @@ fn a_database_in_use_is_cloned_with_its_last_commit() {
 
 #[test]
 fn a_named_source_keeps_what_only_the_root_must_not_pass_on() {
-    let place = Place::new();
-    furnish(&place.profile("src"));
-    place
-        .create_with("copy", clone_of(&place, "src", CloneDepth::Everything))
+    let test = TestRoot::new();
+    furnish(&test.profile("src"));
+    test.create_with("copy", clone_of(&test, "src", CloneDepth::Everything))
         .unwrap();
-    assert_eq!(read(&place.profile("copy").join("bin/tool")), "t");
+    assert_eq!(read(&test.profile("copy").join("bin/tool")), "t");
 }
 
 #[test]
 fn a_failed_step_leaves_nothing() {
-    let place = Place::new();
-    furnish(&place.profile("src"));
+    let test = TestRoot::new();
+    furnish(&test.profile("src"));
     let request = CreateRequest {
         name: name("copy"),
-        content: clone_of(&place, "src", CloneDepth::Everything),
+        content: clone_of(&test, "src", CloneDepth::Everything),
         description: None,
     };
     for broken_copier in [true, false] {
@@ -341,34 +339,34 @@ fn a_failed_step_leaves_nothing() {
             prepare: &|_| Err("no migration".into()),
         };
         let error =
-            profiles::create(&place.location(), &request, &place.policy(), &steps).unwrap_err();
+            profiles::create(&test.location(), &request, &test.policy(), &steps).unwrap_err();
         assert!(matches!(error, Error::Step { .. }), "{error}");
-        assert_eq!(place.on_disk(), ["src"]);
+        assert_eq!(test.on_disk(), ["src"]);
     }
-    let missing = Content::Clone {
-        source: place.path("gone"),
+    let missing = ProfileContent::Clone {
+        source: test.path("gone"),
         depth: CloneDepth::Settings,
     };
-    let error = place.create_with("copy", missing).unwrap_err();
+    let error = test.create_with("copy", missing).unwrap_err();
     assert!(matches!(error, Error::MissingSource { .. }), "{error}");
-    assert_eq!(place.on_disk(), ["src"]);
+    assert_eq!(test.on_disk(), ["src"]);
 }
 
 #[test]
 fn broken_metadata_of_the_source_is_named() {
-    let place = Place::new();
-    write(&place.profile("src").join("profile.yaml"), "a: [\n");
-    let error = place
-        .create_with("copy", clone_of(&place, "src", CloneDepth::Everything))
+    let test = TestRoot::new();
+    write(&test.profile("src").join("profile.yaml"), "a: [\n");
+    let error = test
+        .create_with("copy", clone_of(&test, "src", CloneDepth::Everything))
         .unwrap_err();
     assert!(matches!(error, Error::Yaml { .. }), "{error}");
-    assert_eq!(place.on_disk(), ["src"]);
+    assert_eq!(test.on_disk(), ["src"]);
 }
 
 #[test]
 fn of_ten_threads_that_create_one_profile_one_wins() {
-    let place = Place::new();
-    let location = place.location();
+    let test = TestRoot::new();
+    let location = test.location();
     let barrier = Barrier::new(10);
     let won = std::thread::scope(|scope| {
         let racers: Vec<_> = (0..10)
@@ -390,6 +388,6 @@ fn of_ten_threads_that_create_one_profile_one_wins() {
             .count()
     });
     assert_eq!(won, 1);
-    assert_eq!(place.on_disk(), ["coder"]);
-    assert!(place.profile("coder").join("workspace").is_dir());
+    assert_eq!(test.on_disk(), ["coder"]);
+    assert!(test.profile("coder").join("workspace").is_dir());
 }

@@ -34,11 +34,8 @@ pub(crate) fn with_rows(path: &Path, rows: u32) {
 
 /// Commits one row.
 pub(crate) fn add_row(database: &mut Database) {
-    let transaction = database.transaction_immediate().unwrap();
-    transaction
-        .execute("INSERT INTO t (pad) VALUES (randomblob(500))", [])
-        .unwrap();
-    transaction.commit().unwrap();
+    let sql = "INSERT INTO t (pad) VALUES (randomblob(500))";
+    database.connection().execute_batch(sql).unwrap();
 }
 
 /// How many rows there are.

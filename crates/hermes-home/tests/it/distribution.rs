@@ -10,7 +10,7 @@ use hermes_home::profiles::{
 use hermes_home::{Error, Location, Result};
 use pretty_assertions::assert_eq;
 
-use crate::place::{Place, is_private, mode, name, names_in, read, tree, write};
+use crate::test_root::{TestRoot, is_private, mode, name, names_in, read, tree, write};
 
 const MANIFEST: &str = "\
 # by the author
@@ -30,22 +30,21 @@ fn with_tools<T>(run: impl FnOnce(InstallTools<'_>) -> T) -> T {
     let env = crate::helper_env(Some(path));
     run(InstallTools {
         env: &env,
-        path: Some(path),
         version: "0.19.0",
     })
 }
 
-fn plan(place: &Place, source: &str, name: Option<&str>) -> Result<InstallPlan> {
-    with_tools(|tools| plan_install(&place.location(), source, name, tools))
+fn plan(test: &TestRoot, source: &str, name: Option<&str>) -> Result<InstallPlan> {
+    with_tools(|tools| plan_install(&test.location(), source, name, tools))
 }
 
-fn install(place: &Place, source: &str, name: Option<&str>, force: bool) -> Result<Location> {
-    let plan = plan(place, source, name)?;
-    apply_install(&place.location(), &plan, force, &place.policy())
+fn install(test: &TestRoot, source: &str, name: Option<&str>, force: bool) -> Result<Location> {
+    let plan = plan(test, source, name)?;
+    apply_install(&test.location(), &plan, force, &test.policy())
 }
 
-fn update(place: &Place, profile: &str, config: ConfigChoice) -> Result<profiles::UpdateReport> {
-    let (location, policy) = (place.location(), place.policy());
+fn update(test: &TestRoot, profile: &str, config: ConfigChoice) -> Result<profiles::UpdateReport> {
+    let (location, policy) = (test.location(), test.policy());
     with_tools(|tools| profiles::update(&location, &name(profile), config, tools, &policy))
 }
 
@@ -72,20 +71,20 @@ fn furnish(source: &Path) {
 
 #[test]
 fn a_directory_becomes_a_profile() {
-    let place = Place::new();
-    let source = place.path("source");
+    let test = TestRoot::new();
+    let source = test.path("source");
     furnish(&source);
-    let planned = plan(&place, source.to_str().unwrap(), None).unwrap();
+    let planned = plan(&test, source.to_str().unwrap(), None).unwrap();
     assert_eq!(planned.name, name("telemetry"));
     assert!(!planned.exists && planned.has_cron);
     assert_eq!(planned.skill_count, 1);
     assert_eq!(planned.manifest.variables.len(), 2);
     drop(planned);
-    assert!(!place.root().exists());
+    assert!(!test.root().exists());
 
-    let profile = install(&place, source.to_str().unwrap(), None, false).unwrap();
+    let profile = install(&test, source.to_str().unwrap(), None, false).unwrap();
     let home = &profile.home;
-    assert_eq!(*home, place.profile("telemetry"));
+    assert_eq!(*home, test.profile("telemetry"));
     assert_eq!(read(&home.join("SOUL.md")), "soul 1");
     assert_eq!(read(&home.join("config.yaml")), "model: theirs\n");
     assert_eq!(read(&home.join("scripts/run.sh")), "echo");
@@ -116,7 +115,7 @@ fn a_directory_becomes_a_profile() {
     let text = read(&home.join("distribution.yaml"));
     assert!(text.starts_with("# by the author\n"), "{text}");
     assert_eq!(mode(&home.join("distribution.yaml")), 0o644);
-    let manifest = manifest_of(&place.location(), &name("telemetry")).unwrap();
+    let manifest = manifest_of(&test.location(), &name("telemetry")).unwrap();
     assert_eq!(manifest.distribution.name, "telemetry");
     assert_eq!(manifest.distribution.version.as_deref(), Some("0.1.0"));
     let resolved = source.canonicalize().unwrap();
@@ -126,11 +125,11 @@ fn a_directory_becomes_a_profile() {
 
 #[test]
 fn an_update_replaces_what_is_the_authors() {
-    let place = Place::new();
-    let source = place.path("source");
+    let test = TestRoot::new();
+    let source = test.path("source");
     furnish(&source);
-    install(&place, source.to_str().unwrap(), Some("dist"), false).unwrap();
-    let home = place.profile("dist");
+    install(&test, source.to_str().unwrap(), Some("dist"), false).unwrap();
+    let home = test.profile("dist");
     for (path, text) in [
         ("config.yaml", "model: mine\n"),
         ("memories/MEMORY.md", "mine"),
@@ -147,7 +146,7 @@ fn an_update_replaces_what_is_the_authors() {
         &source.join("distribution.yaml"),
         &MANIFEST.replace("0.1.0", "0.2.0"),
     );
-    let report = update(&place, "dist", ConfigChoice::Keep).unwrap();
+    let report = update(&test, "dist", ConfigChoice::Keep).unwrap();
     assert_eq!(report.before.version.as_deref(), Some("0.1.0"));
     assert_eq!(report.after.version.as_deref(), Some("0.2.0"));
     assert_eq!(report.replaced.last().unwrap(), "distribution.yaml");
@@ -158,28 +157,28 @@ fn an_update_replaces_what_is_the_authors() {
     assert_eq!(read(&home.join("memories/MEMORY.md")), "mine");
     assert_eq!(read(&home.join(".env")), "A=1");
     assert_eq!(read(&home.join("auth.json")), "{}");
-    let manifest = manifest_of(&place.location(), &name("dist")).unwrap();
+    let manifest = manifest_of(&test.location(), &name("dist")).unwrap();
     assert_eq!(manifest.distribution.version.as_deref(), Some("0.2.0"));
     assert_eq!(manifest.distribution.name, "dist");
 
-    update(&place, "dist", ConfigChoice::Replace).unwrap();
+    update(&test, "dist", ConfigChoice::Replace).unwrap();
     assert_eq!(read(&home.join("config.yaml")), "model: theirs\n");
     assert!(names_in(&home).iter().all(|name| !name.contains(".tmp-")));
 }
 
 #[test]
 fn an_existing_profile_is_kept_unless_forced() {
-    let place = Place::new();
-    let source = place.path("source");
+    let test = TestRoot::new();
+    let source = test.path("source");
     furnish(&source);
-    place.create("telemetry").unwrap();
-    let home = place.profile("telemetry");
+    test.create("telemetry").unwrap();
+    let home = test.profile("telemetry");
     write(&home.join("memories/MEMORY.md"), "mine");
     let before = tree(&home);
-    let error = install(&place, source.to_str().unwrap(), None, false).unwrap_err();
+    let error = install(&test, source.to_str().unwrap(), None, false).unwrap_err();
     assert!(matches!(error, Error::Exists { .. }), "{error}");
     assert_eq!(tree(&home), before);
-    install(&place, source.to_str().unwrap(), None, true).unwrap();
+    install(&test, source.to_str().unwrap(), None, true).unwrap();
     assert_eq!(read(&home.join("SOUL.md")), "soul 1");
     assert_eq!(read(&home.join("memories/MEMORY.md")), "mine");
 }
@@ -206,55 +205,54 @@ fn commit(repository: &Path) {
 
 #[test]
 fn a_git_repository_becomes_a_profile_and_is_fetched_again() {
-    let place = Place::new();
-    let repository = place.path("repo");
+    let test = TestRoot::new();
+    let repository = test.path("repo");
     furnish(&repository);
     git(&repository, &["init", "-q"]);
     commit(&repository);
     let url = format!("file://{}", repository.display());
-    install(&place, &url, Some("dist"), false).unwrap();
-    let home = place.profile("dist");
+    install(&test, &url, Some("dist"), false).unwrap();
+    let home = test.profile("dist");
     assert_eq!(read(&home.join("SOUL.md")), "soul 1");
     assert!(!home.join(".git").exists());
-    assert_eq!(place.on_disk(), ["dist"]);
-    let manifest = manifest_of(&place.location(), &name("dist")).unwrap();
+    assert_eq!(test.on_disk(), ["dist"]);
+    let manifest = manifest_of(&test.location(), &name("dist")).unwrap();
     assert_eq!(manifest.distribution.source, Some(url));
 
     write(&repository.join("SOUL.md"), "soul 2");
     commit(&repository);
-    update(&place, "dist", ConfigChoice::Keep).unwrap();
+    update(&test, "dist", ConfigChoice::Keep).unwrap();
     assert_eq!(read(&home.join("SOUL.md")), "soul 2");
-    assert_eq!(place.on_disk(), ["dist"]);
+    assert_eq!(test.on_disk(), ["dist"]);
 }
 
 #[test]
 fn git_failures_are_told_in_one_line_and_leave_nothing() {
-    let place = Place::new();
-    let url = format!("file://{}/none", place.user_home().display());
-    let error = plan(&place, &url, None).unwrap_err();
+    let test = TestRoot::new();
+    let url = format!("file://{}/none", test.user_home().display());
+    let error = plan(&test, &url, None).unwrap_err();
     assert!(matches!(error, Error::Git { .. }), "{error}");
     assert!(!error.to_string().contains('\n'));
-    assert_eq!(place.on_disk(), Vec::<String>::new());
+    assert_eq!(test.on_disk(), Vec::<String>::new());
 
-    let env = crate::helper_env(None);
+    let env = crate::helper_env(None).with("PATH", "/nonexistent");
     let tools = InstallTools {
         env: &env,
-        path: Some(OsStr::new("/nonexistent")),
         version: "0.19.0",
     };
     let error =
-        plan_install(&place.location(), "https://u:tok@h.example/x", None, tools).unwrap_err();
+        plan_install(&test.location(), "https://u:tok@h.example/x", None, tools).unwrap_err();
     assert!(matches!(error, Error::NoGit { .. }), "{error}");
     assert!(!error.to_string().contains("tok"));
 }
 
 #[test]
 fn sources_that_are_no_distributions_are_refused() {
-    let place = Place::new();
-    let source = place.path("source");
+    let test = TestRoot::new();
+    let source = test.path("source");
     let refuse = |text: &str| {
         write(&source.join("distribution.yaml"), text);
-        plan(&place, source.to_str().unwrap(), None).unwrap_err()
+        plan(&test, source.to_str().unwrap(), None).unwrap_err()
     };
     for text in [
         "a: [\n",
@@ -277,47 +275,47 @@ fn sources_that_are_no_distributions_are_refused() {
     ));
     write(&source.join("distribution.yaml"), "name: x\n");
     std::os::unix::fs::symlink("/etc/passwd", source.join("SOUL.md")).unwrap();
-    let error = plan(&place, source.to_str().unwrap(), None).unwrap_err();
+    let error = plan(&test, source.to_str().unwrap(), None).unwrap_err();
     assert!(
         error.to_string().contains("symbolic link 'SOUL.md'"),
         "{error}"
     );
 
-    std::fs::create_dir(place.path("empty")).unwrap();
-    let error = plan(&place, place.path("empty").to_str().unwrap(), None).unwrap_err();
+    std::fs::create_dir(test.path("empty")).unwrap();
+    let error = plan(&test, test.path("empty").to_str().unwrap(), None).unwrap_err();
     assert!(
         error.to_string().contains("no distribution.yaml"),
         "{error}"
     );
     for unknown in ["", "/nonexistent", "ext::sh -c true", "-x"] {
-        let error = plan(&place, unknown, None).unwrap_err();
+        let error = plan(&test, unknown, None).unwrap_err();
         assert!(
             matches!(error, Error::UnknownSource { .. }),
             "{unknown}: {error}"
         );
     }
-    assert!(!place.root().exists());
+    assert!(!test.root().exists());
 }
 
 #[test]
 fn only_installed_profiles_are_updated() {
-    let place = Place::new();
-    place.create("plain").unwrap();
+    let test = TestRoot::new();
+    test.create("plain").unwrap();
     let keep = ConfigChoice::Keep;
     assert!(matches!(
-        update(&place, "plain", keep),
+        update(&test, "plain", keep),
         Err(Error::NotInstalled { .. })
     ));
     assert!(matches!(
-        update(&place, "gone", keep),
+        update(&test, "gone", keep),
         Err(Error::Missing { .. })
     ));
     write(
-        &place.profile("plain").join("distribution.yaml"),
+        &test.profile("plain").join("distribution.yaml"),
         "name: plain\n",
     );
     assert!(matches!(
-        update(&place, "plain", keep),
+        update(&test, "plain", keep),
         Err(Error::NotInstalled { .. })
     ));
 }

@@ -11,7 +11,7 @@ use hermes_home::{
 };
 use pretty_assertions::assert_eq;
 
-use crate::place::{Place, mode, name, names_in, read, set_mode, system, tree, write};
+use crate::test_root::{TestRoot, mode, name, names_in, read, set_mode, system, tree, write};
 
 fn ensure(location: &Location, env: &Environment) -> Result<(), EnsureError> {
     let policy = HomePolicy::resolve(env, &system(), &location.home);
@@ -20,10 +20,10 @@ fn ensure(location: &Location, env: &Environment) -> Result<(), EnsureError> {
 
 #[test]
 fn a_new_home_is_complete_and_private() {
-    let place = Place::new();
-    ensure(&place.location(), &place.env()).unwrap();
+    let test = TestRoot::new();
+    ensure(&test.location(), &test.env()).unwrap();
     assert_eq!(
-        names_in(&place.root()),
+        names_in(&test.root()),
         [
             "SOUL.md",
             "audio_cache",
@@ -37,21 +37,21 @@ fn a_new_home_is_complete_and_private() {
             "skills"
         ]
     );
-    for (path, found) in tree(&place.root()) {
+    for (path, found) in tree(&test.root()) {
         let wanted = if path.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(found, wanted, "{}", path.display());
     }
-    assert!(place.root().join("logs/curator").is_dir());
-    assert_eq!(read(&place.root().join("SOUL.md")), SOUL_SEED);
+    assert!(test.root().join("logs/curator").is_dir());
+    assert_eq!(read(&test.root().join("SOUL.md")), SOUL_SEED);
 }
 
 #[test]
 fn a_second_time_changes_nothing() {
-    let place = Place::new();
-    ensure(&place.location(), &place.env()).unwrap();
-    write(&place.root().join("SOUL.md"), "mine");
+    let test = TestRoot::new();
+    ensure(&test.location(), &test.env()).unwrap();
+    write(&test.root().join("SOUL.md"), "mine");
     let stamps = || -> Vec<_> {
-        let paths = tree(&place.root()).into_iter();
+        let paths = tree(&test.root()).into_iter();
         paths
             .map(|(path, _)| {
                 let meta = path.symlink_metadata().unwrap();
@@ -60,20 +60,20 @@ fn a_second_time_changes_nothing() {
             .collect()
     };
     let before = stamps();
-    ensure(&place.location(), &place.env()).unwrap();
+    ensure(&test.location(), &test.env()).unwrap();
     assert_eq!(stamps(), before);
-    assert_eq!(read(&place.root().join("SOUL.md")), "mine");
+    assert_eq!(read(&test.root().join("SOUL.md")), "mine");
 }
 
 #[test]
 fn loose_modes_are_tightened_and_the_variable_says_to_what() {
-    let place = Place::new();
-    std::fs::create_dir_all(place.root().join("logs")).unwrap();
-    set_mode(&place.root(), 0o755);
-    set_mode(&place.root().join("logs"), 0o755);
-    ensure(&place.location(), &place.env()).unwrap();
-    assert_eq!(mode(&place.root()), 0o700);
-    assert_eq!(mode(&place.root().join("logs")), 0o700);
+    let test = TestRoot::new();
+    std::fs::create_dir_all(test.root().join("logs")).unwrap();
+    set_mode(&test.root(), 0o755);
+    set_mode(&test.root().join("logs"), 0o755);
+    ensure(&test.location(), &test.env()).unwrap();
+    assert_eq!(mode(&test.root()), 0o700);
+    assert_eq!(mode(&test.root().join("logs")), 0o700);
     for (text, wanted) in [
         ("0750", 0o750),
         ("711", 0o711),
@@ -82,33 +82,33 @@ fn loose_modes_are_tightened_and_the_variable_says_to_what() {
         ("0000", 0o700),
         ("99", 0o700),
     ] {
-        let env = place.env().with(&vars::HERMES_HOME_MODE, text);
-        ensure(&place.location(), &env).unwrap();
-        assert_eq!(mode(&place.root()), wanted, "{text}");
-        assert_eq!(mode(&place.root().join("cron")), wanted, "{text}");
+        let env = test.env().with(&vars::HERMES_HOME_MODE, text);
+        ensure(&test.location(), &env).unwrap();
+        assert_eq!(mode(&test.root()), wanted, "{text}");
+        assert_eq!(mode(&test.root().join("cron")), wanted, "{text}");
     }
 }
 
 #[test]
 fn in_a_container_modes_are_left_alone_unless_the_variable_is_set() {
-    let place = Place::new();
-    std::fs::create_dir(place.root()).unwrap();
-    set_mode(&place.root(), 0o755);
-    let inside = place.env().with(&vars::KUBERNETES_SERVICE_HOST, "10.0.0.1");
-    ensure(&place.location(), &inside).unwrap();
-    assert_eq!(mode(&place.root()), 0o755);
-    assert_eq!(mode(&place.root().join("cron")), 0o700);
+    let test = TestRoot::new();
+    std::fs::create_dir(test.root()).unwrap();
+    set_mode(&test.root(), 0o755);
+    let inside = test.env().with(&vars::KUBERNETES_SERVICE_HOST, "10.0.0.1");
+    ensure(&test.location(), &inside).unwrap();
+    assert_eq!(mode(&test.root()), 0o755);
+    assert_eq!(mode(&test.root().join("cron")), 0o700);
     let told = inside.with(&vars::HERMES_HOME_MODE, "0750");
-    ensure(&place.location(), &told).unwrap();
-    assert_eq!(mode(&place.root()), 0o750);
+    ensure(&test.location(), &told).unwrap();
+    assert_eq!(mode(&test.root()), 0o750);
 }
 
 #[test]
 fn files_are_tightened_on_plain_hosts_only() {
-    let place = Place::new();
+    let test = TestRoot::new();
     let tightens =
-        |env: &Environment| HomePolicy::resolve(env, &system(), &place.root()).tighten_files;
-    let env = place.env();
+        |env: &Environment| HomePolicy::resolve(env, &system(), &test.root()).tighten_files;
+    let env = test.env();
     assert!(tightens(&env));
     for var in [
         &vars::HERMES_SKIP_CHMOD,
@@ -122,9 +122,9 @@ fn files_are_tightened_on_plain_hosts_only() {
 
 #[test]
 fn a_missing_named_profile_is_not_created() {
-    let place = Place::new();
-    let location = place.location().for_profile(&name("gone"));
-    let error = ensure(&location, &place.env()).unwrap_err();
+    let test = TestRoot::new();
+    let location = test.location().for_profile(&name("gone"));
+    let error = ensure(&location, &test.env()).unwrap_err();
     assert!(
         matches!(error, EnsureError::MissingProfile { .. }),
         "{error}"
@@ -134,30 +134,30 @@ fn a_missing_named_profile_is_not_created() {
         "create it with: hermes profile create gone"
     );
     let odd = Location {
-        home: place.root().join("profiles/Bad Name"),
+        home: test.root().join("profiles/Bad Name"),
         kind: HomeKind::Custom,
-        ..place.location()
+        ..test.location()
     };
-    assert!(ensure(&odd, &place.env()).is_err());
-    assert!(!place.root().exists());
+    assert!(ensure(&odd, &test.env()).is_err());
+    assert!(!test.root().exists());
 }
 
 #[test]
 fn something_in_the_way_is_named() {
-    let place = Place::new();
-    write(&place.root(), "a file");
-    let error = ensure(&place.location(), &place.env()).unwrap_err();
+    let test = TestRoot::new();
+    write(&test.root(), "a file");
+    let error = ensure(&test.location(), &test.env()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("{} is not a directory", place.root().display())
+        format!("{} is not a directory", test.root().display())
     );
     assert!(error.hint().unwrap().contains("HERMES_HOME"));
     // Also when it is a part of the path.
     let below = Location {
-        home: place.root().join("deeper"),
-        ..place.location()
+        home: test.root().join("deeper"),
+        ..test.location()
     };
-    let error = ensure(&below, &place.env()).unwrap_err();
+    let error = ensure(&below, &test.env()).unwrap_err();
     assert!(
         matches!(error, EnsureError::NotADirectory { .. }),
         "{error}"
@@ -166,27 +166,27 @@ fn something_in_the_way_is_named() {
 
 #[test]
 fn a_managed_home_is_not_chmodded_and_not_created() {
-    let place = Place::new();
-    let env = place.env().with(&vars::HERMES_MANAGED, "true");
-    let error = ensure(&place.location(), &env).unwrap_err();
+    let test = TestRoot::new();
+    let env = test.env().with(&vars::HERMES_MANAGED, "true");
+    let error = ensure(&test.location(), &env).unwrap_err();
     assert!(
         matches!(error, EnsureError::MissingManaged { .. }),
         "{error}"
     );
-    std::fs::create_dir(place.root()).unwrap();
-    set_mode(&place.root(), 0o2770);
-    ensure(&place.location(), &env).unwrap();
-    assert_eq!(mode(&place.root()), 0o2770);
-    assert_eq!(mode(&place.root().join("cron")), 0o2770);
-    assert_eq!(mode(&place.root().join("SOUL.md")), 0o660);
+    std::fs::create_dir(test.root()).unwrap();
+    set_mode(&test.root(), 0o2770);
+    ensure(&test.location(), &env).unwrap();
+    assert_eq!(mode(&test.root()), 0o2770);
+    assert_eq!(mode(&test.root().join("cron")), 0o2770);
+    assert_eq!(mode(&test.root().join("SOUL.md")), 0o660);
 }
 
 #[test]
 fn managers_are_told_apart() {
-    let place = Place::new();
+    let test = TestRoot::new();
     let by = |value: &str| {
-        let env = place.env().with(&vars::HERMES_MANAGED, value);
-        Managed::detect(&env, &place.root())
+        let env = test.env().with(&vars::HERMES_MANAGED, value);
+        Managed::detect(&env, &test.root())
     };
     for nix in ["true", "1", "YES", "nix", "NixOS"] {
         assert_eq!(by(nix), Some(Managed::NixOs), "{nix}");
@@ -195,29 +195,28 @@ fn managers_are_told_apart() {
     assert_eq!(by("homebrew"), Some(Managed::Homebrew));
     assert_eq!(by("guix"), Some(Managed::Other("guix".to_owned())));
     assert_eq!(by("  "), None);
-    write(&place.root().join(".managed"), "");
+    write(&test.root().join(".managed"), "");
     assert_eq!(by("  "), Some(Managed::NixOs));
-    assert!(Managed::Homebrew.update_advice().contains("brew upgrade"));
 }
 
 #[test]
 fn root_hands_new_directories_over() {
-    let place = Place::new();
-    let env = place
+    let test = TestRoot::new();
+    let env = test
         .env()
         .with(&vars::HERMES_UID, "4321")
         .with(&vars::HERMES_GID, "1234");
     let owner = |uid: u32| {
         let facts = SystemFacts { uid, ..system() };
-        HomePolicy::resolve(&env, &facts, &place.root()).owner
+        HomePolicy::resolve(&env, &facts, &test.root()).owner
     };
     assert_eq!(owner(1000), None);
     assert_eq!(owner(0), Some((4321, 1234)));
     if rustix::process::geteuid().is_root() {
-        std::fs::create_dir_all(place.root().join("logs")).unwrap();
-        ensure(&place.location(), &env).unwrap();
+        std::fs::create_dir_all(test.root().join("logs")).unwrap();
+        ensure(&test.location(), &env).unwrap();
         let ids = |path: &str| {
-            let meta = place.root().join(path).metadata().unwrap();
+            let meta = test.root().join(path).metadata().unwrap();
             (meta.uid(), meta.gid())
         };
         assert_eq!(ids("cron"), (4321, 1234));
@@ -258,9 +257,9 @@ fn a_home_of_someone_else_is_named_with_its_owner() {
         return;
     }
     // A copy where an ordinary user can execute it; a target that is root's on every system.
-    let place = tempfile::tempdir().unwrap();
-    set_mode(place.path(), 0o755);
-    let program = place.path().join("it");
+    let test = tempfile::tempdir().unwrap();
+    set_mode(test.path(), 0o755);
+    let program = test.path().join("it");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     set_mode(&program, 0o755);
     let mut command = std::process::Command::new(&program);
@@ -284,18 +283,18 @@ fn a_home_of_someone_else_is_named_with_its_owner() {
 
 #[test]
 fn containers_leave_marks() {
-    let place = Place::new();
-    let facts_of = |place: &Place| SystemFacts {
-        file_system_root: place.path("fs"),
+    let test = TestRoot::new();
+    let facts_of = |test: &TestRoot| SystemFacts {
+        file_system_root: test.path("fs"),
         ..system()
     };
     let host = "30 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
         99 30 0:50 / /var/lib/docker/overlay2/ab/merged rw - overlay overlay rw,lowerdir=/var/lib/docker/x\n";
-    write(&place.path("fs/proc/1/cgroup"), "0::/init.scope\n");
-    write(&place.path("fs/proc/self/mountinfo"), host);
-    let env = place.env();
+    write(&test.path("fs/proc/1/cgroup"), "0::/init.scope\n");
+    write(&test.path("fs/proc/self/mountinfo"), host);
+    let env = test.env();
     assert!(
-        !is_container(&env, &facts_of(&place)),
+        !is_container(&env, &facts_of(&test)),
         "a host that runs containers is none"
     );
     for (file, text) in [
@@ -313,10 +312,10 @@ fn containers_leave_marks() {
             "2 1 8:1 /var/lib/docker/containers/ab/hostname /etc/hostname rw - ext4 /dev/sda1 rw\n",
         ),
     ] {
-        let fresh = Place::new();
+        let fresh = TestRoot::new();
         write(&fresh.path("fs").join(file), text);
         assert!(is_container(&env, &facts_of(&fresh)), "{file}: {text}");
     }
     let pod = env.with(&vars::KUBERNETES_SERVICE_HOST, "h");
-    assert!(is_container(&pod, &facts_of(&place)));
+    assert!(is_container(&pod, &facts_of(&test)));
 }

@@ -10,7 +10,7 @@ use hermes_proc::start_time_of;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::place::{Place, set_mode, tree, write};
+use crate::test_root::{TestRoot, set_mode, tree, write};
 
 /// A process that looks like Hermes from outside and waits to be stopped.
 pub(crate) struct FakeHermes {
@@ -19,8 +19,8 @@ pub(crate) struct FakeHermes {
 
 impl FakeHermes {
     /// Starts `hermes <words>` with `HERMES_HOME` set to `home`.
-    pub(crate) fn start(place: &Place, words: &[&str], home: &Path) -> Self {
-        let program = place.path("fake/hermes");
+    pub(crate) fn start(test: &TestRoot, words: &[&str], home: &Path) -> Self {
+        let program = test.path("fake/hermes");
         if !program.exists() {
             write(&program, "#!/bin/sh\necho ready\nread line\n");
             set_mode(&program, 0o755);
@@ -28,7 +28,7 @@ impl FakeHermes {
         let mut child = Command::new(&program)
             .args(words)
             .env_clear()
-            .env("HOME", place.user_home())
+            .env("HOME", test.user_home())
             .env("HERMES_HOME", home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -89,9 +89,9 @@ fn running(pid: u32) -> GatewayProbe {
 
 #[test]
 fn a_held_lock_and_a_matching_process_make_a_gateway() {
-    let place = Place::new();
-    let home = place.root();
-    let gateway = FakeHermes::start(&place, &["gateway", "run"], &home);
+    let test = TestRoot::new();
+    let home = test.root();
+    let gateway = FakeHermes::start(&test, &["gateway", "run"], &home);
     assert_eq!(probe_gateway(&home), STOPPED);
     let lock = gateway.take_lock(&home);
     assert_eq!(probe_gateway(&home), running(gateway.pid()));
@@ -108,10 +108,10 @@ fn a_held_lock_and_a_matching_process_make_a_gateway() {
 
 #[test]
 fn records_of_someone_else_do_not_count() {
-    let place = Place::new();
-    let home = place.root();
-    let gateway = FakeHermes::start(&place, &["gateway", "run"], &home);
-    let status = FakeHermes::start(&place, &["gateway", "status"], &home);
+    let test = TestRoot::new();
+    let home = test.root();
+    let gateway = FakeHermes::start(&test, &["gateway", "run"], &home);
+    let status = FakeHermes::start(&test, &["gateway", "status"], &home);
     let _lock = hold(&home);
     let (pid, start) = (gateway.pid(), gateway.start_time());
     for record in [
@@ -133,9 +133,9 @@ fn records_of_someone_else_do_not_count() {
 
 #[test]
 fn a_zombie_is_no_gateway() {
-    let place = Place::new();
-    let home = place.root();
-    let mut gateway = FakeHermes::start(&place, &["gateway", "run"], &home);
+    let test = TestRoot::new();
+    let home = test.root();
+    let mut gateway = FakeHermes::start(&test, &["gateway", "run"], &home);
     let _lock = gateway.take_lock(&home);
     let identity = hermes_proc::identity_of(gateway.pid()).unwrap();
     let handle = hermes_proc::ProcessHandle::open(&identity)
@@ -149,11 +149,11 @@ fn a_zombie_is_no_gateway() {
 
 #[test]
 fn without_a_lock_file_the_state_file_and_the_process_decide() {
-    let place = Place::new();
-    let home = place.profile("coder");
+    let test = TestRoot::new();
+    let home = test.profile("coder");
     std::fs::create_dir_all(&home).unwrap();
-    let gateway = FakeHermes::start(&place, &["gateway", "run"], &home);
-    let other = FakeHermes::start(&place, &["gateway", "run"], &place.root());
+    let gateway = FakeHermes::start(&test, &["gateway", "run"], &home);
+    let other = FakeHermes::start(&test, &["gateway", "run"], &test.root());
     let state = |gateway: &FakeHermes, state: &str| {
         let record = json!({
             "pid": gateway.pid(), "start_time": gateway.start_time(), "gateway_state": state,
@@ -175,12 +175,12 @@ fn without_a_lock_file_the_state_file_and_the_process_decide() {
 
 #[test]
 fn a_probe_leaves_no_trace() {
-    let place = Place::new();
-    assert_eq!(probe_gateway(&place.root()), STOPPED);
-    assert!(!place.root().exists());
-    write(&place.root().join("gateway.lock"), "123");
-    write(&place.root().join("gateway.pid"), "123");
-    let before = tree(&place.root());
-    assert_eq!(probe_gateway(&place.root()), STOPPED);
-    assert_eq!(tree(&place.root()), before);
+    let test = TestRoot::new();
+    assert_eq!(probe_gateway(&test.root()), STOPPED);
+    assert!(!test.root().exists());
+    write(&test.root().join("gateway.lock"), "123");
+    write(&test.root().join("gateway.pid"), "123");
+    let before = tree(&test.root());
+    assert_eq!(probe_gateway(&test.root()), STOPPED);
+    assert_eq!(tree(&test.root()), before);
 }

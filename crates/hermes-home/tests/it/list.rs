@@ -6,22 +6,22 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use crate::gateway_probe::FakeHermes;
-use crate::place::{Place, mode, name, read, write};
+use crate::test_root::{TestRoot, mode, name, read, write};
 
 #[test]
 fn an_installation_that_does_not_exist_yet_has_the_default_profile() {
-    let place = Place::new();
-    let list = place.list();
+    let test = TestRoot::new();
+    let list = test.list();
     assert_eq!(list.profiles.len(), 1);
     assert!(list.profiles.first().unwrap().name.is_default());
-    assert!(!place.root().exists());
+    assert!(!test.root().exists());
 }
 
 #[test]
 fn the_record_has_every_field() {
-    let place = Place::new();
-    place.create("coder").unwrap();
-    let home = place.profile("coder");
+    let test = TestRoot::new();
+    test.create("coder").unwrap();
+    let home = test.profile("coder");
     write(
         &home.join("config.yaml"),
         "model:\n  default: gpt # x\n  provider: openai\n",
@@ -36,16 +36,16 @@ fn the_record_has_every_field() {
         "name: dist\nversion: 1.2\nsource: /src\n",
     );
     write(
-        &place.path(".local/bin/cc"),
+        &test.path(".local/bin/cc"),
         "#!/bin/sh\nexec hermes -p coder \"$@\"\n",
     );
-    let gateway = FakeHermes::start(&place, &["gateway", "run"], &home);
+    let gateway = FakeHermes::start(&test, &["gateway", "run"], &home);
     let _lock = gateway.take_lock(&home);
 
     let current = name("coder");
-    let list = profiles::list(&place.location(), Some(&current)).unwrap();
+    let list = profiles::list(&test.location(), Some(&current)).unwrap();
     let json = list.to_json();
-    assert_eq!(json["root"], json!(place.root()));
+    assert_eq!(json["root"], json!(test.root()));
     assert_eq!(json["active"], "coder");
     let default = &json["profiles"][0];
     assert_eq!(default["name"], "default");
@@ -99,36 +99,36 @@ fn the_record_has_every_field() {
             "gateway_port": 9653,
         })
     );
-    let shown = profiles::show(&place.location(), &name("coder"), Some(&current)).unwrap();
+    let shown = profiles::show(&test.location(), &name("coder"), Some(&current)).unwrap();
     assert_eq!(Some(&shown), list.profiles.get(1));
     assert!(shown.has_soul);
 }
 
 #[test]
 fn directories_that_are_no_profiles_are_left_out_and_order_is_by_name() {
-    let place = Place::new();
+    let test = TestRoot::new();
     for directory in ["zeta", "alpha", "Bad Name", "default", ".hidden", "UPPER"] {
-        std::fs::create_dir_all(place.profile(directory)).unwrap();
+        std::fs::create_dir_all(test.profile(directory)).unwrap();
     }
-    write(&place.profile("file"), "");
-    std::os::unix::fs::symlink("alpha", place.profile("linked")).unwrap();
-    std::os::unix::fs::symlink("nowhere", place.profile("dangling")).unwrap();
-    let list = place.list();
+    write(&test.profile("file"), "");
+    std::os::unix::fs::symlink("alpha", test.profile("linked")).unwrap();
+    std::os::unix::fs::symlink("nowhere", test.profile("dangling")).unwrap();
+    let list = test.list();
     let names: Vec<_> = list.profiles.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["default", "alpha", "linked", "zeta"]);
 }
 
 #[test]
 fn a_broken_profile_does_not_break_the_list() {
-    let place = Place::new();
+    let test = TestRoot::new();
     for file in ["config.yaml", "profile.yaml", "distribution.yaml"] {
-        write(&place.profile("bad").join(file), "a: [\n");
-        write(&place.profile("odd").join(file), "- list\n");
-        write(&place.profile("bytes").join(file), "");
-        std::fs::write(place.profile("bytes").join(file), b"\xff\xfe").unwrap();
+        write(&test.profile("bad").join(file), "a: [\n");
+        write(&test.profile("odd").join(file), "- list\n");
+        write(&test.profile("bytes").join(file), "");
+        std::fs::write(test.profile("bytes").join(file), b"\xff\xfe").unwrap();
     }
-    write(&place.profile("plain").join("config.yaml"), "model: gpt\n");
-    let list = place.list();
+    write(&test.profile("plain").join("config.yaml"), "model: gpt\n");
+    let list = test.list();
     assert_eq!(list.profiles.len(), 5);
     let models: Vec<_> = list.profiles.iter().map(|p| p.model.as_deref()).collect();
     assert_eq!(models, [None, None, None, None, Some("gpt")]);
@@ -137,19 +137,19 @@ fn a_broken_profile_does_not_break_the_list() {
 
 #[test]
 fn show_wants_a_profile_that_exists() {
-    let place = Place::new();
-    let error = profiles::show(&place.location(), &name("gone"), None).unwrap_err();
+    let test = TestRoot::new();
+    let error = profiles::show(&test.location(), &name("gone"), None).unwrap_err();
     assert_eq!(error.to_string(), "Profile 'gone' does not exist");
     assert!(error.hint().unwrap().contains("hermes profile create gone"));
 }
 
 #[test]
 fn the_pointer_is_written_and_removed() {
-    let place = Place::new();
-    place.create("coder").unwrap();
-    let location = place.location();
+    let test = TestRoot::new();
+    test.create("coder").unwrap();
+    let location = test.location();
     use_profile(&location, &name("Coder")).unwrap();
-    let pointer = place.root().join("active_profile");
+    let pointer = test.root().join("active_profile");
     assert_eq!(read(&pointer), "coder\n");
     assert_eq!(mode(&pointer), 0o644);
     assert!(matches!(
@@ -164,10 +164,10 @@ fn the_pointer_is_written_and_removed() {
 
 #[test]
 fn descriptions_keep_the_rest_of_the_file() {
-    let place = Place::new();
-    place.create("coder").unwrap();
-    let location = place.location();
-    let file = place.profile("coder").join("profile.yaml");
+    let test = TestRoot::new();
+    test.create("coder").unwrap();
+    let location = test.location();
+    let file = test.profile("coder").join("profile.yaml");
     write(&file, "# notes\ngateway_port: 9653 # mine\nunknown: kept\n");
     describe(
         &location,
@@ -176,7 +176,7 @@ fn descriptions_keep_the_rest_of_the_file() {
         true,
     )
     .unwrap();
-    let meta = load_meta(&place.profile("coder"));
+    let meta = load_meta(&test.profile("coder"));
     assert_eq!(meta.description, "yes: it's \"quoted\"\n# too");
     assert!(meta.description_auto);
     assert_eq!(meta.gateway_port, Some(9653));
@@ -184,9 +184,9 @@ fn descriptions_keep_the_rest_of_the_file() {
     assert!(text.contains("# notes") && text.contains("# mine") && text.contains("unknown: kept"));
 
     describe(&location, &name("coder"), "by hand", false).unwrap();
-    assert!(!load_meta(&place.profile("coder")).description_auto);
+    assert!(!load_meta(&test.profile("coder")).description_auto);
     describe(&location, &name("coder"), "  ", false).unwrap();
-    assert_eq!(load_meta(&place.profile("coder")).description, "");
+    assert_eq!(load_meta(&test.profile("coder")).description, "");
     assert_eq!(
         read(&file),
         "# notes\ngateway_port: 9653 # mine\nunknown: kept\n"
@@ -206,8 +206,8 @@ fn descriptions_keep_the_rest_of_the_file() {
 
 #[test]
 fn skills_are_counted_with_categories_and_without_hidden_ones() {
-    let place = Place::new();
-    let home = place.root();
+    let test = TestRoot::new();
+    let home = test.root();
     for skill in [
         "one",
         "category/two",
@@ -224,5 +224,5 @@ fn skills_are_counted_with_categories_and_without_hidden_ones() {
     // A loop must not keep us.
     std::os::unix::fs::symlink("..", home.join("skills/category/loop")).unwrap();
     assert_eq!(count_skills(&home), 4);
-    assert_eq!(count_skills(&place.path("nowhere")), 0);
+    assert_eq!(count_skills(&test.path("nowhere")), 0);
 }

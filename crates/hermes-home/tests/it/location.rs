@@ -9,7 +9,7 @@ use hermes_config::Environment;
 use hermes_home::{HomeKind, Location, LocationError, SystemFacts};
 use pretty_assertions::assert_eq;
 
-use crate::place::{Place, name, system};
+use crate::test_root::{TestRoot, name, system};
 
 fn resolve(user_home: &Path, hermes_home: impl AsRef<OsStr>) -> Location {
     let env = Environment::from_pairs([
@@ -26,7 +26,6 @@ fn unset_or_blank_means_the_directory_in_the_users_home() {
         assert_eq!(location.root, Path::new("/u/.hermes"));
         assert_eq!(location.home, Path::new("/u/.hermes"));
         assert_eq!(location.kind, HomeKind::Default);
-        assert_eq!(location.service_suffix(), "");
         assert_eq!(location.profile_label(), "default");
     }
 }
@@ -41,7 +40,6 @@ fn a_home_outside_is_its_own_root_unless_it_stands_below_profiles() {
     assert_eq!(p.root, Path::new("/x"));
     assert_eq!(p.home, Path::new("/x/profiles/p"));
     assert_eq!(p.kind, HomeKind::Named(name("p")));
-    assert_eq!(p.service_suffix(), "p");
 
     for odd in ["/x/profiles/Bad Name", "/x/profiles/default"] {
         let odd = resolve(Path::new("/u"), odd);
@@ -60,31 +58,29 @@ fn a_home_inside_the_usual_one_has_the_usual_root() {
     assert_eq!(custom.root, Path::new("/u/.hermes"));
     assert_eq!(custom.kind, HomeKind::Custom);
     assert_eq!(custom.profile_name(), None);
-    // First eight digits of the SHA-256 of "/u/.hermes/other".
-    assert_eq!(custom.service_suffix(), "21f4a59b");
 }
 
 #[test]
 fn links_are_followed_to_tell_homes_apart() {
-    let place = Place::new();
-    std::fs::create_dir_all(place.profile("coder")).unwrap();
-    symlink(place.root(), place.path("shortcut")).unwrap();
+    let test = TestRoot::new();
+    std::fs::create_dir_all(test.profile("coder")).unwrap();
+    symlink(test.root(), test.path("shortcut")).unwrap();
 
-    let through = resolve(place.user_home(), place.path("shortcut/profiles/coder"));
-    assert_eq!(through.root, place.root());
+    let through = resolve(test.user_home(), test.path("shortcut/profiles/coder"));
+    assert_eq!(through.root, test.root());
     assert_eq!(through.kind, HomeKind::Named(name("coder")));
 
     // A profile that lives on another disk is still that profile.
     let elsewhere = tempfile::tempdir().unwrap();
-    symlink(elsewhere.path(), place.root().join("profiles/big")).unwrap();
-    let big = resolve(Path::new("/u"), place.profile("big"));
+    symlink(elsewhere.path(), test.root().join("profiles/big")).unwrap();
+    let big = resolve(Path::new("/u"), test.profile("big"));
     assert_eq!(big.kind, HomeKind::Named(name("big")));
-    assert_eq!(big.root, place.root());
+    assert_eq!(big.root, test.root());
     // And the root itself may be a link.
-    let other = place.path("other");
+    let other = test.path("other");
     std::fs::create_dir(&other).unwrap();
-    symlink(place.root(), other.join(".hermes")).unwrap();
-    assert_eq!(resolve(&other, place.root()).kind, HomeKind::Default);
+    symlink(test.root(), other.join(".hermes")).unwrap();
+    assert_eq!(resolve(&other, test.root()).kind, HomeKind::Default);
 }
 
 #[test]
@@ -111,14 +107,14 @@ fn a_home_need_not_be_text() {
 
 #[test]
 fn without_home_the_password_file_is_asked() {
-    let place = Place::new();
+    let test = TestRoot::new();
     let facts = SystemFacts {
         uid: 4242,
-        passwd: place.path("passwd"),
+        passwd: test.path("passwd"),
         ..system()
     };
     let passwd = "root:x:0:0::/root:/bin/sh\njunk\nu:x:4242:1:U,,:/home/u:/bin/sh\n";
-    std::fs::write(place.path("passwd"), passwd).unwrap();
+    std::fs::write(test.path("passwd"), passwd).unwrap();
     let none: [(&str, &str); 0] = [];
     let unset = Environment::from_pairs(none);
     let found = Location::resolve(&unset, &facts).unwrap();
@@ -126,7 +122,7 @@ fn without_home_the_password_file_is_asked() {
     let relative = Environment::from_pairs([("HOME", "somewhere")]);
     assert_eq!(Location::resolve(&relative, &facts).unwrap(), found);
 
-    std::fs::write(place.path("passwd"), "").unwrap();
+    std::fs::write(test.path("passwd"), "").unwrap();
     let error = Location::resolve(&unset, &facts).unwrap_err();
     assert_eq!(error, LocationError::NoUserHome { uid: 4242 });
     // A container without either still works when told where.

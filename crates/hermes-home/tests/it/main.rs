@@ -16,8 +16,8 @@ mod ensure;
 mod gateway_probe;
 mod list;
 mod location;
-mod place;
 mod select;
+mod test_root;
 // The hook that kills exists in debug builds only.
 #[cfg(debug_assertions)]
 mod crash;

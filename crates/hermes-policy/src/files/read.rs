@@ -77,7 +77,7 @@ impl ReadGuard {
             _ => "",
         };
         Some(format!(
-            "{} {} and is not shown.{advice}",
+            "{} {} and is not read.{advice}",
             path.display(),
             place.description()
         ))

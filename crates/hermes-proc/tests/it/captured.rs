@@ -114,17 +114,16 @@ fn a_signal_shows_in_the_status() {
 }
 
 #[test]
-fn missing_programs_and_directories_are_told_apart() {
+fn missing_program_differs_from_missing_directory() {
     let mut spec = shell("true");
     spec.cwd = Some("/nonexistent/dir".into());
     let error = spec.run_captured(LONG, 10).unwrap_err();
     assert!(matches!(error, Error::MissingDirectory { .. }), "{error}");
-    assert!(!error.is_program_missing());
 
     let mut spec = shell("true");
     spec.program = "/nonexistent/program".into();
     let error = spec.run_captured(LONG, 10).unwrap_err();
-    assert!(error.is_program_missing(), "{error}");
+    assert!(matches!(error, Error::Start { .. }), "{error}");
     assert_eq!(
         error.hint().unwrap(),
         "install /nonexistent/program or put its directory on PATH"

@@ -8,6 +8,7 @@
 mod captured;
 mod end_signals;
 mod env_on_every_path;
+mod git;
 mod lookup;
 mod marks;
 mod piped;

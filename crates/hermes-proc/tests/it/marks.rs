@@ -32,7 +32,7 @@ fn start(script: &str, cwd: &Path, marks: &[(&str, &str)]) -> Child {
 }
 
 #[test]
-fn whoever_left_the_session_is_found_and_ended_and_nobody_else() {
+fn marked_processes_are_found_and_killed_outside_their_session() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().to_str().unwrap();
     let escaping = "setsid sh -c 'echo $$ > escaped.tmp; mv escaped.tmp escaped; exec sleep 300' &

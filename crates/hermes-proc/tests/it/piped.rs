@@ -77,13 +77,13 @@ fn one_that_ignores_sigterm_is_killed_after_the_grace() {
 }
 
 #[test]
-fn a_missing_directory_is_told_from_a_missing_program() {
+fn missing_directory_differs_from_missing_program() {
     let mut spec = script("true", "b");
     spec.cwd = Some("/no/such/place".into());
     assert!(matches!(spec.spawn(), Err(Error::MissingDirectory { .. })));
     let mut spec = script("true", "b");
     spec.program = "/no/such/program".into();
-    assert!(spec.spawn().unwrap_err().is_program_missing());
+    assert!(matches!(spec.spawn(), Err(Error::Start { .. })));
 }
 
 #[test]

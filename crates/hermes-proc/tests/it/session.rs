@@ -93,14 +93,14 @@ fn a_leader_has_its_own_session_and_only_what_it_was_given() {
 }
 
 #[test]
-fn a_signal_is_told_from_a_code() {
+fn exit_by_signal_differs_from_exit_code() {
     let end = |script| start(script, Path::new("/"), quiet()).wait().unwrap();
     assert_eq!(end("exit 3"), ExitStatus::Exited(3));
     assert_eq!(end("kill -9 $$").signed_code(), -9);
 }
 
 #[test]
-fn a_tree_is_killed_to_the_last_whoever_reaps_it() {
+fn kill_tree_reaches_every_process_whoever_reaps_the_leader() {
     for leader_is_ours in [true, false] {
         let dir = tempfile::tempdir().unwrap();
         let mut child = start(
@@ -133,7 +133,7 @@ fn a_tree_is_killed_to_the_last_whoever_reaps_it() {
 }
 
 #[test]
-fn a_polite_tree_gets_no_second_signal() {
+fn tree_that_obeys_sigterm_is_not_killed() {
     let mut child = start(
         "trap 'exit 9' TERM; while :; do sleep 0.1; done",
         Path::new("/"),
@@ -150,7 +150,7 @@ fn a_polite_tree_gets_no_second_signal() {
 }
 
 #[test]
-fn a_recycled_number_is_nobody_of_ours() {
+fn recycled_pid_is_never_signalled() {
     let mut child = start("sleep 60 & wait", Path::new("/"), quiet());
     let mut stranger = tree(&child, false);
     stranger.start_time -= 1;
@@ -186,7 +186,7 @@ fn a_terminal_has_its_size_and_becomes_the_controlling_one() {
 }
 
 #[test]
-fn what_cannot_be_started_says_why_and_leaves_nobody() {
+fn failed_start_names_the_reason_and_leaves_no_child() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("script");
     std::fs::write(&script, "echo no").unwrap();

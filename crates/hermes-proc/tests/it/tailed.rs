@@ -50,7 +50,7 @@ fn both_outputs_stand_in_order_and_the_end_is_kept() {
 }
 
 #[test]
-fn when_time_is_up_everything_is_gone_and_the_output_is_there() {
+fn timeout_kills_everything_and_keeps_the_output() {
     let dir = tempfile::tempdir().unwrap();
     let script = "setsid sh -c 'echo $$ > away.tmp; mv away.tmp away; exec sleep 300' &
         while ! test -e away; do sleep 0.01; done; echo before; trap '' TERM; sleep 300; echo after";
@@ -62,7 +62,7 @@ fn when_time_is_up_everything_is_gone_and_the_output_is_there() {
 }
 
 #[test]
-fn what_a_finished_command_left_running_holds_nothing_up() {
+fn leftover_processes_do_not_delay_the_result() {
     let dir = tempfile::tempdir().unwrap();
     let done = run("sleep 300 & echo done", dir.path(), LONG, 100).unwrap();
     assert_eq!(done.status, Some(ExitStatus::Exited(0)));
@@ -71,7 +71,7 @@ fn what_a_finished_command_left_running_holds_nothing_up() {
 }
 
 #[test]
-fn a_missing_directory_is_told() {
+fn missing_directory_is_an_error() {
     let error = run("true", Path::new("/nonexistent/place"), LONG, 1).unwrap_err();
     assert!(matches!(error, Error::MissingDirectory { .. }), "{error}");
 }

@@ -1,31 +1,31 @@
-//! How long to wait before a request is made again.
+//! The delay before a request is retried.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use crate::error::{ErrorClass, Failure};
+use crate::error::{ErrorClass, ProviderFailure};
 
-/// The longest wait that a provider may ask for.
-pub(super) const LONGEST_ASKED: Duration = Duration::from_mins(2);
+/// The longest delay a provider may ask for.
+pub(super) const MAX_RETRY_AFTER: Duration = Duration::from_mins(2);
 
-/// Waits that double.
+/// Exponential backoff, in seconds.
 #[derive(Debug, Clone, Copy)]
 struct Backoff {
     base: f64,
-    most: f64,
+    max: f64,
 }
 
 const ERRORS: Backoff = Backoff {
     base: 2.0,
-    most: 60.0,
+    max: 60.0,
 };
 const MALFORMED: Backoff = Backoff {
     base: 5.0,
-    most: 120.0,
+    max: 120.0,
 };
 
-/// The wait before the next try, after `attempt` tries.
-pub(super) fn delay(failure: &Failure, attempt: u32) -> Duration {
+/// The delay after `attempt` failed attempts.
+pub(super) fn delay(failure: &ProviderFailure, attempt: u32) -> Duration {
     let asked = failure.retry_after.filter(|_| {
         matches!(
             failure.class,
@@ -33,33 +33,28 @@ pub(super) fn delay(failure: &Failure, attempt: u32) -> Duration {
         )
     });
     if let Some(asked) = asked {
-        return asked.min(LONGEST_ASKED);
+        return asked.min(MAX_RETRY_AFTER);
     }
     let backoff = if failure.class == ErrorClass::Malformed {
         MALFORMED
     } else {
         ERRORS
     };
-    backoff.delay(attempt, random_share())
+    backoff.delay(attempt, jitter())
 }
 
 impl Backoff {
-    fn delay(self, attempt: u32, share: f64) -> Duration {
+    fn delay(self, attempt: u32, jitter: f64) -> Duration {
         let doubled = self.base * 2_f64.powi(i32::try_from(attempt.max(1) - 1).unwrap_or(30));
-        let capped = doubled.min(self.most);
-        Duration::from_secs_f64(capped * (1.0 + share / 2.0))
+        let capped = doubled.min(self.max);
+        Duration::from_secs_f64(capped * (1.0 + jitter / 2.0))
     }
 }
 
-/// A number from 0 to 1. It needs to differ between processes, not to be unguessable.
-fn random_share() -> f64 {
-    let drawn = RandomState::new().hash_one(std::process::id()) >> 32;
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "32 bits fit into a float exactly"
-    )]
-    let share = drawn as f64 / f64::from(u32::MAX);
-    share
+/// Jitter from 0 to 1. It must differ between processes, not be unguessable.
+fn jitter() -> f64 {
+    let random = RandomState::new().hash_one(std::process::id()) >> 32;
+    u32::try_from(random).map_or(0.0, |random| f64::from(random) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]
@@ -67,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_a_bound_and_vary_by_half() {
+    fn delay_doubles_up_to_a_limit_with_half_jitter() {
         assert_eq!(ERRORS.delay(1, 0.0).as_millis(), 2_000);
         assert_eq!(ERRORS.delay(1, 1.0).as_millis(), 3_000);
         assert_eq!(ERRORS.delay(2, 0.0).as_millis(), 4_000);
@@ -78,11 +73,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_asks_wins_up_to_two_minutes() {
+    fn retry_after_wins_up_to_two_minutes() {
         let asking = |class, seconds| {
-            let failure = Failure {
+            let failure = ProviderFailure {
                 retry_after: Some(Duration::from_secs(seconds)),
-                ..Failure::new(class, "")
+                ..ProviderFailure::new(class, "")
             };
             delay(&failure, 1).as_millis()
         };

@@ -1,9 +1,9 @@
-//! The provider that does not give up: retries, other keys, other routes.
+//! Retrying requests: after a delay, with other keys, over other routes.
 
 mod backoff;
-mod decide;
-mod patient;
 mod provider;
+mod retry_decision;
+mod retrying;
 
-pub(crate) use patient::Patient;
-pub(crate) use provider::{Chain, Leg};
+pub(crate) use provider::{Chain, ChainRoute};
+pub(crate) use retrying::Retrying;

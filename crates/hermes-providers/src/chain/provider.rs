@@ -1,4 +1,4 @@
-//! Routes in order, and the request that travels along them.
+//! Several routes as one provider: retries, key rotation and fallback.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant, SystemTime};
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
 
-use super::decide::{Standing, Step, step};
-use crate::context::{Stated, WindowCache};
+use super::retry_decision::{AttemptState, RetryDecision, decide};
+use crate::context::{StatedWindow, WindowCache};
 use crate::endpoint::Endpoint;
-use crate::error::{ErrorClass, Failure, ProviderError};
+use crate::error::{ErrorClass, ProviderError, ProviderFailure};
 use crate::pool::{KeyRing, Lease};
 use crate::provider::{Provider, RouteInfo};
-use crate::request::Request;
-use crate::response::{Response, StreamEvent};
+use crate::request::ModelRequest;
+use crate::response::{ModelResponse, StreamEvent};
 
-/// For how long after a rate limit of the first route a new turn does not go back to it.
+/// How long after a rate limit new turns avoid the first route.
 const COOL_DOWN: Duration = Duration::from_mins(1);
 
 /// One route of a chain.
-pub(crate) struct Leg {
+pub(crate) struct ChainRoute {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) keys: Arc<KeyRing>,
-    /// The size of its window is a guess: the server is asked, once.
+    /// Whether the context window is a guess; the server is then asked, once.
     pub(crate) window_is_guessed: bool,
 }
 
-impl Leg {
-    /// Asks for the size of the window, beside the question that is about to be asked.
-    fn learn_window(&self, lease: Option<&Lease>, cache: &WindowCache) {
+impl ChainRoute {
+    /// Asks the server for the context window, in parallel to the first request.
+    fn fetch_window(&self, lease: Option<&Lease>, cache: &WindowCache) {
         let endpoint = Arc::clone(&self.endpoint);
         let secret = lease.and_then(|lease| lease.secret.clone());
         let cache = cache.clone();
@@ -37,105 +37,110 @@ impl Leg {
             .name("hermes-window".to_owned())
             .spawn(move || endpoint.learn_window(secret.as_ref(), &cache));
         if let Err(error) = started {
-            tracing::warn!("the window of the model stays a guess: {error}");
+            tracing::warn!("could not ask for the context window of the model: {error}");
         }
     }
 }
 
 /// Several routes as one provider, for one conversation.
 pub(crate) struct Chain {
-    routes: Arc<Routes>,
-    moves_on: MovesOn,
-    state: Mutex<State>,
+    shared: Arc<SharedRoutes>,
+    fallback: FallbackPolicy,
+    state: Mutex<ChainState>,
 }
 
-/// What all conversations along the same routes share.
-struct Routes {
-    /// Never empty; the first is the first choice.
-    legs: Vec<Leg>,
-    most_attempts: u32,
+/// State shared by all conversations over the same routes.
+struct SharedRoutes {
+    /// Never empty, in order of preference.
+    routes: Vec<ChainRoute>,
+    max_attempts: u32,
     redactor: Redactor,
     windows: WindowCache,
-    window_was_asked_for: AtomicBool,
+    window_requested: AtomicBool,
 }
 
-/// When the next route is tried.
+/// When the next route is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MovesOn {
-    /// Whenever another provider may do better.
+enum FallbackPolicy {
+    /// Whenever another provider may succeed.
     Always,
-    /// When an account is empty. What belongs to a conversation does not go to another company only
-    /// because a server hiccups.
-    WhenUnpaid,
+    /// Only when an account has no credit: content of a conversation does not go to another company
+    /// because of a temporary error.
+    BillingOnly,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ChainState {
     active: usize,
-    /// Where a turn begins: the first choice, or where the conversation came from was.
+    /// The route where turns begin: the first, or the active route of the parent conversation.
     home: usize,
     home_limited: Option<Instant>,
 }
 
-/// One request on its way.
+/// Attempts made for one request.
 #[derive(Default)]
-struct Journey {
+struct RequestProgress {
     total: u32,
     attempt: u32,
-    slowed: u32,
+    rate_limited: u32,
     reconnected: bool,
     history: Vec<String>,
 }
 
 impl Chain {
     /// A chain of these routes.
-    pub(crate) fn new(legs: Vec<Leg>, most_attempts: u32, windows: WindowCache) -> Self {
-        let secrets = legs.iter().flat_map(|leg| leg.keys.secrets());
-        let routes = Routes {
+    pub(crate) fn new(routes: Vec<ChainRoute>, max_attempts: u32, windows: WindowCache) -> Self {
+        let secrets = routes.iter().flat_map(|route| route.keys.secrets());
+        let shared = SharedRoutes {
             redactor: Redactor::new(secrets),
-            legs,
-            most_attempts: most_attempts.max(1),
+            routes,
+            max_attempts: max_attempts.max(1),
             windows,
-            window_was_asked_for: AtomicBool::new(false),
+            window_requested: AtomicBool::new(false),
         };
         Self {
-            routes: Arc::new(routes),
-            moves_on: MovesOn::Always,
+            shared: Arc::new(shared),
+            fallback: FallbackPolicy::Always,
             state: Mutex::default(),
         }
     }
 
-    /// The same for side tasks: another route only where an account is empty, and no try beyond
-    /// those that are counted.
-    pub(crate) fn for_side_tasks(mut self) -> Self {
-        self.moves_on = MovesOn::WhenUnpaid;
+    /// The chain for auxiliary tasks: another route only when an account has no credit, and no
+    /// attempts beyond the counted ones.
+    pub(crate) fn for_auxiliary_tasks(mut self) -> Self {
+        self.fallback = FallbackPolicy::BillingOnly;
         self
     }
 
     /// Whether a failure is a reason to leave a route.
-    fn may_leave(&self, failure: &Failure) -> bool {
-        match self.moves_on {
-            MovesOn::Always => true,
-            MovesOn::WhenUnpaid => failure.class == ErrorClass::Billing,
+    fn may_leave(&self, failure: &ProviderFailure) -> bool {
+        match self.fallback {
+            FallbackPolicy::Always => true,
+            FallbackPolicy::BillingOnly => failure.class == ErrorClass::Billing,
         }
     }
 
-    /// The active route and its place.
-    fn active(&self) -> Option<(usize, &Leg)> {
+    /// The active route and its position.
+    fn active(&self) -> Option<(usize, &ChainRoute)> {
         let at = self.lock().active;
-        self.routes.legs.get(at).map(|leg| (at, leg))
+        self.shared.routes.get(at).map(|route| (at, route))
     }
 
-    /// Goes on to the next route with a usable key.
-    fn advance(&self, from: usize, failure: &Failure, sink: &mut dyn FnMut(StreamEvent)) -> bool {
+    /// Switches to the next route.
+    fn advance(
+        &self,
+        from: usize,
+        failure: &ProviderFailure,
+        sink: &mut dyn FnMut(StreamEvent),
+    ) -> bool {
         self.may_leave(failure) && {
             let why = format!("failed ({})", failure.class.name());
             let is_limited = failure.class == ErrorClass::RateLimit;
-            self.go_on(from, &failure.provider, &why, is_limited, sink)
+            self.switch(from, &failure.provider, &why, is_limited, sink)
         }
     }
 
-    fn go_on(
+    fn switch(
         &self,
         from: usize,
         provider: &str,
@@ -143,7 +148,7 @@ impl Chain {
         is_limited: bool,
         sink: &mut dyn FnMut(StreamEvent),
     ) -> bool {
-        let Some(next) = self.routes.legs.get(from + 1) else {
+        let Some(next) = self.shared.routes.get(from + 1) else {
             return false;
         };
         let mut state = self.lock();
@@ -154,7 +159,7 @@ impl Chain {
         drop(state);
         let route = next.endpoint.route();
         let line = format!(
-            "{provider} {why}; {} with {} answers from here on",
+            "{provider} {why}; switching to {} with {}",
             route.provider, route.model
         );
         tracing::warn!("{line}");
@@ -162,37 +167,36 @@ impl Chain {
         true
     }
 
-    /// The error as it leaves this crate: with its route, its history, and without secrets.
-    fn told(&self, mut error: ProviderError, leg: &Leg) -> ProviderError {
-        let route = leg.endpoint.route();
+    /// The error for callers: with its route and without secrets.
+    fn with_route(&self, mut error: ProviderError, route: &ChainRoute) -> ProviderError {
+        let route = route.endpoint.route();
         error.provider.clone_from(&route.provider);
         error.model.clone_from(&route.model);
-        error.message = self.routes.redactor.redact(&error.message).into_owned();
+        error.message = self.shared.redactor.redact(&error.message).into_owned();
         error
     }
 
-    /// All keys of a route rest.
-    fn no_key_left(&self, leg: &Leg) -> ProviderError {
-        let count = leg.keys.len();
-        let message = format!("all {count} keys are exhausted for now");
-        self.told(ProviderError::new(ErrorClass::RateLimit, message), leg)
+    /// The error when all keys of a route are exhausted.
+    fn no_key_left(&self, route: &ChainRoute) -> ProviderError {
+        let message = format!("all {} keys are exhausted for now", route.keys.len());
+        self.with_route(ProviderError::new(ErrorClass::RateLimit, message), route)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ChainState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Journey {
+impl RequestProgress {
     fn ended(self, mut error: ProviderError) -> ProviderError {
         error.attempts = self.total.max(1);
         error.history = self.history;
         error
     }
 
-    fn on_a_new_route(&mut self) {
+    fn reset_for_new_route(&mut self) {
         self.attempt = 0;
-        self.slowed = 0;
+        self.rate_limited = 0;
         self.reconnected = false;
     }
 }
@@ -200,63 +204,61 @@ impl Journey {
 impl Provider for Chain {
     fn complete(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         sink: &mut dyn FnMut(StreamEvent),
         interrupt: &Wake,
-    ) -> Result<Response, ProviderError> {
-        let mut journey = Journey::default();
+    ) -> Result<ModelResponse, ProviderError> {
+        let mut progress = RequestProgress::default();
         loop {
-            let Some((at, leg)) = self.active() else {
+            let Some((at, route)) = self.active() else {
                 let message = "the chain of providers is empty";
                 return Err(ProviderError::new(ErrorClass::Unknown, message));
             };
-            let lease = match leg.keys.len() {
+            let lease = match route.keys.len() {
                 0 => None,
-                _ => match leg.keys.lease() {
+                _ => match route.keys.lease() {
                     Some(lease) => Some(lease),
                     None => {
-                        let error = self.no_key_left(leg);
+                        let error = self.no_key_left(route);
                         if self.advance(at, &error, sink) {
-                            journey.on_a_new_route();
+                            progress.reset_for_new_route();
                             continue;
                         }
-                        return Err(journey.ended(error));
+                        return Err(progress.ended(error));
                     }
                 },
             };
-            journey.total += 1;
-            journey.attempt += 1;
-            // One request of this kind for a process: the first route's.
-            let asked = self
-                .routes
-                .window_was_asked_for
-                .swap(true, Ordering::Relaxed);
-            if !asked && leg.window_is_guessed {
-                leg.learn_window(lease.as_ref(), &self.routes.windows);
+            progress.total += 1;
+            progress.attempt += 1;
+            // Only one such request per process, to the first route.
+            let requested = self.shared.window_requested.swap(true, Ordering::Relaxed);
+            if !requested && route.window_is_guessed {
+                route.fetch_window(lease.as_ref(), &self.shared.windows);
             }
             let secret = lease.as_ref().and_then(|lease| lease.secret.as_ref());
-            let error = match leg.endpoint.ask(request, secret, sink, interrupt) {
+            let error = match route.endpoint.ask(request, secret, sink, interrupt) {
                 Ok(response) => return Ok(response),
-                Err(error) => self.told(error, leg),
+                Err(error) => self.with_route(error, route),
             };
-            if error.class != ErrorClass::Interrupted && leg.endpoint.learn(&error) {
-                tracing::info!("{error}; the request is changed and made again");
-                if let Some(line) = lesson(&error) {
+            if error.class != ErrorClass::Interrupted && route.endpoint.learn(&error) {
+                tracing::info!("{error}; the request is adapted and sent again");
+                if let Some(line) = limit_notice(&error) {
                     sink(StreamEvent::Switched(line));
                 }
-                journey.attempt -= 1;
+                progress.attempt -= 1;
                 continue;
             }
-            journey.history.push(error.to_string());
-            if let Some(end) = self.react(&mut journey, error, (at, leg), lease, sink, interrupt) {
-                return Err(journey.ended(end));
+            progress.history.push(error.to_string());
+            if let Some(end) = self.react(&mut progress, error, (at, route), lease, sink, interrupt)
+            {
+                return Err(progress.ended(end));
             }
         }
     }
 
     fn route(&self) -> RouteInfo {
         match self.active() {
-            Some((_, leg)) => leg.endpoint.info(),
+            Some((_, route)) => route.endpoint.info(),
             None => RouteInfo {
                 provider: String::new(),
                 model: String::new(),
@@ -280,21 +282,21 @@ impl Provider for Chain {
     }
 
     fn give_up_on_route(&self, why: &str, sink: &mut dyn FnMut(StreamEvent)) -> bool {
-        let Some((at, leg)) = self.active() else {
+        let Some((at, route)) = self.active() else {
             return false;
         };
-        if self.moves_on == MovesOn::WhenUnpaid {
+        if self.fallback == FallbackPolicy::BillingOnly {
             return false;
         }
-        self.go_on(at, &leg.endpoint.route().provider, why, false, sink)
+        self.switch(at, &route.endpoint.route().provider, why, false, sink)
     }
 
     fn branch(&self) -> Option<Arc<dyn Provider>> {
         let active = self.lock().active;
         Some(Arc::new(Self {
-            routes: Arc::clone(&self.routes),
-            moves_on: self.moves_on,
-            state: Mutex::new(State {
+            shared: Arc::clone(&self.shared),
+            fallback: self.fallback,
+            state: Mutex::new(ChainState {
                 active,
                 home: active,
                 home_limited: None,
@@ -303,14 +305,14 @@ impl Provider for Chain {
     }
 
     fn adopt_context_length(&self, tokens: u64) {
-        if let Some((_, leg)) = self.active() {
-            let route = leg.endpoint.route();
-            leg.endpoint.set_window(tokens);
-            let stated = Stated {
+        if let Some((_, active)) = self.active() {
+            let route = active.endpoint.route();
+            active.endpoint.set_window(tokens);
+            let stated = StatedWindow {
                 window: tokens,
-                is_ollama: leg.endpoint.is_ollama(),
+                is_ollama: active.endpoint.is_ollama(),
             };
-            self.routes
+            self.shared
                 .windows
                 .put(&route.model, &route.base_url, stated);
         }
@@ -318,87 +320,91 @@ impl Provider for Chain {
 }
 
 impl Chain {
-    /// Does what a failure calls for; the error to end with, if it is over.
+    /// Handles a failed attempt. Returns the final error if the request has failed.
     fn react(
         &self,
-        journey: &mut Journey,
+        progress: &mut RequestProgress,
         error: ProviderError,
-        (at, leg): (usize, &Leg),
+        (at, route): (usize, &ChainRoute),
         lease: Option<Lease>,
         sink: &mut dyn FnMut(StreamEvent),
         interrupt: &Wake,
     ) -> Option<ProviderError> {
         if error.class == ErrorClass::RateLimit {
-            journey.slowed += 1;
+            progress.rate_limited += 1;
         }
-        let standing = Standing {
-            attempt: journey.attempt,
-            most: self.routes.most_attempts,
-            keys: leg.keys.len(),
-            slowed: journey.slowed,
-            has_fallback: at + 1 < self.routes.legs.len() && self.may_leave(&error),
-            reconnected: journey.reconnected || self.moves_on == MovesOn::WhenUnpaid,
+        let state = AttemptState {
+            attempt: progress.attempt,
+            max_attempts: self.shared.max_attempts,
+            keys: route.keys.len(),
+            rate_limited: progress.rate_limited,
+            has_fallback: at + 1 < self.shared.routes.len() && self.may_leave(&error),
+            reconnected: progress.reconnected || self.fallback == FallbackPolicy::BillingOnly,
         };
-        let step = step(&error, standing, SystemTime::now());
-        match step {
-            Step::Wait(pause) | Step::Reconnect(pause) => {
+        let decision = decide(&error, state, SystemTime::now());
+        match decision {
+            RetryDecision::Wait(pause) | RetryDecision::Reconnect(pause) => {
                 sink(StreamEvent::Waiting {
                     seconds: pause.as_secs_f64(),
                     reason: error.to_string(),
                 });
-                if let Step::Reconnect(_) = step {
-                    journey.reconnected = true;
-                    leg.endpoint.reconnect();
+                if let RetryDecision::Reconnect(_) = decision {
+                    progress.reconnected = true;
+                    route.endpoint.reconnect();
                 }
                 drop(lease);
                 if interrupt.wait(pause) {
-                    return Some(self.told(ProviderError::interrupted(), leg));
+                    return Some(self.with_route(ProviderError::interrupted(), route));
                 }
                 None
             }
-            Step::Rotate => {
+            RetryDecision::Rotate => {
                 let another = lease.as_ref().is_some_and(|lease| lease.exhaust(&error));
-                if another && leg.keys.len() > 1 {
+                if another && route.keys.len() > 1 {
                     let label = lease.map(|lease| lease.label.clone()).unwrap_or_default();
                     sink(StreamEvent::Switched(format!(
-                        "the key `{label}` of {} is set aside ({}); another one is used",
+                        "the key `{label}` of {} is exhausted ({}); switching to another key",
                         error.provider,
                         error.class.name()
                     )));
-                    // A bad key says nothing about the next one.
-                    journey.attempt = 0;
-                    journey.slowed = 0;
+                    // The next key starts with fresh attempts.
+                    progress.attempt = 0;
+                    progress.rate_limited = 0;
                     return None;
                 }
-                self.leave(journey, error, at, sink)
+                self.leave(progress, error, at, sink)
             }
-            Step::Fallback => self.leave(journey, error, at, sink),
-            Step::GiveUp => Some(error),
+            RetryDecision::Fallback => self.leave(progress, error, at, sink),
+            RetryDecision::GiveUp => Some(error),
         }
     }
 
     fn leave(
         &self,
-        journey: &mut Journey,
+        progress: &mut RequestProgress,
         error: ProviderError,
         at: usize,
         sink: &mut dyn FnMut(StreamEvent),
     ) -> Option<ProviderError> {
         if self.advance(at, &error, sink) {
-            journey.on_a_new_route();
+            progress.reset_for_new_route();
             return None;
         }
         Some(error)
     }
 }
 
-/// What a lesson means for whoever watches; `None` for those that lose nothing.
-fn lesson(failure: &Failure) -> Option<String> {
+/// A notice for the user about a server limit; `None` if nothing is lost.
+fn limit_notice(failure: &ProviderFailure) -> Option<String> {
     let what = match failure.class {
-        ErrorClass::ImagesRejected => "takes no images; the conversation goes on without them",
-        ErrorClass::ImageTooLarge => "refuses an image this large; it is left out above 4 MiB",
+        ErrorClass::ImagesRejected => {
+            "does not accept images; the conversation continues without them"
+        }
+        ErrorClass::ImageTooLarge => {
+            "does not accept images this large; images above 4 MiB are omitted"
+        }
         ErrorClass::MultimodalToolContent => {
-            "takes no images in the results of tools; they are left out"
+            "does not accept images in tool results; they are omitted"
         }
         _ => return None,
     };

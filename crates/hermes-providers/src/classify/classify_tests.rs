@@ -19,7 +19,12 @@ fn head(status: u16, headers: &[(&'static str, &str)]) -> Head {
 }
 
 fn class(status: u16, body: &Value) -> ErrorClass {
-    classify(&head(status, &[]), &body.to_string(), Size::default()).class
+    classify(
+        &head(status, &[]),
+        &body.to_string(),
+        RequestSize::default(),
+    )
+    .class
 }
 
 fn said(status: u16, message: &str) -> ErrorClass {
@@ -149,7 +154,7 @@ fn the_provider_behind_the_provider_is_heard() {
         "message": "Provider returned error", "code": 400,
         "metadata": {"raw": raw.to_string()},
     }});
-    let error = classify(&head(400, &[]), &body.to_string(), Size::default());
+    let error = classify(&head(400, &[]), &body.to_string(), RequestSize::default());
     assert_eq!(error.class, ErrorClass::ContextOverflow);
     assert_eq!(error.stated_limit, Some(200_000));
     assert!(
@@ -162,7 +167,7 @@ fn the_provider_behind_the_provider_is_heard() {
 #[test]
 fn a_bare_refusal_of_a_long_conversation_is_an_overflow() {
     let bare = json!({"error": {"message": "Bad Request"}}).to_string();
-    let long = Size {
+    let long = RequestSize {
         tokens: 90_000,
         messages: 10,
         window: 200_000,
@@ -171,7 +176,7 @@ fn a_bare_refusal_of_a_long_conversation_is_an_overflow() {
         classify(&head(400, &[]), &bare, long).class,
         ErrorClass::ContextOverflow
     );
-    let short = Size {
+    let short = RequestSize {
         tokens: 9_000,
         ..long
     };
@@ -191,7 +196,7 @@ fn an_overflow_without_a_number_states_no_limit() {
     let error = classify(
         &head(400, &[]),
         &json!({"error": {"message": "context length exceeded"}}).to_string(),
-        Size::default(),
+        RequestSize::default(),
     );
     assert_eq!(error.class, ErrorClass::ContextOverflow);
     assert_eq!((error.stated_limit, error.available_output), (None, None));
@@ -200,18 +205,22 @@ fn an_overflow_without_a_number_states_no_limit() {
 #[test]
 fn waiting_times_come_from_headers_and_bodies() {
     let body = json!({"error": {"message": "slow down"}}).to_string();
-    let error = classify(&head(429, &[("retry-after", "7")]), &body, Size::default());
+    let error = classify(
+        &head(429, &[("retry-after", "7")]),
+        &body,
+        RequestSize::default(),
+    );
     assert_eq!(error.retry_after.unwrap().as_secs(), 7);
     assert!(error.reset_at.is_some());
     let spoken = json!({"error": {"message": "Usage limit. Resets in 4hr 5min"}}).to_string();
-    let error = classify(&head(429, &[]), &spoken, Size::default());
+    let error = classify(&head(429, &[]), &spoken, RequestSize::default());
     assert_eq!(error.retry_after.unwrap().as_secs(), 14_700);
 }
 
 #[test]
 fn pages_and_nonsense_become_one_line() {
     let page = "<!DOCTYPE html>\n<html><head><title>502 Bad\n Gateway</title></head></html>";
-    let error = classify(&head(502, &[]), page, Size::default());
+    let error = classify(&head(502, &[]), page, RequestSize::default());
     assert_eq!(error.class, ErrorClass::ServerError);
     assert_eq!(error.message, "an HTML page titled \"502 Bad Gateway\"");
     for body in [
@@ -223,11 +232,15 @@ fn pages_and_nonsense_become_one_line() {
         "{\"error\": 3}",
         "\u{0}\u{1}",
     ] {
-        let error = classify(&head(500, &[]), body, Size::default());
+        let error = classify(&head(500, &[]), body, RequestSize::default());
         assert_eq!(error.class, ErrorClass::ServerError, "{body}");
         assert!(!error.message.contains('\n'));
     }
-    let long = classify(&head(500, &[]), &"x".repeat(100_000), Size::default());
+    let long = classify(
+        &head(500, &[]),
+        &"x".repeat(100_000),
+        RequestSize::default(),
+    );
     assert!(long.message.chars().count() < 500);
 }
 
@@ -242,9 +255,9 @@ fn nested_errors_without_end_are_not_followed() {
 
 #[test]
 fn refusals_of_a_field_are_recognised() {
-    let failure = |status, message: &str| Failure {
+    let failure = |status, message: &str| ProviderFailure {
         status: Some(status),
-        ..Failure::new(ErrorClass::FormatError, message)
+        ..ProviderFailure::new(ErrorClass::FormatError, message)
     };
     assert!(is_about_effort(&failure(
         400,

@@ -1,14 +1,14 @@
-//! Numbers that a provider states in an error about length. Nothing is guessed: no number, no limit.
+//! Limits that a provider states in an error about length. Nothing is guessed.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Windows outside of this are slips of the pen.
-const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
+/// Plausible context windows; other numbers are ignored.
+pub(crate) const PLAUSIBLE_WINDOW: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
 
 fn compiled(patterns: &[&str]) -> Vec<Regex> {
-    // A pattern that does not compile would be missed by the tests of this file.
+    // The tests below count the compiled patterns.
     patterns
         .iter()
         .filter_map(|pattern| Regex::new(pattern).ok())
@@ -36,19 +36,19 @@ static AVAILABLE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     ])
 });
 
-/// `188240 + 21333 > 200000`: the question, the answer asked for, and the window.
+/// `188240 + 21333 > 200000`: prompt, requested answer and window.
 static SUM: LazyLock<Vec<Regex>> =
     LazyLock::new(|| compiled(&[r"([0-9]{3,})\s*\+\s*([0-9]{2,})\s*>\s*([0-9]{4,})"]));
 
-/// The window, if the text states one.
+/// The context window, if the text states it.
 pub(super) fn stated_window(text: &str) -> Option<u64> {
     WINDOW.iter().find_map(|pattern| {
         let found = pattern.captures(text)?;
-        number(found.get(1)?.as_str()).filter(|tokens| PLAUSIBLE.contains(tokens))
+        number(found.get(1)?.as_str()).filter(|tokens| PLAUSIBLE_WINDOW.contains(tokens))
     })
 }
 
-/// Tokens left for the answer, if the text says that the answer was to be too long.
+/// Tokens left for the answer, if the text says that `max_tokens` is too large.
 pub(super) fn available_output(text: &str) -> Option<u64> {
     if !text.contains("max_tokens") && !text.contains("max_completion_tokens") {
         return None;
@@ -57,9 +57,9 @@ pub(super) fn available_output(text: &str) -> Option<u64> {
         return number(found.get(1)?.as_str()).filter(|tokens| *tokens > 0);
     }
     let found = SUM.iter().find_map(|pattern| pattern.captures(text))?;
-    let question = number(found.get(1)?.as_str())?;
+    let prompt = number(found.get(1)?.as_str())?;
     let window = number(found.get(3)?.as_str())?;
-    window.checked_sub(question).filter(|left| *left > 64)
+    window.checked_sub(prompt).filter(|left| *left > 64)
 }
 
 fn number(text: &str) -> Option<u64> {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stated_window_is_read_and_nothing_else() {
+    fn stated_window_is_read_and_other_numbers_ignored() {
         let cases = [
             (
                 "this model's maximum context length is 32768 tokens. however, you requested 40000 tokens",
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_for_the_answer() {
+    fn tokens_left_for_the_answer_are_read() {
         assert_eq!(
             available_output(
                 "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"

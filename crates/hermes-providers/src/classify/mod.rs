@@ -1,9 +1,9 @@
-//! Sorting refusals: what status, headers and body of an answer mean.
+//! Classifying error responses by status, headers and body.
 //!
-//! Pure functions over text. The order matters: a provider that declines for safety says so with the
-//! same status as one that misses a comma.
+//! Pure functions over text. The order of rules matters: a refusal for safety reasons has the same
+//! status as a syntax error.
 
-mod limits;
+pub(crate) mod limits;
 mod phrases;
 mod report;
 mod reset;
@@ -13,77 +13,77 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::error::{ErrorClass, Failure, ProviderError};
+use crate::error::{ErrorClass, ProviderError, ProviderFailure};
 use crate::http::Head;
-use report::Report;
+use report::ErrorReport;
 
-/// How large the refused request was.
+/// Size of the refused request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Size {
-    /// Its tokens, estimated.
+pub(crate) struct RequestSize {
+    /// Estimated tokens.
     pub(crate) tokens: u64,
-    /// Its messages.
+    /// Number of messages.
     pub(crate) messages: usize,
-    /// The window it was made for.
+    /// Context window of the model.
     pub(crate) window: u64,
 }
 
-impl Size {
-    /// Whether a refusal without a reason is best explained by the length of the conversation.
+impl RequestSize {
+    /// Whether a long conversation is the likely cause of a refusal without a reason.
     fn explains_a_bare_refusal(self) -> bool {
         self.share_above(4)
             || (self.window <= 256_000 && (self.tokens > 80_000 || self.messages > 80))
     }
 
-    /// Whether a connection closed without a word is.
+    /// Whether a long conversation is the likely cause of a closed connection.
     pub(crate) fn explains_a_disconnect(self) -> bool {
         self.share_above(6)
             || (self.window <= 256_000 && (self.tokens > 120_000 || self.messages > 200))
     }
 
-    /// Whether more than so many tenths of the window are used.
+    /// Whether more than `tenths` tenths of the window are used.
     fn share_above(self, tenths: u64) -> bool {
         self.window > 0 && self.tokens.saturating_mul(10) > self.window.saturating_mul(tenths)
     }
 }
 
-/// What an answer that is no success means.
-pub(crate) fn classify(head: &Head, body: &str, size: Size) -> ProviderError {
-    let report = Report::of_body(body);
+/// Classifies an error response.
+pub(crate) fn classify(head: &Head, body: &str, size: RequestSize) -> ProviderError {
+    let report = ErrorReport::of_body(body);
     let class = rules::class(Some(head.status), &report, size);
     let now = SystemTime::now();
-    finished(
-        Failure {
+    with_limits(
+        ProviderFailure {
             status: Some(head.status),
             retry_after: reset::retry_after(head, &report, now),
             reset_at: reset::reset_at(head, &report, now),
-            ..Failure::new(class, report.message.clone())
+            ..ProviderFailure::new(class, report.message.clone())
         },
         &report,
     )
 }
 
-/// What an error inside a stream means.
+/// Classifies an error inside a stream.
 pub(crate) fn classify_body(error: &Value) -> ProviderError {
-    let report = Report::of_error(error);
-    let class = rules::class(report.status, &report, Size::default());
+    let report = ErrorReport::of_error(error);
+    let class = rules::class(report.status, &report, RequestSize::default());
     let now = SystemTime::now();
-    finished(
-        Failure {
+    with_limits(
+        ProviderFailure {
             status: report.status,
             retry_after: reset::retry_after_in(&report),
             reset_at: reset::reset_at_in(&report, now),
-            ..Failure::new(class, report.message.clone())
+            ..ProviderFailure::new(class, report.message.clone())
         },
         &report,
     )
 }
 
-fn finished(failure: Failure, report: &Report) -> ProviderError {
+fn with_limits(failure: ProviderFailure, report: &ErrorReport) -> ProviderError {
     let overflow = failure.class == ErrorClass::ContextOverflow;
     let available = limits::available_output(&report.all).filter(|_| overflow);
     let stated = limits::stated_window(&report.all).filter(|_| overflow && available.is_none());
-    Failure {
+    ProviderFailure {
         stated_limit: stated,
         available_output: available,
         ..failure
@@ -91,8 +91,8 @@ fn finished(failure: Failure, report: &Report) -> ProviderError {
     .into()
 }
 
-/// Whether a refusal names the field that says how much to think.
-pub(crate) fn is_about_effort(error: &Failure) -> bool {
+/// Whether a refusal is about the reasoning effort field.
+pub(crate) fn is_about_effort(error: &ProviderFailure) -> bool {
     let text = error.message.to_lowercase();
     let field = [
         "reasoning_effort",
@@ -105,8 +105,8 @@ pub(crate) fn is_about_effort(error: &Failure) -> bool {
     error.class == ErrorClass::FormatError && field
 }
 
-/// Whether a refusal says that answers cannot be streamed.
-pub(crate) fn is_about_streaming(error: &Failure) -> bool {
+/// Whether a refusal says that streaming is not supported.
+pub(crate) fn is_about_streaming(error: &ProviderFailure) -> bool {
     let text = error.message.to_lowercase();
     let negated = ["not support", "unsupported", "not allowed", "not available"]
         .iter()

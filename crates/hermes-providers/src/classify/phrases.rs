@@ -1,6 +1,6 @@
-//! Words by which providers give their reasons, lower case.
+//! Phrases that providers use in errors, in lower case.
 
-/// Whether one of them is in the text.
+/// Whether the text contains one of the phrases.
 pub(super) fn any(text: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| text.contains(phrase))
 }

@@ -1,35 +1,35 @@
-//! What a provider said, out of the many shapes in which providers say it.
+//! Extracts message and codes from the many forms of provider errors.
 
 use serde_json::Value;
 
 use crate::wire::parse_lenient;
 
-/// Longest message that is shown.
-const MAX_SHOWN: usize = 400;
+/// Maximum characters of a message.
+const MAX_MESSAGE: usize = 400;
 
-/// How deep errors are wrapped into each other at most.
+/// Maximum nesting of errors that is followed.
 const MAX_DEPTH: usize = 8;
 
-/// Most of a body that is searched for words.
+/// Characters of a body that are searched for phrases.
 const MAX_SEARCHED: usize = 20_000;
 
 /// An error as text and codes.
 #[derive(Debug, Default)]
-pub(super) struct Report {
-    /// For people: one line.
+pub(super) struct ErrorReport {
+    /// One line for people.
     pub(super) message: String,
-    /// Everything in lower case, to search in.
+    /// The whole error in lower case, for searching.
     pub(super) all: String,
     /// Codes and types, lower case.
     pub(super) codes: Vec<String>,
-    /// The status that the error itself names.
+    /// The HTTP status named in the error itself.
     pub(super) status: Option<u16>,
     /// The error as data, if it was JSON.
     pub(super) value: Value,
 }
 
-impl Report {
-    /// From the body of an answer.
+impl ErrorReport {
+    /// Reads the body of a response.
     pub(super) fn of_body(body: &str) -> Self {
         match parse_lenient(body) {
             Some(Value::Array(items)) => {
@@ -50,7 +50,7 @@ impl Report {
         }
     }
 
-    /// From an error as data: the whole body, or its `error`.
+    /// Reads a JSON error: the whole body, or its `error`.
     pub(super) fn of_error(value: &Value) -> Self {
         let mut report = Self {
             value: value.clone(),
@@ -99,7 +99,7 @@ impl Report {
                 inner => self.read(inner, depth + 1),
             }
         }
-        // What the provider behind OpenRouter said.
+        // The error of the provider behind OpenRouter.
         let raw = &value["metadata"]["raw"];
         if !raw.is_null() {
             self.read(raw, depth + 1);
@@ -118,7 +118,7 @@ impl Report {
     }
 }
 
-/// A text for people out of a body that is no JSON.
+/// One line for a body that is not JSON.
 fn plain_line(body: &str) -> String {
     let trimmed = body.trim_start();
     if !trimmed.starts_with('<') {
@@ -135,17 +135,17 @@ fn plain_line(body: &str) -> String {
     }
 }
 
-/// One line of bounded length.
-pub(super) fn one_line(text: &str) -> String {
+/// The text as one line of bounded length.
+fn one_line(text: &str) -> String {
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect();
     let line = words.join(" ");
-    if line.chars().count() <= MAX_SHOWN {
+    if line.chars().count() <= MAX_MESSAGE {
         return line;
     }
-    let mut cut: String = line.chars().take(MAX_SHOWN).collect();
+    let mut cut: String = line.chars().take(MAX_MESSAGE).collect();
     cut.push('…');
     cut
 }

@@ -1,4 +1,4 @@
-//! When a quota opens again, from headers, bodies and sentences.
+//! When a quota resets, read from headers, bodies and sentences.
 
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use regex::Regex;
 use serde_json::Value;
 
-use super::report::Report;
+use super::report::ErrorReport;
 use crate::http::Head;
 
-/// Times further away than this are not times.
-const FURTHEST: Duration = Duration::from_hours(24 * 40);
+/// Times further away than this are ignored.
+const MAX_WAIT: Duration = Duration::from_hours(24 * 40);
 
-/// Seconds larger than this are milliseconds.
+/// Larger numbers are milliseconds, not seconds.
 const MILLISECONDS_FROM: f64 = 1e11;
 
 static SPAN: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -26,7 +26,7 @@ static UNIT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|d|h|m|s)").ok());
 
 /// How long the provider asks to wait.
-pub(super) fn retry_after(head: &Head, report: &Report, now: SystemTime) -> Option<Duration> {
+pub(super) fn retry_after(head: &Head, report: &ErrorReport, now: SystemTime) -> Option<Duration> {
     let milliseconds = head
         .header("retry-after-ms")
         .and_then(|text| text.trim().parse::<f64>().ok());
@@ -36,15 +36,15 @@ pub(super) fn retry_after(head: &Head, report: &Report, now: SystemTime) -> Opti
         .or_else(|| retry_after_in(report))
 }
 
-/// The same, as the body says it.
-pub(super) fn retry_after_in(report: &Report) -> Option<Duration> {
+/// The delay stated in the body.
+pub(super) fn retry_after_in(report: &ErrorReport) -> Option<Duration> {
     found_number(&report.value, &["retry_after"])
         .and_then(span)
-        .or_else(|| spoken(&report.all))
+        .or_else(|| delay_in_sentence(&report.all))
 }
 
-/// When the quota opens again, if that is said.
-pub(super) fn reset_at(head: &Head, report: &Report, now: SystemTime) -> Option<SystemTime> {
+/// When the quota resets, if stated.
+pub(super) fn reset_at(head: &Head, report: &ErrorReport, now: SystemTime) -> Option<SystemTime> {
     reset_at_in(report, now)
         .or_else(|| retry_after(head, report, now).and_then(|wait| now.checked_add(wait)))
         .or_else(|| {
@@ -56,8 +56,8 @@ pub(super) fn reset_at(head: &Head, report: &Report, now: SystemTime) -> Option<
         })
 }
 
-/// The same, as the body says it.
-pub(super) fn reset_at_in(report: &Report, now: SystemTime) -> Option<SystemTime> {
+/// The reset time stated in the body.
+pub(super) fn reset_at_in(report: &ErrorReport, now: SystemTime) -> Option<SystemTime> {
     let number = found_number(&report.value, &["resets_at", "reset_at"]);
     number
         .and_then(|number| moment(number, now))
@@ -69,7 +69,7 @@ pub(super) fn reset_at_in(report: &Report, now: SystemTime) -> Option<SystemTime
         .or_else(|| retry_after_in(report).and_then(|wait| now.checked_add(wait)))
 }
 
-/// Seconds, or a date as HTTP writes it.
+/// Seconds, or an HTTP date.
 fn header_time(text: &str, now: SystemTime) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
@@ -77,11 +77,11 @@ fn header_time(text: &str, now: SystemTime) -> Option<Duration> {
     }
     let at = jiff::fmt::rfc2822::parse(text).ok()?;
     let at = SystemTime::from(at.timestamp());
-    Some(at.duration_since(now).unwrap_or_default()).filter(|wait| *wait < FURTHEST)
+    Some(at.duration_since(now).unwrap_or_default()).filter(|wait| *wait < MAX_WAIT)
 }
 
 fn span(seconds: f64) -> Option<Duration> {
-    (seconds.is_finite() && seconds >= 0.0 && seconds < FURTHEST.as_secs_f64())
+    (seconds.is_finite() && seconds >= 0.0 && seconds < MAX_WAIT.as_secs_f64())
         .then(|| Duration::from_secs_f64(seconds))
 }
 
@@ -90,7 +90,7 @@ fn moment(number: f64, now: SystemTime) -> Option<SystemTime> {
     if !number.is_finite() || number < 0.0 {
         return None;
     }
-    if number < FURTHEST.as_secs_f64() {
+    if number < MAX_WAIT.as_secs_f64() {
         return now.checked_add(Duration::from_secs_f64(number));
     }
     let seconds = if number >= MILLISECONDS_FROM {
@@ -98,18 +98,17 @@ fn moment(number: f64, now: SystemTime) -> Option<SystemTime> {
     } else {
         number
     };
-    // Beyond the end of time, `try_from` fails.
     let since = Duration::try_from_secs_f64(seconds).ok()?;
     let at = UNIX_EPOCH.checked_add(since)?;
     plausible(at, now).then_some(at)
 }
 
 fn plausible(at: SystemTime, now: SystemTime) -> bool {
-    at.duration_since(now).is_ok_and(|wait| wait < FURTHEST)
+    at.duration_since(now).is_ok_and(|wait| wait < MAX_WAIT)
 }
 
 /// "resets in 4hr 5min", "try again in 1.5s".
-fn spoken(text: &str) -> Option<Duration> {
+fn delay_in_sentence(text: &str) -> Option<Duration> {
     let found = SPAN.as_ref()?.captures(text)?;
     let words = found.get(1)?.as_str();
     let seconds = UNIT
@@ -141,7 +140,7 @@ fn found_text(value: &Value, keys: &[&str]) -> Option<String> {
     found(value, keys, 0, &|value| value.as_str().map(str::to_owned))
 }
 
-/// The first value under one of the keys, at any depth that an error has.
+/// The first value under one of the keys, at up to five levels.
 fn found<T>(
     value: &Value,
     keys: &[&str],
@@ -162,11 +161,11 @@ mod tests {
     use super::*;
 
     fn seconds(text: &str) -> Option<u64> {
-        spoken(text).map(|wait| wait.as_secs())
+        delay_in_sentence(text).map(|wait| wait.as_secs())
     }
 
     #[test]
-    fn spoken_times_are_understood() {
+    fn delays_in_sentences_are_read() {
         assert_eq!(
             seconds("usage limit reached. resets in 4hr 5min"),
             Some(14_700)
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_come_as_seconds_milliseconds_or_distance() {
+    fn moment_is_seconds_milliseconds_or_relative() {
         let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let at = |number| moment(number, now).map(|at| at.duration_since(now).unwrap().as_secs());
         assert_eq!(at(60.0), Some(60));
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_may_be_a_date() {
+    fn retry_after_header_may_be_a_date() {
         let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
         assert_eq!(
             header_time("Sun, 06 Nov 1994 08:49:47 GMT", now),

@@ -1,15 +1,15 @@
-//! The rules, in their order: content policy, special shapes, status, code, words, size.
+//! The rules in order: content policy, special cases, status, code, phrases, size.
 
-use super::Size;
+use super::RequestSize;
 use super::phrases::{self, any};
-use super::report::Report;
+use super::report::ErrorReport;
 use crate::error::ErrorClass;
 
-/// A refusal shorter than this gives no reason.
-const BARE: usize = 30;
+/// Refusals shorter than this count as without a reason.
+const MIN_REASON: usize = 30;
 
-/// What an error with that status and report is.
-pub(super) fn class(status: Option<u16>, report: &Report, size: Size) -> ErrorClass {
+/// The class of an error.
+pub(super) fn class(status: Option<u16>, report: &ErrorReport, size: RequestSize) -> ErrorClass {
     let text = report.all.as_str();
     if any(text, phrases::CONTENT_POLICY) {
         return ErrorClass::ContentPolicyBlocked;
@@ -24,12 +24,12 @@ pub(super) fn class(status: Option<u16>, report: &Report, size: Size) -> ErrorCl
         return class;
     }
     by_code(report)
-        .or_else(|| by_words(text))
+        .or_else(|| by_phrase(text))
         .unwrap_or(ErrorClass::Unknown)
 }
 
-/// Shapes that their status alone would put into the wrong class.
-fn special(status: Option<u16>, text: &str, report: &Report) -> Option<ErrorClass> {
+/// Cases that the status alone would misclassify.
+fn special(status: Option<u16>, text: &str, report: &ErrorReport) -> Option<ErrorClass> {
     let refused = matches!(status, None | Some(400..=500));
     if !refused {
         return None;
@@ -58,15 +58,20 @@ fn special(status: Option<u16>, text: &str, report: &Report) -> Option<ErrorClas
     if any(text, phrases::NO_IMAGES) {
         return Some(ErrorClass::ImagesRejected);
     }
-    // OpenAI says "too many requests" to an account without money.
-    let no_money = report
+    // OpenAI answers "too many requests" for an account without credit.
+    let no_credit = report
         .codes
         .iter()
         .any(|code| phrases::CREDIT_CODES.contains(&code.as_str()));
-    (status == Some(429) && no_money).then_some(ErrorClass::Billing)
+    (status == Some(429) && no_credit).then_some(ErrorClass::Billing)
 }
 
-fn by_status(status: u16, text: &str, report: &Report, size: Size) -> Option<ErrorClass> {
+fn by_status(
+    status: u16,
+    text: &str,
+    report: &ErrorReport,
+    size: RequestSize,
+) -> Option<ErrorClass> {
     Some(match status {
         402 => {
             let transient = any(text, phrases::USAGE_LIMIT) && any(text, phrases::TRANSIENT);
@@ -93,7 +98,7 @@ fn by_status(status: u16, text: &str, report: &Report, size: Size) -> Option<Err
     })
 }
 
-fn bad_request(text: &str, report: &Report, size: Size) -> ErrorClass {
+fn bad_request(text: &str, report: &ErrorReport, size: RequestSize) -> ErrorClass {
     if any(text, phrases::OVERFLOW) {
         return ErrorClass::ContextOverflow;
     }
@@ -109,7 +114,7 @@ fn bad_request(text: &str, report: &Report, size: Size) -> ErrorClass {
     if any(text, phrases::RATE_LIMIT) {
         return ErrorClass::RateLimit;
     }
-    let bare = report.message.chars().count() < BARE;
+    let bare = report.message.chars().count() < MIN_REASON;
     if bare && size.explains_a_bare_refusal() {
         ErrorClass::ContextOverflow
     } else {
@@ -117,7 +122,7 @@ fn bad_request(text: &str, report: &Report, size: Size) -> ErrorClass {
     }
 }
 
-fn by_code(report: &Report) -> Option<ErrorClass> {
+fn by_code(report: &ErrorReport) -> Option<ErrorClass> {
     let is = |codes: &[&str]| {
         report
             .codes
@@ -152,7 +157,7 @@ fn by_code(report: &Report) -> Option<ErrorClass> {
     None
 }
 
-fn by_words(text: &str) -> Option<ErrorClass> {
+fn by_phrase(text: &str) -> Option<ErrorClass> {
     if any(text, phrases::CREDIT) {
         return Some(ErrorClass::Billing);
     }

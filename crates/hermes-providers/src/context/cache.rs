@@ -1,7 +1,7 @@
-//! `context_length_cache.yaml`: windows that providers stated, so that the next start knows them.
+//! `context_length_cache.yaml`: context windows stated by providers, remembered for the next start.
 //!
-//! Only what a provider said in numbers is ever written here: `context_lengths`, and beside it in
-//! `servers` which address is an Ollama, whose window has to be said with every question.
+//! Only numbers stated by a provider are written: `context_lengths`, and in `servers` the addresses
+//! of Ollama servers, which have to be told the window with every request.
 
 use std::path::{Path, PathBuf};
 
@@ -9,48 +9,48 @@ use hermes_config::yaml::{Document, to_block_text};
 use hermes_fs::{FileLock, LockOptions};
 use serde_json::{Map, Value, json};
 
-use super::metadata::Stated;
+use super::metadata::StatedWindow;
 
-/// The kind of server that has to be told its window.
+/// The kind of server that has to be told its context window.
 const OLLAMA: &str = "ollama";
 
 /// Largest cache that is read.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The windows that were stated.
+/// The remembered context windows.
 #[derive(Debug, Clone)]
 pub(crate) struct WindowCache {
     path: PathBuf,
 }
 
 impl WindowCache {
-    /// The cache below this home.
+    /// The cache of a home.
     pub(crate) fn of_home(home: &Path) -> Self {
         Self {
             path: home.join("context_length_cache.yaml"),
         }
     }
 
-    /// What was stated for a model at an address.
-    pub(crate) fn get(&self, model: &str, base_url: &str) -> Option<Stated> {
+    /// The window stated for a model at an address.
+    pub(crate) fn get(&self, model: &str, base_url: &str) -> Option<StatedWindow> {
         let document = self.load()?;
         let lengths = document.get("context_lengths")?;
         let window = lengths.get(key(model, base_url))?.as_u64()?;
         let server = document.get("servers").and_then(|all| all.get(base_url));
-        (window > 0).then(|| Stated {
+        (window > 0).then(|| StatedWindow {
             window,
             is_ollama: server.and_then(Value::as_str) == Some(OLLAMA),
         })
     }
 
-    /// Remembers what was stated. A disk that is full must not end a turn.
-    pub(crate) fn put(&self, model: &str, base_url: &str, stated: Stated) {
+    /// Remembers a stated window. A failure is only logged: a full disk must not end a turn.
+    pub(crate) fn put(&self, model: &str, base_url: &str, stated: StatedWindow) {
         if let Err(error) = self.write(model, base_url, stated) {
-            tracing::warn!("the window of {model} was not remembered: {error}");
+            tracing::warn!("could not remember the context window of {model}: {error}");
         }
     }
 
-    fn write(&self, model: &str, base_url: &str, stated: Stated) -> hermes_fs::Result<()> {
+    fn write(&self, model: &str, base_url: &str, stated: StatedWindow) -> hermes_fs::Result<()> {
         let lock = self.path.with_file_name(".context_length_cache.lock");
         let _held = FileLock::acquire(&lock, &LockOptions::new("context_length_cache.yaml"))?;
         let mut document = self.load().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Windows by the family of a model's name. The longest key that is in the name wins.
+//! Context windows by model family. The longest key contained in the model name wins.
 
 const FAMILIES: &[(&str, u64)] = &[
     ("claude", 200_000),
@@ -32,7 +32,7 @@ const FAMILIES: &[(&str, u64)] = &[
     ("llama", 131_072),
 ];
 
-/// The window of a model whose family is known.
+/// The context window of a known model family.
 pub(crate) fn family_window(model: &str) -> Option<u64> {
     let model = model.to_ascii_lowercase();
     FAMILIES
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_name_wins() {
+    fn longest_family_name_wins() {
         for (model, window) in [
             ("anthropic/claude-3-haiku", Some(200_000)),
             ("anthropic/Claude-Opus-4.6", Some(1_000_000)),

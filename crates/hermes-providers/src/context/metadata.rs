@@ -1,4 +1,4 @@
-//! What a server says about its models, when asked: one request, beside the first question.
+//! Asks a server about its models: one request, in parallel to the first question.
 
 use std::time::{Duration, Instant};
 
@@ -7,6 +7,7 @@ use hermes_proc::Wake;
 use hermes_secret::SecretString;
 use serde_json::{Value, json};
 
+use crate::classify::limits::PLAUSIBLE_WINDOW;
 use crate::http::{HttpRequest, Method, Next, Transport};
 use crate::route::Route;
 use crate::wire::parse_lenient;
@@ -14,16 +15,13 @@ use crate::wire::parse_lenient;
 /// Largest list of models that is read.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Windows outside of this are slips of the pen.
-const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
-
-/// How long a local server may take for one answer about itself.
+/// Timeout of one metadata request to a local server.
 const LOCAL_LIMIT: Duration = Duration::from_secs(2);
 
-/// The port of Ollama, which says more at an address of its own.
+/// The default port of Ollama, which has a metadata address of its own.
 const OLLAMA_PORT: &str = ":11434";
 
-/// Names under which servers state the window, the most telling first.
+/// Keys under which servers state the window, the most precise first.
 const WINDOW_KEYS: &[&str] = &[
     "context_length",
     "context_window",
@@ -39,18 +37,18 @@ const WINDOW_KEYS: &[&str] = &[
     "ctx_size",
 ];
 
-/// What was found out.
+/// A context window that is certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stated {
+pub(crate) struct StatedWindow {
     /// The window in tokens.
     pub(crate) window: u64,
-    /// The server is Ollama, which has to be told the window with every question.
+    /// Whether the server is Ollama, which has to be told the window with every request.
     pub(crate) is_ollama: bool,
 }
 
-impl Stated {
-    /// A window of a server that needs not be told.
-    fn of(window: u64) -> Self {
+impl StatedWindow {
+    /// The window of a server that need not be told.
+    pub(crate) fn of(window: u64) -> Self {
         Self {
             window,
             is_ollama: false,
@@ -58,22 +56,22 @@ impl Stated {
     }
 }
 
-/// Asks the server of a route for the window of its model. Its list of models tells most; a local
-/// server that says more elsewhere is asked there too, and no other is.
+/// Asks the server of a route for the window of its model. Most servers state it in their list of
+/// models; some local servers have a more precise address.
 pub(crate) fn fetch_window(
     transport: &Transport,
     route: &Route,
     key: Option<&SecretString>,
     limit: Duration,
-) -> Option<Stated> {
-    let asking = Asking {
+) -> Option<StatedWindow> {
+    let query = LocalServerQuery {
         transport,
         key,
         limit,
         root: route.base_url.trim_end_matches("/v1"),
     };
     if route.is_local() && route.base_url.contains(OLLAMA_PORT) {
-        return asking.ollama(&route.model);
+        return query.ollama(&route.model);
     }
     let models = fetch_models(transport, route, key, limit)?;
     let listed = model_list(&models);
@@ -82,26 +80,26 @@ pub(crate) fn fetch_window(
         id == Some(route.model.as_str())
     };
     let found = listed.iter().find(named);
-    // A server with one model serves it under any name.
+    // A server with a single model serves it under any name.
     let only = match listed {
         [one] => Some(one),
         _ => None,
     };
     let model = found.or(only)?;
-    let in_list = || window_of(model, 0).map(Stated::of);
+    let in_list = || window_of(model, 0).map(StatedWindow::of);
     if !route.is_local() {
         return in_list();
     }
     match LocalServer::of(model) {
-        Some(LocalServer::Ollama) => asking.ollama(&route.model).or_else(in_list),
-        Some(LocalServer::LmStudio) => asking.lm_studio(&route.model).or_else(in_list),
-        Some(LocalServer::LlamaCpp) => asking.llama_cpp().or_else(in_list),
-        // Such as vLLM, whose list says it all.
+        Some(LocalServer::Ollama) => query.ollama(&route.model).or_else(in_list),
+        Some(LocalServer::LmStudio) => query.lm_studio(&route.model).or_else(in_list),
+        Some(LocalServer::LlamaCpp) => query.llama_cpp().or_else(in_list),
+        // Such as vLLM, whose list is precise.
         None => in_list(),
     }
 }
 
-/// Local servers that tell more about a model elsewhere.
+/// Local servers with a more precise metadata address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LocalServer {
     Ollama,
@@ -110,7 +108,7 @@ enum LocalServer {
 }
 
 impl LocalServer {
-    /// By the owner that each of them gives its models.
+    /// Recognised by the owner in the list of models.
     fn of(model: &Value) -> Option<Self> {
         match model["owned_by"].as_str()? {
             "library" | "ollama" => Some(Self::Ollama),
@@ -121,36 +119,38 @@ impl LocalServer {
     }
 }
 
-/// Questions to a local server beside its list of models.
-struct Asking<'a> {
+/// Metadata requests to a local server.
+struct LocalServerQuery<'a> {
     transport: &'a Transport,
     key: Option<&'a SecretString>,
     limit: Duration,
     root: &'a str,
 }
 
-impl Asking<'_> {
-    /// The window that a model of Ollama is run with.
-    fn ollama(&self, model: &str) -> Option<Stated> {
+impl LocalServerQuery<'_> {
+    /// The window with which Ollama runs a model.
+    fn ollama(&self, model: &str) -> Option<StatedWindow> {
         let body = json!({"model": model}).to_string();
         let shown = self.fetch(Method::POST, "/api/show", body)?;
-        Some(Stated {
+        Some(StatedWindow {
             window: ollama_window(&shown)?,
             is_ollama: true,
         })
     }
 
-    /// The window that LM Studio has loaded a model with, or could.
-    fn lm_studio(&self, model: &str) -> Option<Stated> {
+    /// The window with which LM Studio has loaded, or could load, a model.
+    fn lm_studio(&self, model: &str) -> Option<StatedWindow> {
         let models = self.fetch(Method::GET, "/api/v1/models", String::new())?;
-        lm_studio_window(&models, model).map(Stated::of)
+        lm_studio_window(&models, model).map(StatedWindow::of)
     }
 
-    /// The window that llama.cpp was started with; its list names the one the model was made for.
-    fn llama_cpp(&self) -> Option<Stated> {
+    /// The window llama.cpp was started with; its list has only the window of the model.
+    fn llama_cpp(&self) -> Option<StatedWindow> {
         let props = self.fetch(Method::GET, "/props", String::new())?;
         let tokens = props["default_generation_settings"]["n_ctx"].as_u64()?;
-        PLAUSIBLE.contains(&tokens).then(|| Stated::of(tokens))
+        PLAUSIBLE_WINDOW
+            .contains(&tokens)
+            .then(|| StatedWindow::of(tokens))
     }
 
     fn fetch(&self, method: Method, path: &str, body: String) -> Option<Value> {
@@ -173,10 +173,10 @@ fn lm_studio_window(models: &Value, wanted: &str) -> Option<u64> {
         .next()
         .or_else(|| listed["loaded_context_length"].as_u64())
         .or_else(|| listed["max_context_length"].as_u64())?;
-    PLAUSIBLE.contains(&tokens).then_some(tokens)
+    PLAUSIBLE_WINDOW.contains(&tokens).then_some(tokens)
 }
 
-/// The one model of a server; `None` if there are none or several.
+/// The only model of a server; `None` if it has none or several.
 pub(crate) fn fetch_only_model(
     transport: &Transport,
     route: &Route,
@@ -232,7 +232,7 @@ fn fetch(
             body: Bytes::from(body),
         })
         .ok()?;
-    // Nobody waits for this; it ends by its limit.
+    // Nobody interrupts this request; it ends by its timeout.
     let never = Wake::new().ok()?;
     let deadline = Instant::now() + limit;
     let mut bytes = Vec::new();
@@ -249,17 +249,17 @@ fn fetch(
     }
 }
 
-/// A window that a description states, at the top or a little below.
+/// The window stated in the description of a model, at up to three levels.
 fn window_of(model: &Value, depth: usize) -> Option<u64> {
     let map = model.as_object().filter(|_| depth < 3)?;
     let stated = WINDOW_KEYS.iter().find_map(|key| {
         let tokens = crate::wire::tokens_at(model, &[key])?;
-        PLAUSIBLE.contains(&tokens).then_some(tokens)
+        PLAUSIBLE_WINDOW.contains(&tokens).then_some(tokens)
     });
     stated.or_else(|| map.values().find_map(|inner| window_of(inner, depth + 1)))
 }
 
-/// `num_ctx` of the parameters, or the window the model was made for.
+/// `num_ctx` of the parameters, or the window of the model.
 fn ollama_window(shown: &Value) -> Option<u64> {
     let set = shown["parameters"].as_str().and_then(|text| {
         text.lines().find_map(|line| {
@@ -267,15 +267,15 @@ fn ollama_window(shown: &Value) -> Option<u64> {
             value.trim().parse().ok()
         })
     });
-    let made_for = || {
+    let of_model = || {
         let info = shown["model_info"].as_object()?;
         let (_, value) = info
             .iter()
             .find(|(key, _)| key.ends_with(".context_length"))?;
         value.as_u64()
     };
-    set.or_else(made_for)
-        .filter(|tokens| PLAUSIBLE.contains(tokens))
+    set.or_else(of_model)
+        .filter(|tokens| PLAUSIBLE_WINDOW.contains(tokens))
 }
 
 #[cfg(test)]
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_are_found_under_many_names() {
+    fn window_is_found_under_many_keys() {
         for (model, window) in [
             (json!({"id": "m", "context_length": 8192}), Some(8_192)),
             (
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lm_studio_says_is_understood() {
+    fn lm_studio_window_is_read() {
         let models = json!({"models": [
             {"key": "a", "max_context_length": 131_072, "loaded_instances": []},
             {"key": "b", "max_context_length": 131_072,
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ollama_says_is_understood() {
+    fn ollama_window_is_read() {
         let info = json!({"llama.context_length": 131_072, "x": 1});
         let shown = json!({"parameters": "stop \"x\"\nnum_ctx    16384", "model_info": info});
         assert_eq!(ollama_window(&shown), Some(16_384));

@@ -1,4 +1,4 @@
-//! How large a model's window is: stated, remembered, or known by the family of its name.
+//! Context windows of models: stated, remembered, or known by model family.
 
 mod cache;
 mod family;
@@ -6,7 +6,7 @@ mod metadata;
 
 pub(crate) use cache::WindowCache;
 pub(crate) use family::family_window;
-pub(crate) use metadata::{Stated, fetch_only_model, fetch_window};
+pub(crate) use metadata::{StatedWindow, fetch_only_model, fetch_window};
 
-/// The window of a model nobody knows.
+/// The assumed window of an unknown model.
 pub(crate) const UNKNOWN_WINDOW: u64 = 256_000;

@@ -1,24 +1,24 @@
-//! What kind of body an answer has, by what it says and by how it begins.
+//! Recognises the kind of body of an answer.
 
 use crate::http::Head;
 
-/// The kinds that are told apart.
+/// The kind of body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyKind {
     /// Server-sent events.
     Events,
-    /// One JSON value, or something else that is read to its end.
+    /// One JSON value, or anything else that is read to its end.
     Whole,
-    /// A page for people.
+    /// A web page.
     Html,
 }
 
-/// The kind of a body that begins like this; `None` if that cannot be told yet.
+/// The kind of a body by its first bytes; `None` if undecided.
 pub(super) fn kind_of(head: &Head, start: &[u8]) -> Option<BodyKind> {
     let declared = head.header("content-type").unwrap_or_default();
     let start = start.trim_ascii_start();
     let first = start.first()?;
-    // How it begins is worth more than what it calls itself: many proxies call everything JSON.
+    // The first bytes win over the content type: many proxies call everything JSON.
     if matches!(first, b'<') {
         return Some(BodyKind::Html);
     }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_counts_more_than_the_label() {
+    fn first_bytes_win_over_the_content_type() {
         let events = head("text/event-stream; charset=utf-8");
         let json = head("application/json");
         assert_eq!(kind_of(&events, b"retry: 3"), Some(BodyKind::Events));

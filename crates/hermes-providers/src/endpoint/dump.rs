@@ -1,5 +1,4 @@
-//! Requests as they are about to be sent, kept in files for whoever looks for a fault
-//! (`HERMES_DUMP_REQUESTS`). Keys stay out of them, and nobody else may read them.
+//! Dumps requests to private files for debugging (`HERMES_DUMP_REQUESTS`), without keys.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,17 +9,17 @@ use serde_json::{Value, json};
 
 use crate::route::Route;
 
-/// Where requests are kept.
+/// The directory of dumped requests.
 #[derive(Debug)]
 pub(crate) struct RequestDump {
     directory: PathBuf,
-    /// Tells files of one moment apart.
+    /// Distinguishes files of the same moment.
     count: AtomicU64,
 }
 
 impl RequestDump {
-    /// `None` unless they are wanted.
-    pub(crate) fn wanted(config: &Config) -> Option<Self> {
+    /// `None` unless dumps are enabled.
+    pub(crate) fn if_enabled(config: &Config) -> Option<Self> {
         let sources = config.sources();
         sources.env.flag(&vars::HERMES_DUMP_REQUESTS).then(|| Self {
             directory: sources.home.join("sessions"),
@@ -28,8 +27,8 @@ impl RequestDump {
         })
     }
 
-    /// Keeps a request. One that cannot be kept is sent all the same.
-    pub(crate) fn keep(
+    /// Dumps a request. A failure is only logged.
+    pub(crate) fn dump(
         &self,
         route: &Route,
         session: Option<&str>,
@@ -66,11 +65,11 @@ impl RequestDump {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let stamp = now.strftime("%Y%m%d_%H%M%S_%6f");
         let name = format!("request_dump_{safe}_{stamp}_{number}.json");
-        let kept = hermes_fs::create_dir_all(&self.directory, 0o700).and_then(|()| {
+        let written = hermes_fs::create_dir_all(&self.directory, 0o700).and_then(|()| {
             hermes_fs::write_atomic_exact(&self.directory.join(name), text.as_bytes(), 0o600)
         });
-        if let Err(error) = kept {
-            tracing::warn!("a request was not kept: {error}");
+        if let Err(error) = written {
+            tracing::warn!("could not dump a request: {error}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! One route that can be asked: a request out, an answer in, broken streams taken up again.
+//! One route: sends a request, reads the answer, resumes broken streams.
 //!
-//! No retries after errors and no choice of keys here; that is [`crate::chain`].
+//! Retries after errors and the choice of keys are in [`crate::chain`].
 
-mod ask;
+mod answer_reader;
 mod body;
 mod dump;
-mod read;
+mod route_endpoint;
 
-pub(crate) use ask::Endpoint;
 pub(crate) use dump::RequestDump;
+pub(crate) use route_endpoint::Endpoint;

@@ -5,8 +5,7 @@
 
 mod exchange;
 mod redirect;
-mod tls;
 mod transport;
 
 pub(crate) use exchange::{Exchange, Head, Next};
-pub(crate) use transport::{HttpRequest, Method, Transport, TransportSettings};
+pub(crate) use transport::{HttpRequest, Method, Transport};

@@ -1,23 +1,19 @@
 //! The thread that drives connections, and the clients it uses.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hermes_config::Config;
+use hermes_http::{HttpSettings, Scheme, root_cause};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
-use reqwest::{Client, NoProxy, Proxy, Url};
+use reqwest::{Client, Url};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::exchange::{Exchange, Head, Next, Queue};
-use super::{redirect, tls};
+use super::redirect;
 
 pub(crate) use reqwest::Method;
-
-/// Longest wait for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long an idle connection is kept: shorter than servers do, so that theirs is never the one
 /// that is gone when we write.
@@ -27,44 +23,6 @@ const IDLE: Duration = Duration::from_secs(30);
 /// and costs nothing to make, whereas answers in small pieces over a used one meet the delayed
 /// acknowledgements of TCP: 40 ms for every answer of a server that does not know better.
 const IDLE_CONNECTIONS: usize = 8;
-
-/// Hosts that no proxy is asked for.
-const OWN_MACHINE: &str = "localhost,127.0.0.0/8,::1";
-
-/// What connections depend on.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TransportSettings {
-    /// Certificates instead of the system's.
-    pub(crate) ca_bundle: Option<PathBuf>,
-    /// Proxy for plain addresses.
-    pub(crate) http_proxy: Option<String>,
-    /// Proxy for encrypted addresses.
-    pub(crate) https_proxy: Option<String>,
-    /// Hosts that are asked directly.
-    pub(crate) no_proxy: Option<String>,
-}
-
-impl TransportSettings {
-    /// From the usual variables, upper or lower case, also in `.env`.
-    pub(crate) fn resolve(config: &Config) -> Self {
-        let lookup = |name: &str| {
-            let env = &config.sources().env;
-            [name.to_owned(), name.to_ascii_lowercase()]
-                .iter()
-                .find_map(|name| env.lookup(name).or_else(|| config.dotenv().get(name)))
-                .map(str::trim)
-                .filter(|value| !value.is_empty())
-                .map(str::to_owned)
-        };
-        let all = lookup("ALL_PROXY");
-        Self {
-            ca_bundle: tls::bundle(config),
-            http_proxy: lookup("HTTP_PROXY").or_else(|| all.clone()),
-            https_proxy: lookup("HTTPS_PROXY").or(all),
-            no_proxy: lookup("NO_PROXY"),
-        }
-    }
-}
 
 /// A request, whole. Never printed: its headers hold the key.
 pub(crate) struct HttpRequest {
@@ -76,7 +34,7 @@ pub(crate) struct HttpRequest {
 
 /// Makes requests. Shared by every route of a process.
 pub(crate) struct Transport {
-    settings: TransportSettings,
+    settings: HttpSettings,
     running: Mutex<Option<Running>>,
 }
 
@@ -89,7 +47,7 @@ struct Running {
 }
 
 impl Transport {
-    pub(crate) fn new(settings: TransportSettings) -> Arc<Self> {
+    pub(crate) fn new(settings: HttpSettings) -> Arc<Self> {
         Arc::new(Self {
             settings,
             running: Mutex::new(None),
@@ -146,40 +104,18 @@ impl Transport {
     }
 
     fn build(&self, encrypted: bool) -> Result<Client, String> {
-        tls::choose_cryptography();
-        let mut builder = Client::builder()
-            .user_agent(concat!("hermes/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_TIMEOUT)
+        let scheme = if encrypted {
+            Scheme::Encrypted
+        } else {
+            Scheme::Plain
+        };
+        let builder = self.settings.builder(scheme)?;
+        self.settings
+            .with_proxies(builder)?
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(if encrypted { IDLE_CONNECTIONS } else { 0 })
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .tcp_nodelay(true)
-            // The environment was read elsewhere, once.
-            .no_proxy();
-        let excepted = match &self.settings.no_proxy {
-            Some(hosts) => format!("{OWN_MACHINE},{hosts}"),
-            None => OWN_MACHINE.to_owned(),
-        };
-        let proxies = [
-            (
-                self.settings.http_proxy.as_deref(),
-                Proxy::http as fn(String) -> _,
-            ),
-            (self.settings.https_proxy.as_deref(), Proxy::https),
-        ];
-        for (proxy, kind) in proxies {
-            let Some(address) = proxy else { continue };
-            let proxy = kind(address.to_owned())
-                .map_err(|_| "the address of the proxy is not a URL".to_owned())?;
-            builder = builder.proxy(proxy.no_proxy(NoProxy::from_string(&excepted)));
-        }
-        builder = if encrypted {
-            tls::trusting(builder, self.settings.ca_bundle.as_deref())?
-        } else {
-            tls::trusting_nobody(builder)
-        };
-        builder.build().map_err(reason)
+            .build()
+            .map_err(reason)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
@@ -278,7 +214,7 @@ async fn answer(
     Err(Next::Misdirected("it redirects in a circle".to_owned()))
 }
 
-/// What went wrong, in the words of its innermost cause. Addresses stay out: they may hold a key.
+/// What went wrong. Addresses stay out: they may hold a key.
 fn reason(error: reqwest::Error) -> String {
     let what = if error.is_connect() {
         "no connection"
@@ -287,10 +223,5 @@ fn reason(error: reqwest::Error) -> String {
     } else {
         "the connection broke"
     };
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    format!("{what}: {cause}")
+    format!("{what}: {}", root_cause(error))
 }

@@ -1,7 +1,6 @@
-//! `auth.json`: read leniently, changed under a lock, written whole or not at all, mode 0600.
+//! `auth.json`: read leniently, changed under a lock, written atomically with mode 0600.
 //!
-//! Parts that are not ours (logins, the active provider) are carried along untouched. A file that
-//! cannot be read is never rewritten.
+//! Unknown parts are kept unchanged. A file that cannot be parsed is never rewritten.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -9,18 +8,18 @@ use std::path::{Path, PathBuf};
 use hermes_fs::{FileLock, LockOptions};
 use serde_json::{Map, Value, json};
 
-use super::entry::Entry;
+use super::credential::CredentialEntry;
 
 /// Largest file that is read.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Why keys could not be read or kept.
+/// Why keys could not be read or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
     /// The file could not be read, locked or written.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
-    /// The file is not what it should be.
+    /// The file is not a JSON object.
     #[error("{} is not a JSON object: {reason}", path.display())]
     Broken {
         /// The file.
@@ -36,48 +35,48 @@ impl AuthError {
         match self {
             Self::File(error) => error.hint(),
             Self::Broken { path, .. } => Some(format!(
-                "mend {} or move it away; nothing was changed",
+                "repair {} or move it away; nothing was changed",
                 path.display()
             )),
         }
     }
 }
 
-/// What was forgotten of a provider.
+/// Keys and login removed for a provider.
 #[derive(Debug)]
-pub struct Forgotten {
-    /// Its keys.
-    pub keys: Vec<Entry>,
-    /// Whether somebody was logged in.
+pub struct RemovedLogin {
+    /// The removed keys.
+    pub keys: Vec<CredentialEntry>,
+    /// Whether a login was removed.
     pub login: bool,
 }
 
-/// The file of a profile.
+/// The `auth.json` of a profile.
 #[derive(Debug, Clone)]
 pub struct AuthFile {
     path: PathBuf,
 }
 
 impl AuthFile {
-    /// The one below this home.
+    /// The file of a home.
     pub fn of_home(home: &Path) -> Self {
         Self {
             path: home.join("auth.json"),
         }
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The keys of one provider, in order of priority.
-    pub fn entries(&self, provider: &str) -> Result<Vec<Entry>, AuthError> {
+    pub fn entries(&self, provider: &str) -> Result<Vec<CredentialEntry>, AuthError> {
         Ok(entries_of(&self.load()?, provider))
     }
 
     /// All providers with their keys.
-    pub fn all(&self) -> Result<Vec<(String, Vec<Entry>)>, AuthError> {
+    pub fn all(&self) -> Result<Vec<(String, Vec<CredentialEntry>)>, AuthError> {
         let document = self.load()?;
         let pools = document.get("credential_pool").and_then(Value::as_object);
         let names = pools.into_iter().flat_map(Map::keys);
@@ -87,20 +86,19 @@ impl AuthFile {
             .collect())
     }
 
-    /// Changes the keys of one provider. Nothing is written if `change` says so or leaves all as it
-    /// was.
+    /// Changes the keys of one provider. Nothing is written if `change` leaves them as they were.
     pub fn change<T>(
         &self,
         provider: &str,
-        change: impl FnOnce(&mut Vec<Entry>) -> T,
+        change: impl FnOnce(&mut Vec<CredentialEntry>) -> T,
     ) -> Result<T, AuthError> {
         let lock = self.path.with_file_name("auth.lock");
         let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
         let mut document = self.load()?;
         let mut entries = entries_of(&document, provider);
-        let before: Vec<Value> = entries.iter().map(Entry::to_value).collect();
+        let before: Vec<Value> = entries.iter().map(CredentialEntry::to_value).collect();
         let result = change(&mut entries);
-        let after: Vec<Value> = entries.iter().map(Entry::to_value).collect();
+        let after: Vec<Value> = entries.iter().map(CredentialEntry::to_value).collect();
         if before != after {
             put(&mut document, provider, after);
             self.save(&document)?;
@@ -108,8 +106,8 @@ impl AuthFile {
         Ok(result)
     }
 
-    /// Forgets the keys and the login of one provider. `None` if there was nothing of it.
-    pub fn forget(&self, provider: &str) -> Result<Option<Forgotten>, AuthError> {
+    /// Removes the keys and the login of one provider. `None` if it had neither.
+    pub fn remove_provider(&self, provider: &str) -> Result<Option<RemovedLogin>, AuthError> {
         let lock = self.path.with_file_name("auth.lock");
         let _held = FileLock::acquire(&lock, &LockOptions::new("auth.json"))?;
         let mut document = self.load()?;
@@ -124,13 +122,13 @@ impl AuthFile {
             document.insert("active_provider".to_owned(), Value::Null);
         }
         self.save(&document)?;
-        Ok(Some(Forgotten {
+        Ok(Some(RemovedLogin {
             keys,
             login: login.is_some(),
         }))
     }
 
-    /// The provider that somebody logged in to.
+    /// The provider of the current login.
     pub fn active_provider(&self) -> Result<Option<String>, AuthError> {
         let document = self.load()?;
         let name = document.get("active_provider").and_then(Value::as_str);
@@ -151,10 +149,10 @@ impl AuthFile {
             path: self.path.clone(),
             reason,
         };
-        // The reason of serde names a line, never a value.
+        // The position only: a message of serde could contain a value.
         match serde_json::from_slice(&bytes) {
             Ok(Value::Object(map)) => Ok(map),
-            Ok(_) => Err(broken("it holds something else".to_owned())),
+            Ok(_) => Err(broken("it contains another type".to_owned())),
             Err(error) => Err(broken(format!(
                 "line {}, column {}",
                 error.line(),
@@ -164,13 +162,14 @@ impl AuthFile {
     }
 }
 
-fn entries_of(document: &Map<String, Value>, provider: &str) -> Vec<Entry> {
+fn entries_of(document: &Map<String, Value>, provider: &str) -> Vec<CredentialEntry> {
     let pool = document
         .get("credential_pool")
         .and_then(|pools| pools.get(provider));
     let listed = pool.and_then(Value::as_array).into_iter().flatten();
-    let mut entries: Vec<Entry> = listed.filter_map(Entry::from_value).collect();
-    entries.sort_by_key(Entry::priority);
+    let mut entries: Vec<CredentialEntry> =
+        listed.filter_map(CredentialEntry::from_value).collect();
+    entries.sort_by_key(CredentialEntry::priority);
     entries
 }
 
@@ -193,8 +192,8 @@ fn put(document: &mut Map<String, Value>, provider: &str, entries: Vec<Value>) {
     document.insert("updated_at".to_owned(), json!(now));
 }
 
-impl Entry {
-    /// A new id: six hexadecimal digits that none of these has.
+impl CredentialEntry {
+    /// A new id: six hexadecimal digits, different from `taken`.
     pub fn new_id(taken: &[Self]) -> String {
         loop {
             let mixed = RandomState::new().hash_one(std::process::id());
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_ours_stays_and_the_mode_is_closed() {
+    fn unknown_parts_are_kept_and_the_file_is_private() {
         let home = tempfile::tempdir().unwrap();
         let file = AuthFile::of_home(home.path());
         let before = json!({
@@ -227,9 +226,9 @@ mod tests {
         std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
         let added = file
             .change("openrouter", |entries| {
-                let id = Entry::new_id(entries);
+                let id = CredentialEntry::new_id(entries);
                 let secret = SecretString::new("sk-or-12345678");
-                entries.push(Entry::manual(id.clone(), "work", &secret, 0));
+                entries.push(CredentialEntry::manual(id.clone(), "work", &secret, 0));
                 id
             })
             .unwrap();
@@ -249,10 +248,10 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_forgotten_whole_and_no_other() {
+    fn removing_a_provider_keeps_the_others() {
         let home = tempfile::tempdir().unwrap();
         let file = AuthFile::of_home(home.path());
-        assert!(file.forget("xai").unwrap().is_none());
+        assert!(file.remove_provider("xai").unwrap().is_none());
         assert!(!file.path().exists());
         let before = json!({
             "active_provider": "nous", "providers": {"nous": {"x": 1}, "other": {}},
@@ -263,9 +262,9 @@ mod tests {
         });
         std::fs::write(file.path(), before.to_string()).unwrap();
         assert_eq!(file.active_provider().unwrap().as_deref(), Some("nous"));
-        let forgotten = file.forget("nous").unwrap().unwrap();
+        let forgotten = file.remove_provider("nous").unwrap().unwrap();
         assert_eq!((forgotten.keys.len(), forgotten.login), (1, true));
-        assert!(file.forget("nous").unwrap().is_none());
+        assert!(file.remove_provider("nous").unwrap().is_none());
         let text = std::fs::read_to_string(file.path()).unwrap();
         let after: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(after["providers"], json!({"other": {}}));
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_left_alone() {
+    fn broken_file_is_not_rewritten() {
         let home = tempfile::tempdir().unwrap();
         let file = AuthFile::of_home(home.path());
         std::fs::write(file.path(), "{\"access_token\": \"sk-canary\", ").unwrap();

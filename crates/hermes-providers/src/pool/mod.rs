@@ -1,16 +1,16 @@
-//! Keys: those kept in `auth.json`, those from variables and settings, and which is used next.
+//! API keys: from `auth.json`, variables and settings, and the choice of the next one.
 
 mod auth_file;
-mod entry;
-mod ring;
+mod credential;
+mod key_ring;
 mod strategy;
 
-pub use auth_file::{AuthError, AuthFile, Forgotten};
-pub use entry::{Entry, EntryStatus};
-pub(crate) use ring::{Key, KeyRing, Lease};
+pub use auth_file::{AuthError, AuthFile, RemovedLogin};
+pub use credential::{CredentialEntry, CredentialStatus};
+pub(crate) use key_ring::{KeyRing, Lease, PooledKey};
 pub(crate) use strategy::Strategy;
 
-/// Whether a text can be a key: long enough, and none of the words that stand in for one.
+/// Whether a text can be a key: long enough and not a placeholder.
 pub fn is_usable_secret(text: &str) -> bool {
     const PLACEHOLDERS: &[&str] = &[
         "changeme",
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_are_no_keys() {
+    fn placeholders_are_not_keys() {
         for no in [
             "",
             "abc",

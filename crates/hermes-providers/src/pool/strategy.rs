@@ -1,8 +1,8 @@
-//! Which of several usable keys is next.
+//! The choice of the next key.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// How keys of one provider take turns.
+/// The order in which the keys of a provider are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Strategy {
     /// The first, until it is exhausted.
@@ -12,23 +12,23 @@ pub(crate) enum Strategy {
     RoundRobin,
     /// Any.
     Random,
-    /// The one that was used least.
+    /// The least used.
     LeastUsed,
 }
 
-/// What a strategy looks at.
+/// A usable key.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
-    /// Its place in the pool.
+pub(super) struct KeyCandidate {
+    /// Position in the pool.
     pub(super) at: usize,
-    /// Requests under way with it.
+    /// Running requests.
     pub(super) leases: usize,
-    /// Requests ever made with it.
+    /// Requests so far.
     pub(super) uses: u64,
 }
 
 impl Strategy {
-    /// As written in `credential_pool_strategies`; anything unknown is the default.
+    /// Parses a value of `credential_pool_strategies`; anything unknown is the default.
     pub(crate) fn parse(name: &str) -> Self {
         match name.trim() {
             "round_robin" => Self::RoundRobin,
@@ -38,19 +38,19 @@ impl Strategy {
         }
     }
 
-    /// The next key. Those with the fewest requests under way come first, whatever the strategy.
-    pub(super) fn choose(self, candidates: &[Candidate], last: Option<usize>) -> Option<usize> {
+    /// The next key. Keys with the fewest running requests come first, whatever the strategy.
+    pub(super) fn choose(self, candidates: &[KeyCandidate], last: Option<usize>) -> Option<usize> {
         let fewest = candidates.iter().map(|one| one.leases).min()?;
         let mut free = candidates.iter().filter(|one| one.leases == fewest);
         let chosen = match self {
             Self::FillFirst => free.next(),
             Self::RoundRobin => {
-                let after = |one: &&Candidate| last.is_none_or(|last| one.at > last);
+                let after = |one: &&KeyCandidate| last.is_none_or(|last| one.at > last);
                 free.clone().find(after).or_else(|| free.next())
             }
             Self::LeastUsed => free.min_by_key(|one| (one.uses, one.at)),
             Self::Random => {
-                let free: Vec<&Candidate> = free.collect();
+                let free: Vec<&KeyCandidate> = free.collect();
                 let count = u64::try_from(free.len()).unwrap_or(1).max(1);
                 let drawn = RandomState::new().hash_one(last) % count;
                 free.get(usize::try_from(drawn).unwrap_or(0)).copied()
@@ -64,9 +64,9 @@ impl Strategy {
 mod tests {
     use super::*;
 
-    fn pool(leases: [usize; 3], uses: [u64; 3]) -> Vec<Candidate> {
+    fn pool(leases: [usize; 3], uses: [u64; 3]) -> Vec<KeyCandidate> {
         (0..3)
-            .map(|at| Candidate {
+            .map(|at| KeyCandidate {
                 at,
                 leases: leases[at],
                 uses: uses[at],

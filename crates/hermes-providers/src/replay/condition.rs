@@ -1,31 +1,31 @@
-//! When a turn of a script is played.
+//! The condition of a script turn.
 
 use hermes_config::yaml::Node;
 use regex::Regex;
 
-use super::reader::{Complaint, fields, text};
+use super::reader::{ScriptProblem, fields, text};
 use crate::message::{Message, Role};
-use crate::request::{Request, SideTask};
+use crate::request::{AuxiliaryTask, ModelRequest};
 
-/// What must hold of a request. All that is given must.
+/// Conditions on a request, all of which must hold.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Condition {
-    /// In the last message.
+    /// Found in the last message.
     last: Option<Pattern>,
-    /// In the last message of the user.
+    /// Found in the last message of the user.
     user: Option<Pattern>,
-    /// Anywhere in the conversation or in the system prompt.
+    /// Found anywhere in the conversation or the system prompt.
     seen: Option<Pattern>,
-    /// Nowhere in it.
+    /// Found nowhere in it.
     unseen: Option<Pattern>,
     /// The last message is the result of this tool.
     tool: Option<String>,
-    /// The how-manieth message of the user it is about, from 1.
+    /// Number of the user message, from 1.
     turn: Option<u64>,
-    /// The how-manieth request for that message, from 1.
+    /// Number of the request for that message, from 1.
     step: Option<u64>,
-    /// The side task it is about; none means the conversation itself.
-    task: Option<SideTask>,
+    /// The auxiliary task; none for the conversation itself.
+    task: Option<AuxiliaryTask>,
 }
 
 /// A text to look for: plain, or a regular expression between slashes.
@@ -35,11 +35,11 @@ enum Pattern {
     Regex(Regex),
 }
 
-/// What the groups of the expressions found, for `${name}`.
-pub(super) type Captures = Vec<(String, String)>;
+/// Groups captured by the expressions, for `${name}`.
+pub(super) type CapturedGroups = Vec<(String, String)>;
 
 impl Condition {
-    pub(super) fn read(node: &Node) -> Result<Self, Complaint> {
+    pub(super) fn read(node: &Node) -> Result<Self, ScriptProblem> {
         if !node.is_map() {
             return Ok(Self {
                 last: Some(Pattern::read(node, "match")?),
@@ -66,17 +66,17 @@ impl Condition {
             step: fields.whole("step")?,
             task: fields
                 .text("task")?
-                .map(|name| side_task(node, &name))
+                .map(|name| auxiliary_task(node, &name))
                 .transpose()?,
         })
     }
 
-    /// Whether it holds, and what its groups found.
-    pub(super) fn holds(&self, request: &Request) -> Option<Captures> {
+    /// The captured groups, if the condition holds.
+    pub(super) fn holds(&self, request: &ModelRequest) -> Option<CapturedGroups> {
         if self.task != request.task {
             return None;
         }
-        let mut captures = Captures::new();
+        let mut captures = CapturedGroups::new();
         let messages = &request.messages;
         let last = messages.last();
         if let Some(turn) = self.turn
@@ -108,7 +108,7 @@ impl Condition {
         }
         if let Some(pattern) = &self.unseen
             && pattern
-                .find_anywhere(request, &mut Captures::new())
+                .find_anywhere(request, &mut CapturedGroups::new())
                 .is_some()
         {
             return None;
@@ -118,7 +118,7 @@ impl Condition {
 }
 
 impl Pattern {
-    fn read(node: &Node, key: &str) -> Result<Self, Complaint> {
+    fn read(node: &Node, key: &str) -> Result<Self, ScriptProblem> {
         let text = text(node, key)?;
         let inner = text
             .strip_prefix('/')
@@ -130,10 +130,10 @@ impl Pattern {
         match Regex::new(inner) {
             Ok(regex) => Ok(Self::Regex(regex)),
             Err(error) => {
-                // The last line of such an error is its reason, those before draw the place.
+                // The last line of a regex error is the reason; the others draw the position.
                 let shown = error.to_string();
                 let reason = shown.lines().last().unwrap_or_default().trim().to_owned();
-                Err(Complaint::new(
+                Err(ScriptProblem::new(
                     node,
                     format!("`{key}` is not a regular expression: {reason}"),
                 ))
@@ -141,7 +141,7 @@ impl Pattern {
         }
     }
 
-    fn find(&self, text: &str, captures: &mut Captures) -> Option<()> {
+    fn find(&self, text: &str, captures: &mut CapturedGroups) -> Option<()> {
         match self {
             Self::Plain(wanted) => text.contains(wanted.as_str()).then_some(()),
             Self::Regex(regex) => {
@@ -158,7 +158,7 @@ impl Pattern {
         }
     }
 
-    fn find_anywhere(&self, request: &Request, captures: &mut Captures) -> Option<()> {
+    fn find_anywhere(&self, request: &ModelRequest, captures: &mut CapturedGroups) -> Option<()> {
         let newest_first = request.messages.iter().rev();
         newest_first
             .map(|message| message.content.to_text())
@@ -167,11 +167,14 @@ impl Pattern {
     }
 }
 
-fn side_task(node: &Node, name: &str) -> Result<SideTask, Complaint> {
-    SideTask::parse(name).ok_or_else(|| {
-        let names: Vec<&str> = SideTask::ALL.iter().map(|task| task.name()).collect();
-        let reason = format!("there is no side task `{name}`: {}", names.join(", "));
-        Complaint::new(node, reason)
+fn auxiliary_task(node: &Node, name: &str) -> Result<AuxiliaryTask, ScriptProblem> {
+    AuxiliaryTask::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = AuxiliaryTask::ALL.iter().map(|task| task.name()).collect();
+        let reason = format!(
+            "no such auxiliary task: `{name}`; there are {}",
+            names.join(", ")
+        );
+        ScriptProblem::new(node, reason)
     })
 }
 

@@ -13,13 +13,13 @@
 //!   - match: hello            # the same as {last: hello}
 //!     text: Good day.
 //!   - error: {class: overloaded, message: come back later}   # once; `times` for more
-//!   - match: {task: title_generation}     # a side task is answered by turns that name it
+//!   - match: {task: title_generation}     # an auxiliary task needs a turn that names it
 //!     text: A short talk
 //!   - text: Done.
 //! ```
 //!
-//! What a turn is matched against comes from the request alone, so a session that is resumed after a
-//! crash goes on where it was.
+//! Turns are matched against the request alone, so a session resumed after a crash continues where
+//! it was.
 
 mod condition;
 mod play;
@@ -27,4 +27,4 @@ mod reader;
 mod script;
 
 pub use play::Replay;
-pub use script::{Script, ScriptError};
+pub use script::{ReplayScript, ScriptError};

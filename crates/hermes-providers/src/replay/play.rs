@@ -1,34 +1,34 @@
-//! Playing a script.
+//! Plays a script.
 
 use std::sync::{Mutex, PoisonError};
 
 use hermes_proc::Wake;
 use serde_json::Value;
 
-use super::condition::{Captures, count};
-use super::script::{Answer, Outcome, Script, Turn};
-use crate::error::{ErrorClass, Failure, ProviderError};
+use super::condition::{CapturedGroups, count};
+use super::script::{ReplayScript, ScriptTurn, ScriptedAnswer, ScriptedOutcome};
+use crate::error::{ErrorClass, ProviderError, ProviderFailure};
 use crate::message::{Message, Reasoning, Role, ToolCall};
 use crate::provider::{Provider, RouteInfo};
-use crate::request::Request;
-use crate::response::{Cost, Finish, Response, StreamEvent, Usage};
+use crate::request::ModelRequest;
+use crate::response::{Cost, FinishReason, ModelResponse, StreamEvent, TokenUsage};
 
 /// The provider `replay`.
 #[derive(Debug)]
 pub struct Replay {
-    script: Script,
+    script: ReplayScript,
     model: String,
-    progress: Mutex<Progress>,
+    progress: Mutex<ReplayProgress>,
 }
 
-/// What was played so far, in this process.
+/// Turns played in this process.
 #[derive(Debug)]
-struct Progress {
+struct ReplayProgress {
     /// How often each turn was played.
     played: Vec<u64>,
-    /// The next of the turns without a condition; not known before the first request.
+    /// The next turn without a condition; unknown before the first request.
     next: Option<u64>,
-    /// Calls made up so far.
+    /// Number of generated calls.
     calls: u64,
 }
 
@@ -36,12 +36,12 @@ impl Replay {
     /// Name of the provider.
     pub const ID: &'static str = "replay";
 
-    /// A provider that plays this script. `model` is what it calls itself, unless the script says.
-    pub fn new(script: Script, model: Option<&str>) -> Self {
+    /// A provider that plays this script. `model` is its model name, unless the script has one.
+    pub fn new(script: ReplayScript, model: Option<&str>) -> Self {
         let model = script.model.as_deref().or(model).unwrap_or(Self::ID);
         Self {
             model: model.to_owned(),
-            progress: Mutex::new(Progress {
+            progress: Mutex::new(ReplayProgress {
                 played: vec![0; script.turns.len()],
                 next: None,
                 calls: 0,
@@ -50,10 +50,10 @@ impl Replay {
         }
     }
 
-    /// The turn that answers this request, counted as played.
-    fn choose(&self, request: &Request) -> Option<(&Turn, Captures, u64)> {
+    /// The turn for this request, counted as played.
+    fn choose(&self, request: &ModelRequest) -> Option<(&ScriptTurn, CapturedGroups, u64)> {
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        let Progress {
+        let ReplayProgress {
             played,
             next,
             calls,
@@ -64,7 +64,7 @@ impl Replay {
             Some((at, turn, captures))
         });
         let (at, turn, captures) = matched.or_else(|| {
-            // Those in order are the conversation's.
+            // Turns without a condition belong to the conversation.
             if request.task.is_some() {
                 return None;
             }
@@ -78,17 +78,17 @@ impl Replay {
             if turn.times.is_none_or(|times| played[at] + 1 >= times) {
                 *position += 1;
             }
-            Some((at, turn, Captures::new()))
+            Some((at, turn, CapturedGroups::new()))
         })?;
         played[at] += 1;
         let first_call = *calls;
-        if let Outcome::Answer(answer) = &turn.outcome {
+        if let ScriptedOutcome::ScriptedAnswer(answer) = &turn.outcome {
             *calls += u64::try_from(answer.calls.len()).unwrap_or_default();
         }
         Some((turn, captures, first_call))
     }
 
-    fn explained(&self, mut error: ProviderError) -> ProviderError {
+    fn with_route(&self, mut error: ProviderError) -> ProviderError {
         Self::ID.clone_into(&mut error.provider);
         error.model.clone_from(&self.model);
         error
@@ -98,34 +98,34 @@ impl Replay {
 impl Provider for Replay {
     fn complete(
         &self,
-        request: &Request,
+        request: &ModelRequest,
         sink: &mut dyn FnMut(StreamEvent),
         interrupt: &Wake,
-    ) -> Result<Response, ProviderError> {
+    ) -> Result<ModelResponse, ProviderError> {
         let Some((turn, captures, first_call)) = self.choose(request) else {
-            return Err(self.explained(no_answer(request)));
+            return Err(self.with_route(no_answer(request)));
         };
         if interrupt.wait(turn.delay) {
-            return Err(self.explained(ProviderError::interrupted()));
+            return Err(self.with_route(ProviderError::interrupted()));
         }
         let answer = match &turn.outcome {
-            Outcome::Answer(answer) => answer,
-            Outcome::Error(error) => {
+            ScriptedOutcome::ScriptedAnswer(answer) => answer,
+            ScriptedOutcome::Error(error) => {
                 let message = format!("{} (line {} of the script)", error.message, turn.line);
-                let error = Failure {
+                let error = ProviderFailure {
                     message,
                     ..error.clone()
                 };
-                return Err(self.explained(error.into()));
+                return Err(self.with_route(error.into()));
             }
         };
-        let response = Response {
+        let response = ModelResponse {
             model: Some(self.model.clone()),
             cost: Cost::Included,
-            ..response(answer, &captures, &Numbering::of(request, first_call))
+            ..response(answer, &captures, &CallIds::of(request, first_call))
         };
         stream(&response, sink);
-        Ok(Response {
+        Ok(ModelResponse {
             usage: Some(
                 answer
                     .usage
@@ -147,14 +147,14 @@ impl Provider for Replay {
     }
 }
 
-/// Ids for calls that differ within a session, also after it was resumed by another process.
-struct Numbering {
+/// Call ids that are unique within a session, also after another process resumed it.
+struct CallIds {
     before: u64,
     first: u64,
 }
 
-impl Numbering {
-    fn of(request: &Request, first: u64) -> Self {
+impl CallIds {
+    fn of(request: &ModelRequest, first: u64) -> Self {
         let calls = request
             .messages
             .iter()
@@ -170,35 +170,39 @@ impl Numbering {
     }
 }
 
-fn response(answer: &Answer, captures: &Captures, numbering: &Numbering) -> Response {
+fn response(
+    answer: &ScriptedAnswer,
+    captures: &CapturedGroups,
+    call_ids: &CallIds,
+) -> ModelResponse {
     let calls = answer.calls.iter().enumerate().map(|(index, call)| {
         let arguments = fill_value(&call.arguments, captures);
-        // A bare text stands for arguments that are not JSON.
+        // A plain text stands for arguments that are not JSON.
         let arguments = match arguments {
             Value::String(raw) => raw,
             other => other.to_string(),
         };
-        let id = call.id.clone().unwrap_or_else(|| numbering.id(index));
+        let id = call.id.clone().unwrap_or_else(|| call_ids.id(index));
         ToolCall::new(id, fill(&call.tool, captures), arguments)
     });
     let tool_calls: Vec<ToolCall> = calls.collect();
     let natural = if tool_calls.is_empty() {
-        Finish::Stop
+        FinishReason::Stop
     } else {
-        Finish::ToolCalls
+        FinishReason::ToolCalls
     };
-    Response {
+    ModelResponse {
         text: fill(&answer.text, captures),
         reasoning: Reasoning {
             text: answer.think.as_ref().map(|think| fill(think, captures)),
             ..Reasoning::default()
         },
         tool_calls,
-        ..Response::new(answer.finish.unwrap_or(natural))
+        ..ModelResponse::new(answer.finish.unwrap_or(natural))
     }
 }
 
-fn stream(response: &Response, sink: &mut dyn FnMut(StreamEvent)) {
+fn stream(response: &ModelResponse, sink: &mut dyn FnMut(StreamEvent)) {
     if let Some(think) = &response.reasoning.text {
         sink(StreamEvent::Reasoning(think.clone()));
     }
@@ -212,19 +216,20 @@ fn stream(response: &Response, sink: &mut dyn FnMut(StreamEvent)) {
     }
 }
 
-fn estimated(request: &Request, response: &Response) -> Usage {
-    let answer = Request::new("", vec![response.to_message()]);
-    Usage {
+fn estimated(request: &ModelRequest, response: &ModelResponse) -> TokenUsage {
+    let answer = ModelRequest::new("", vec![response.to_message()]);
+    TokenUsage {
         input: request.estimated_tokens(),
         output: answer.estimated_tokens(),
-        ..Usage::default()
+        ..TokenUsage::default()
     }
 }
 
-fn no_answer(request: &Request) -> ProviderError {
+fn no_answer(request: &ModelRequest) -> ProviderError {
     if let Some(task) = request.task {
         let name = task.name();
-        let message = format!("no turn matches the side task {name} (`match: {{task: {name}}}`)");
+        let message =
+            format!("no turn matches the auxiliary task {name} (`match: {{task: {name}}}`)");
         return ProviderError::new(ErrorClass::Script, message);
     }
     let last = request.messages.last();
@@ -238,12 +243,14 @@ fn no_answer(request: &Request) -> ProviderError {
     let role = last.map_or("user", |message: &Message| message.role.name());
     ProviderError::new(
         ErrorClass::Script,
-        format!("no turn matches the last message ({role}: \"{shown}\") and none is left in order"),
+        format!(
+            "no turn matches the last message ({role}: \"{shown}\") and no turn without a condition is left"
+        ),
     )
 }
 
-/// `${name}` replaced by what the group of that name found; anything else stays.
-fn fill(text: &str, captures: &Captures) -> String {
+/// Replaces `${name}` by the captured group of that name.
+fn fill(text: &str, captures: &CapturedGroups) -> String {
     if captures.is_empty() {
         return text.to_owned();
     }
@@ -254,7 +261,7 @@ fn fill(text: &str, captures: &Captures) -> String {
         })
 }
 
-fn fill_value(value: &Value, captures: &Captures) -> Value {
+fn fill_value(value: &Value, captures: &CapturedGroups) -> Value {
     match value {
         Value::String(text) => Value::String(fill(text, captures)),
         Value::Array(items) => items

@@ -1,4 +1,4 @@
-//! The script of the replay provider as data.
+//! The script of the replay provider.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,30 +7,30 @@ use hermes_config::yaml::{Document, Node, NodeKind};
 use serde_json::Value;
 
 use super::condition::Condition;
-use super::reader::{Complaint, Fields, fields};
-use crate::error::{ErrorClass, Failure};
-use crate::response::{Finish, Usage};
+use super::reader::{ScriptFields, ScriptProblem, fields};
+use crate::error::{ErrorClass, ProviderFailure};
+use crate::response::{FinishReason, TokenUsage};
 
-/// Largest script that is read.
+/// Largest accepted script.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Longest wait a script may ask for.
+/// Longest delay of a turn, in seconds.
 const MAX_DELAY: f64 = 3_600.0;
 
 /// A script that cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// The file cannot be read.
-    #[error("the replay script cannot be read: {0}")]
+    /// The file could not be read.
+    #[error("could not read the replay script: {0}")]
     File(#[source] hermes_fs::Error),
-    /// Its text is no script.
+    /// The text is not a valid script.
     #[error("{}, line {line}: {reason}", path.display())]
     Text {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// What is wrong.
         reason: String,
     },
 }
@@ -39,72 +39,73 @@ impl ScriptError {
     /// What the user can do.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::File(_) => "`model.script` names the file of turns for the provider `replay`",
+            Self::File(_) => {
+                "set `model.script` to the file with the turns of the provider `replay`"
+            }
             Self::Text { .. } => {
-                "a script is `turns:`, each with `match` (optional), `text`, `calls`, `delay` or \
-                 `error`"
+                "a script has `turns:`, each with `match` (optional), `text`, `calls`, `delay` or `error`"
             }
         }
     }
 }
 
-/// Turns to play.
+/// The turns to play.
 #[derive(Debug, Clone)]
-pub struct Script {
-    pub(super) turns: Vec<Turn>,
+pub struct ReplayScript {
+    pub(super) turns: Vec<ScriptTurn>,
     pub(super) model: Option<String>,
     pub(super) context_length: Option<u64>,
 }
 
-/// One answer.
+/// One turn of a script.
 #[derive(Debug, Clone)]
-pub(super) struct Turn {
+pub(super) struct ScriptTurn {
     pub(super) line: usize,
     pub(super) condition: Option<Condition>,
-    /// How often it is played in one process; `None` for ever.
+    /// How often the turn is played in one process; `None` for no limit.
     pub(super) times: Option<u64>,
     pub(super) delay: Duration,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ScriptedOutcome,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Outcome {
-    Answer(Answer),
-    Error(Failure),
+pub(super) enum ScriptedOutcome {
+    ScriptedAnswer(ScriptedAnswer),
+    Error(ProviderFailure),
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct ScriptedAnswer {
     pub(super) text: String,
     pub(super) think: Option<String>,
-    pub(super) calls: Vec<Call>,
-    pub(super) finish: Option<Finish>,
-    pub(super) usage: Option<Usage>,
+    pub(super) calls: Vec<ScriptedCall>,
+    pub(super) finish: Option<FinishReason>,
+    pub(super) usage: Option<TokenUsage>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct ScriptedCall {
     pub(super) tool: String,
     pub(super) arguments: Value,
     pub(super) id: Option<String>,
 }
 
-impl Script {
+impl ReplayScript {
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let text = hermes_fs::read_text_capped(path, MAX_BYTES).map_err(ScriptError::File)?;
         Self::parse(&text, path)
     }
 
-    /// Reads a text; `path` is for messages.
+    /// Parses a script; `path` is for messages.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ScriptError> {
-        let wrong = |complaint: Complaint| ScriptError::Text {
+        let wrong = |complaint: ScriptProblem| ScriptError::Text {
             path: path.to_owned(),
             line: complaint.line,
             reason: complaint.reason,
         };
         let document = Document::parse(text).map_err(|error| {
-            wrong(Complaint {
+            wrong(ScriptProblem {
                 line: error.line,
                 reason: error.message,
             })
@@ -113,8 +114,8 @@ impl Script {
     }
 }
 
-fn read_script(root: &Node) -> Result<Script, Complaint> {
-    // The last three are of a demo, which keeps its cards and its turns in one file.
+fn read_script(root: &Node) -> Result<ReplayScript, ScriptProblem> {
+    // The last three belong to a demo, which has cards and turns in one file.
     let known = [
         "turns",
         "model",
@@ -125,13 +126,13 @@ fn read_script(root: &Node) -> Result<Script, Complaint> {
     ];
     let top = fields(root, "a script", &known)?;
     if top.get("turns").is_none() {
-        return Err(Complaint::new(root, "a script needs a list `turns`"));
+        return Err(ScriptProblem::new(root, "a script needs a list `turns`"));
     }
     let turns = top.list("turns")?;
     if turns.is_empty() {
-        return Err(Complaint::new(root, "`turns` is empty"));
+        return Err(ScriptProblem::new(root, "`turns` is empty"));
     }
-    Ok(Script {
+    Ok(ReplayScript {
         turns: turns
             .iter()
             .map(|turn| read_turn(turn))
@@ -141,7 +142,7 @@ fn read_script(root: &Node) -> Result<Script, Complaint> {
     })
 }
 
-fn read_turn(node: &Node) -> Result<Turn, Complaint> {
+fn read_turn(node: &Node) -> Result<ScriptTurn, ScriptProblem> {
     let known = [
         "match", "times", "delay", "text", "think", "calls", "finish", "usage", "error",
     ];
@@ -152,27 +153,27 @@ fn read_turn(node: &Node) -> Result<Turn, Complaint> {
             for key in ["text", "think", "calls", "finish", "usage"] {
                 if let Some(other) = turn.get(key) {
                     let reason = format!("a turn has `error` or `{key}`, not both");
-                    return Err(Complaint::new(other, reason));
+                    return Err(ScriptProblem::new(other, reason));
                 }
             }
-            Outcome::Error(read_error(error)?)
+            ScriptedOutcome::Error(read_error(error)?)
         }
-        None => Outcome::Answer(read_answer(node, turn)?),
+        None => ScriptedOutcome::ScriptedAnswer(read_answer(node, turn)?),
     };
     let times = match (turn.text("times")?.as_deref(), &outcome) {
-        (Some("always"), _) | (None, Outcome::Answer(_)) => None,
+        (Some("always"), _) | (None, ScriptedOutcome::ScriptedAnswer(_)) => None,
         (Some(_), _) => turn.whole("times")?,
-        // Whoever asks again after an error gets what comes next.
-        (None, Outcome::Error(_)) => Some(1),
+        // A retry after an error gets the next turn.
+        (None, ScriptedOutcome::Error(_)) => Some(1),
     };
     let delay = turn.number("delay")?.unwrap_or_default();
     if delay > MAX_DELAY {
-        return Err(Complaint::new(
+        return Err(ScriptProblem::new(
             node,
-            "`delay` is in seconds, an hour at most",
+            "`delay` is in seconds, at most an hour (3600)",
         ));
     }
-    Ok(Turn {
+    Ok(ScriptTurn {
         line: node.line,
         condition: condition.transpose()?,
         times,
@@ -181,9 +182,9 @@ fn read_turn(node: &Node) -> Result<Turn, Complaint> {
     })
 }
 
-fn read_answer(node: &Node, turn: Fields<'_>) -> Result<Answer, Complaint> {
+fn read_answer(node: &Node, turn: ScriptFields<'_>) -> Result<ScriptedAnswer, ScriptProblem> {
     let calls = turn.list("calls")?;
-    let answer = Answer {
+    let answer = ScriptedAnswer {
         text: turn.text("text")?.unwrap_or_default(),
         think: turn.text("think")?,
         calls: calls
@@ -196,53 +197,53 @@ fn read_answer(node: &Node, turn: Fields<'_>) -> Result<Answer, Complaint> {
     let says_something = turn.get("text").is_some() || answer.think.is_some();
     if !says_something && answer.calls.is_empty() {
         let reason = "a turn needs `text`, `calls` or `error`";
-        return Err(Complaint::new(node, reason));
+        return Err(ScriptProblem::new(node, reason));
     }
     Ok(answer)
 }
 
-fn read_call(node: &Node) -> Result<Call, Complaint> {
+fn read_call(node: &Node) -> Result<ScriptedCall, ScriptProblem> {
     let call = fields(node, "a call", &["tool", "arguments", "id"])?;
     let Some(tool) = call.text("tool")?.filter(|tool| !tool.trim().is_empty()) else {
-        return Err(Complaint::new(node, "a call needs `tool`"));
+        return Err(ScriptProblem::new(node, "a call needs `tool`"));
     };
     let arguments = match call.get("arguments") {
         None => Value::Object(serde_json::Map::new()),
         Some(node) => value(node),
     };
-    Ok(Call {
+    Ok(ScriptedCall {
         tool,
         arguments,
         id: call.text("id")?,
     })
 }
 
-fn read_finish(turn: Fields<'_>) -> Result<Option<Finish>, Complaint> {
+fn read_finish(turn: ScriptFields<'_>) -> Result<Option<FinishReason>, ScriptProblem> {
     let Some(name) = turn.text("finish")? else {
         return Ok(None);
     };
     Ok(Some(match name.as_str() {
-        "stop" => Finish::Stop,
-        "tool_calls" => Finish::ToolCalls,
-        "length" => Finish::Length,
-        "content_filter" => Finish::ContentFilter,
-        "cut" => Finish::Cut,
+        "stop" => FinishReason::Stop,
+        "tool_calls" => FinishReason::ToolCalls,
+        "length" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        "cut" => FinishReason::Truncated,
         _ => {
             let line = turn.get("finish").map_or(0, |node| node.line);
             let reason = "`finish` is stop, tool_calls, length, content_filter or cut".to_owned();
-            return Err(Complaint { line, reason });
+            return Err(ScriptProblem { line, reason });
         }
     }))
 }
 
-fn read_usage(turn: Fields<'_>) -> Result<Option<Usage>, Complaint> {
+fn read_usage(turn: ScriptFields<'_>) -> Result<Option<TokenUsage>, ScriptProblem> {
     let Some(node) = turn.get("usage") else {
         return Ok(None);
     };
     let known = ["input", "output", "cache_read", "cache_write", "reasoning"];
     let usage = fields(node, "`usage`", &known)?;
     let count = |key| usage.whole(key).map(Option::unwrap_or_default);
-    Ok(Some(Usage {
+    Ok(Some(TokenUsage {
         input: count("input")?,
         output: count("output")?,
         cache_read: count("cache_read")?,
@@ -251,10 +252,10 @@ fn read_usage(turn: Fields<'_>) -> Result<Option<Usage>, Complaint> {
     }))
 }
 
-fn read_error(node: &Node) -> Result<Failure, Complaint> {
+fn read_error(node: &Node) -> Result<ProviderFailure, ScriptProblem> {
     if !node.is_map() {
         let class = read_class(node, &super::reader::text(node, "error")?)?;
-        return Ok(Failure::new(class, "as the script says"));
+        return Ok(ProviderFailure::new(class, "error from the script"));
     }
     let known = [
         "class",
@@ -267,27 +268,30 @@ fn read_error(node: &Node) -> Result<Failure, Complaint> {
     let error = fields(node, "`error`", &known)?;
     let class = match error.get("class") {
         Some(class) => read_class(class, &super::reader::text(class, "class")?)?,
-        None => return Err(Complaint::new(node, "`error` needs `class`")),
+        None => return Err(ScriptProblem::new(node, "`error` needs `class`")),
     };
     let message = error.text("message")?;
-    let message = message.unwrap_or_else(|| "as the script says".to_owned());
+    let message = message.unwrap_or_else(|| "error from the script".to_owned());
     let retry_after = error.number("retry_after")?;
-    Ok(Failure {
+    Ok(ProviderFailure {
         status: error
             .whole("status")?
             .and_then(|status| u16::try_from(status).ok()),
         retry_after: retry_after.map(|seconds| Duration::from_secs_f64(seconds.min(MAX_DELAY))),
         stated_limit: error.whole("stated_limit")?,
         available_output: error.whole("available_output")?,
-        ..Failure::new(class, message)
+        ..ProviderFailure::new(class, message)
     })
 }
 
-fn read_class(node: &Node, name: &str) -> Result<ErrorClass, Complaint> {
+fn read_class(node: &Node, name: &str) -> Result<ErrorClass, ScriptProblem> {
     ErrorClass::parse(name).ok_or_else(|| {
         let names: Vec<&str> = ErrorClass::ALL.iter().map(|class| class.name()).collect();
-        let reason = format!("there is no error class `{name}`: {}", names.join(", "));
-        Complaint::new(node, reason)
+        let reason = format!(
+            "no such error class: `{name}`; there are {}",
+            names.join(", ")
+        );
+        ScriptProblem::new(node, reason)
     })
 }
 

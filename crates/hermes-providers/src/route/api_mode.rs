@@ -1,4 +1,4 @@
-//! Which wire format an address speaks.
+//! The wire format of an address.
 
 use super::host::{host_of, is_host};
 
@@ -14,7 +14,7 @@ pub(crate) enum ApiMode {
 }
 
 impl ApiMode {
-    /// As written in settings.
+    /// Parses a setting.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "chat_completions" | "chat" | "openai" => Self::Chat,
@@ -24,7 +24,7 @@ impl ApiMode {
         })
     }
 
-    /// What an address without further word speaks.
+    /// The default wire format of an address.
     pub(crate) fn of_url(base_url: &str) -> Self {
         let host = host_of(base_url);
         let path = base_url.trim_end_matches('/');
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_tells() {
+    fn format_follows_from_the_address() {
         for (url, mode) in [
             ("https://api.openai.com/v1", ApiMode::Responses),
             ("https://api.x.ai/v1/", ApiMode::Responses),

@@ -1,8 +1,8 @@
-//! Models for side tasks: who titles, summarises, judges. One way for all of them.
+//! Models for auxiliary tasks such as titles and summaries.
 //!
-//! A side task asks for a whole answer instead of a stream, within a time of its own, and without
-//! looking up windows. It never uses the fallback chain of the conversation, and a key goes to no
-//! other host than it would in a conversation.
+//! An auxiliary task does not stream, has its own timeout and does not look up context windows. It
+//! never uses the fallback chain of the conversation, and a key goes only to hosts it would go to in
+//! a conversation.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,21 +13,21 @@ use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::choose::choice;
-use super::open::{OpenError, open_replay, side_chain};
+use super::open::{OpenError, auxiliary_chain, open_replay};
+use super::overrides::ModelOverrides;
 use super::registry::BUILTINS;
-use super::resolve::{Choice, Resolved, resolve, variable};
-use super::wanted::Wanted;
+use super::resolve::{ResolvedRoute, RouteChoice, resolve, variable};
 use crate::provider::Provider;
 use crate::replay::Replay;
-use crate::request::{Effort, SideTask};
+use crate::request::{AuxiliaryTask, Effort};
 
-/// Longest time a side task may be given.
-const LONGEST: f64 = 86_400.0;
-/// How often a question is asked again after an error that passes.
+/// Longest accepted timeout, in seconds.
+const MAX_TIMEOUT: f64 = 86_400.0;
+/// Default number of retries after a transient error.
 const TRANSIENT_RETRIES: i64 = 2;
 
-/// Models that are good enough for side tasks, where a provider steps in that no setting names.
-const STAND_INS: &[(&str, &str)] = &[
+/// Models for auxiliary tasks of providers that no setting names.
+const FALLBACK_MODELS: &[(&str, &str)] = &[
     ("openrouter", "google/gemini-3-flash-preview"),
     ("anthropic", "claude-haiku-4-5-20251001"),
     ("gemini", "gemini-3-flash-preview"),
@@ -39,16 +39,16 @@ const STAND_INS: &[(&str, &str)] = &[
     ("ollama-cloud", "nemotron-3-nano:30b"),
 ];
 
-/// What `auxiliary.<task>` says.
+/// The settings in `auxiliary.<task>`.
 #[derive(Debug, Default)]
-struct Slot {
+struct AuxiliarySettings {
     provider: Option<String>,
     model: Option<String>,
     base_url: Option<String>,
     api_key: Option<SecretString>,
 }
 
-impl Slot {
+impl AuxiliarySettings {
     fn read(own: &Value) -> Self {
         let text = |key: &str| {
             let text = own[key].as_str()?.trim();
@@ -62,25 +62,25 @@ impl Slot {
         }
     }
 
-    /// Whether it names a place of its own.
-    fn is_elsewhere(&self) -> bool {
+    /// Whether the settings name a provider or address.
+    fn has_own_route(&self) -> bool {
         self.provider.is_some() || self.base_url.is_some()
     }
 }
 
-/// Models for side tasks, each opened when it is first needed.
+/// Models for auxiliary tasks, each opened when first needed.
 ///
-/// Unless `auxiliary.<task>` names a place of its own, a task is done where the conversation is held,
-/// and by other providers with a key only once an account is empty.
-pub struct SideModels {
+/// Unless `auxiliary.<task>` names a provider or address, a task uses the provider of the
+/// conversation, and other providers with a key only when an account has no credit.
+pub struct AuxiliaryModels {
     config: Config,
-    main: Wanted,
-    opened: Mutex<HashMap<SideTask, Arc<dyn Provider>>>,
+    main: ModelOverrides,
+    opened: Mutex<HashMap<AuxiliaryTask, Arc<dyn Provider>>>,
 }
 
-impl SideModels {
-    /// `main` is what the command line asks for in the conversation these tasks belong to.
-    pub fn new(config: &Config, main: Wanted) -> Self {
+impl AuxiliaryModels {
+    /// `main` are the command line overrides of the conversation.
+    pub fn new(config: &Config, main: ModelOverrides) -> Self {
         Self {
             config: config.clone(),
             main,
@@ -88,8 +88,8 @@ impl SideModels {
         }
     }
 
-    /// Who does a task. Makes no request.
-    pub fn open(&self, task: SideTask) -> Result<Arc<dyn Provider>, OpenError> {
+    /// The provider for a task. Makes no request.
+    pub fn open(&self, task: AuxiliaryTask) -> Result<Arc<dyn Provider>, OpenError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = opened.get(&task) {
             return Ok(Arc::clone(provider));
@@ -100,33 +100,37 @@ impl SideModels {
     }
 }
 
-impl std::fmt::Debug for SideModels {
+impl std::fmt::Debug for AuxiliaryModels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SideModels").finish_non_exhaustive()
+        f.debug_struct("AuxiliaryModels").finish_non_exhaustive()
     }
 }
 
-fn open(config: &Config, main: &Wanted, task: SideTask) -> Result<Arc<dyn Provider>, OpenError> {
+fn open(
+    config: &Config,
+    main: &ModelOverrides,
+    task: AuxiliaryTask,
+) -> Result<Arc<dyn Provider>, OpenError> {
     let own = config
         .get("auxiliary")
         .and_then(|all| all.get(task.name()))
         .unwrap_or(&Value::Null);
-    let slot = Slot::read(own);
-    let first = first_choice(config, main, &slot);
+    let settings = AuxiliarySettings::read(own);
+    let first = first_choice(config, main, &settings);
     let attempts = attempts(config);
     if first.provider.as_deref() == Some(Replay::ID) {
         return Ok(Arc::new(open_replay(config, &first, attempts)?));
     }
     let found = resolve(config, &first);
     let mut routes = Vec::new();
-    if slot.is_elsewhere() {
+    if settings.has_own_route() {
         routes.push(found?);
     } else {
-        let rest = stand_ins(config, &first);
+        let rest = fallback_routes(config, &first);
         match found {
             Ok(found) => routes.push(found),
             Err(error) if rest.is_empty() => return Err(error),
-            Err(error) => tracing::info!("{error}; another provider does side tasks"),
+            Err(error) => tracing::info!("{error}; using another provider for auxiliary tasks"),
         }
         for other in rest {
             if !routes.iter().any(|one| one.route.is_same(&other.route)) {
@@ -134,62 +138,66 @@ fn open(config: &Config, main: &Wanted, task: SideTask) -> Result<Arc<dyn Provid
             }
         }
     }
-    let limit = limit(own, task);
+    let timeout = timeout(own, task);
     let effort = own["reasoning_effort"].as_str().and_then(Effort::parse);
     for found in &mut routes {
         let route = &mut found.route;
         route.effort = effort;
-        route.timeouts.request = limit;
-        route.timeouts.read = limit;
-        route.timeouts.whole = Some(limit);
-        // Asking again is counted by `auxiliary.transient_retries` alone.
+        route.timeouts.request = timeout;
+        route.timeouts.read = timeout;
+        route.timeouts.whole = Some(timeout);
+        // Only `auxiliary.transient_retries` counts.
         route.timeouts.reconnects = 0;
         if let Some(extra) = own["extra_body"].as_object() {
             route.extra_body.extend(extra.clone());
         }
     }
-    Ok(Arc::new(side_chain(config, routes, attempts)))
+    Ok(Arc::new(auxiliary_chain(config, routes, attempts)))
 }
 
-fn first_choice(config: &Config, main: &Wanted, slot: &Slot) -> Choice {
-    let wanted = if slot.is_elsewhere() {
-        let custom = slot.base_url.as_ref().map(|_| "custom".to_owned());
-        Wanted {
-            provider: slot.provider.clone().or(custom),
-            model: slot.model.clone(),
-            base_url: slot.base_url.clone(),
+fn first_choice(
+    config: &Config,
+    main: &ModelOverrides,
+    settings: &AuxiliarySettings,
+) -> RouteChoice {
+    let wanted = if settings.has_own_route() {
+        let custom = settings.base_url.as_ref().map(|_| "custom".to_owned());
+        ModelOverrides {
+            provider: settings.provider.clone().or(custom),
+            model: settings.model.clone(),
+            base_url: settings.base_url.clone(),
             api_key: None,
         }
     } else {
-        Wanted {
-            model: slot.model.clone().or_else(|| main.model.clone()),
+        ModelOverrides {
+            model: settings.model.clone().or_else(|| main.model.clone()),
             ..main.clone()
         }
     };
     let mut choice = choice(config, &wanted);
-    if let Some(key) = &slot.api_key {
+    if let Some(key) = &settings.api_key {
         choice.given_key.api_key = Some(key.clone());
     }
     choice
 }
 
-/// Who may step in: OpenRouter, an endpoint of the user's own, Anthropic, and then whoever has a key.
-fn stand_ins(config: &Config, first: &Choice) -> Vec<Resolved> {
+/// Fallback providers: OpenRouter, a custom endpoint, Anthropic, then any other with a key.
+fn fallback_routes(config: &Config, first: &RouteChoice) -> Vec<ResolvedRoute> {
     let known = |id: &'static str| {
-        let model = STAND_INS.iter().find(|(name, _)| *name == id)?.1;
-        Some(Choice {
+        let model = FALLBACK_MODELS.iter().find(|(name, _)| *name == id)?.1;
+        Some(RouteChoice {
             provider: Some(id.to_owned()),
             model: Some(model.to_owned()),
-            ..Choice::default()
+            ..RouteChoice::default()
         })
     };
     let own = || {
         let model = first.model.clone();
-        Some(Choice {
+        Some(RouteChoice {
             provider: Some("custom".to_owned()),
             model: Some(model.or_else(|| config.model().0.map(str::to_owned))?),
             base_url: Some(variable(config, vars::CUSTOM_BASE_URL.name)?),
-            ..Choice::default()
+            ..RouteChoice::default()
         })
     };
     let others = BUILTINS
@@ -202,7 +210,7 @@ fn stand_ins(config: &Config, first: &Choice) -> Vec<Resolved> {
     let found = choices
         .flatten()
         .filter_map(|one| resolve(config, &one).ok());
-    // Without a key there is nothing to step in with, except at the user's own endpoint.
+    // Only a custom endpoint works without a key.
     found
         .filter(|one| one.keys.len() > 0 || one.route.provider == "custom")
         .collect()
@@ -215,10 +223,10 @@ fn attempts(config: &Config) -> u32 {
     u32::try_from(retries.max(0)).unwrap_or(0).saturating_add(1)
 }
 
-fn limit(own: &Value, task: SideTask) -> Duration {
+fn timeout(own: &Value, task: AuxiliaryTask) -> Duration {
     let seconds = own["timeout"].as_f64();
-    match seconds.filter(|seconds| (0.001..LONGEST).contains(seconds)) {
+    match seconds.filter(|seconds| (0.001..MAX_TIMEOUT).contains(seconds)) {
         Some(seconds) => Duration::from_secs_f64(seconds),
-        None => task.usual_limit(),
+        None => task.default_timeout(),
     }
 }

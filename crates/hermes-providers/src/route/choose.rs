@@ -1,30 +1,29 @@
-//! What flags ask for, laid over the `model:` block, short names of models, and the provider a
-//! model's name points to.
+//! Combines flags, the `model:` block, model aliases and the vendor of a model name.
 
 use hermes_config::Config;
 use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::keys::GivenKey;
+use super::model_vendor::provider_for_model;
+use super::overrides::ModelOverrides;
 use super::registry::builtin;
-use super::resolve::Choice;
-use super::serving::serving;
-use super::wanted::Wanted;
+use super::resolve::RouteChoice;
 
-/// The choice that settings and flags make together.
-pub(super) fn choice(config: &Config, wanted: &Wanted) -> Choice {
+/// The route chosen by settings and flags.
+pub(super) fn choice(config: &Config, overrides: &ModelOverrides) -> RouteChoice {
     let (_, configured) = config.model();
-    let alias = wanted
+    let alias = overrides
         .model
         .as_deref()
-        .filter(|_| wanted.provider.is_none())
-        .and_then(|name| Alias::named(config, name))
+        .filter(|_| overrides.provider.is_none())
+        .and_then(|name| ModelAlias::named(config, name))
         .unwrap_or_default();
-    let model = alias.model.or_else(|| wanted.model.clone());
-    let own_address = wanted.base_url.clone().or(alias.base_url);
-    let asked = wanted.provider.clone().or(alias.provider).or_else(|| {
+    let model = alias.model.or_else(|| overrides.model.clone());
+    let own_address = overrides.base_url.clone().or(alias.base_url);
+    let asked = overrides.provider.clone().or(alias.provider).or_else(|| {
         let model = model.as_deref().filter(|_| own_address.is_none())?;
-        serving(config, model, configured)
+        provider_for_model(config, model, configured)
     });
     let same = match (&asked, configured) {
         (None, _) => true,
@@ -36,14 +35,14 @@ pub(super) fn choice(config: &Config, wanted: &Wanted) -> Choice {
         let text = config.text(key).trim();
         (from_block && !text.is_empty()).then(|| text.to_owned())
     };
-    Choice {
-        // A short name with an address alone is an endpoint of its own.
+    RouteChoice {
+        // An alias with only an address is a custom endpoint.
         provider: asked
             .or_else(|| own_address.as_ref().map(|_| "custom".to_owned()))
             .or_else(|| configured.map(str::to_owned)),
         model,
         base_url: own_address,
-        flag_key: wanted.api_key.clone(),
+        flag_key: overrides.api_key.clone(),
         given_key: GivenKey {
             api_key: text("model.api_key").map(SecretString::from),
             key_env: text("model.key_env"),
@@ -52,15 +51,15 @@ pub(super) fn choice(config: &Config, wanted: &Wanted) -> Choice {
     }
 }
 
-/// What a short name of `model_aliases` stands for.
+/// An entry of `model_aliases`.
 #[derive(Default)]
-struct Alias {
+struct ModelAlias {
     model: Option<String>,
     provider: Option<String>,
     base_url: Option<String>,
 }
 
-impl Alias {
+impl ModelAlias {
     fn named(config: &Config, name: &str) -> Option<Self> {
         let all = config.get("model_aliases")?.as_object()?;
         let (_, found) = all

@@ -1,23 +1,23 @@
-//! Endpoints of the user's own: `providers:`, `custom_providers:` and the `model:` block.
+//! Custom endpoints: `providers:`, `custom_providers:` and the `model:` block.
 
 use hermes_config::Config;
 use serde_json::{Map, Value};
 
-/// An endpoint as the settings describe it.
+/// A custom endpoint from the settings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CustomEndpoint {
-    /// As it is shown and recorded.
+    /// Name for display and records.
     pub(super) provider: String,
-    /// Under which name `auth.json` keeps its keys.
+    /// Name of its key pool in `auth.json`.
     pub(super) pool_key: String,
-    /// Its address.
+    /// The address.
     pub(super) base_url: String,
-    /// The description itself, for what only some endpoints have.
+    /// The raw settings, for optional keys.
     pub(super) raw: Value,
 }
 
 impl CustomEndpoint {
-    /// The endpoint of that name, with or without `custom:` before it.
+    /// The endpoint of this name, with or without the prefix `custom:`.
     pub(super) fn named(config: &Config, name: &str) -> Option<Self> {
         let bare = name.strip_prefix("custom:").unwrap_or(name).trim();
         let listed = config.get("custom_providers").and_then(Value::as_array);
@@ -49,7 +49,7 @@ impl CustomEndpoint {
         })
     }
 
-    /// An endpoint that has an address and nothing else.
+    /// An endpoint with only an address.
     pub(super) fn bare(base_url: &str) -> Self {
         Self {
             provider: "custom".to_owned(),
@@ -59,7 +59,7 @@ impl CustomEndpoint {
         }
     }
 
-    /// A text of its description.
+    /// The first of these settings that is not empty.
     pub(super) fn text(&self, keys: &[&str]) -> Option<&str> {
         keys.iter()
             .find_map(|key| self.raw[*key].as_str())
@@ -67,12 +67,12 @@ impl CustomEndpoint {
             .filter(|text| !text.is_empty())
     }
 
-    /// Window of one of its models.
+    /// Context window of a model.
     pub(super) fn context_length(&self, model: &str) -> Option<u64> {
         self.raw["models"][model]["context_length"].as_u64()
     }
 
-    /// Keys for every request.
+    /// Extra fields of every request.
     pub(super) fn extra_body(&self) -> Map<String, Value> {
         self.raw["extra_body"]
             .as_object()

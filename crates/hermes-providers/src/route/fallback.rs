@@ -1,4 +1,4 @@
-//! The fallback chain as the settings give it: `fallback_providers`, then `fallback_model`.
+//! The fallback chain in the settings: `fallback_providers`, then `fallback_model`.
 
 use hermes_config::Config;
 use hermes_secret::SecretString;
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use super::keys::GivenKey;
 use super::open::OpenError;
-use super::resolve::{Choice, Resolved, resolve};
+use super::resolve::{ResolvedRoute, RouteChoice, resolve};
 
-/// The settings that name the chain, in the order in which they count.
+/// The settings of the chain, in order.
 const KEYS: [&str; 2] = ["fallback_providers", "fallback_model"];
 
-/// An entry of the chain as the settings have it.
+/// An entry of the chain.
 #[derive(Debug)]
 pub struct FallbackEntry {
-    /// The setting it stands in.
+    /// The setting that contains the entry.
     pub setting: &'static str,
-    /// The entry itself. May hold a key.
+    /// The raw entry. May contain a key.
     pub raw: Value,
     /// Provider, as written; `custom` for an address alone.
     pub provider: String,
@@ -24,13 +24,13 @@ pub struct FallbackEntry {
     pub model: String,
     /// Address, as written.
     pub base_url: Option<String>,
-    /// Variable with its key.
+    /// Variable with the key.
     pub key_env: Option<String>,
-    /// Why it cannot be used; such entries are passed over.
+    /// Why the entry cannot be used; such entries are skipped.
     pub problem: Option<OpenError>,
 }
 
-/// The chain as the settings have it, entries that cannot be used included. Makes no request.
+/// All entries of the chain, including unusable ones. Makes no request.
 pub fn fallback_entries(config: &Config) -> Vec<FallbackEntry> {
     entries(config)
         .map(|(setting, raw)| {
@@ -51,7 +51,7 @@ pub fn fallback_entries(config: &Config) -> Vec<FallbackEntry> {
         .collect()
 }
 
-/// Why an entry of the chain could not be used; `None` if it can.
+/// Why an entry of the chain cannot be used, if so.
 pub fn fallback_problem(config: &Config, entry: &Value) -> Option<OpenError> {
     match choice(entry) {
         Some(choice) => resolve(config, &choice).err(),
@@ -70,10 +70,9 @@ fn entries(config: &Config) -> impl Iterator<Item = (&'static str, &Value)> {
     })
 }
 
-/// The routes to try after the first. Entries without a key, equal to the first or to each other are
-/// left out: they cannot help.
-pub(super) fn chain(config: &Config, primary: Option<&Resolved>) -> Vec<Resolved> {
-    let mut chain: Vec<Resolved> = Vec::new();
+/// The fallback routes, without unusable entries and duplicates.
+pub(super) fn chain(config: &Config, primary: Option<&ResolvedRoute>) -> Vec<ResolvedRoute> {
+    let mut chain: Vec<ResolvedRoute> = Vec::new();
     for (key, entry) in entries(config) {
         let Some(choice) = choice(entry) else {
             tracing::warn!("an entry of `{key}` has no provider and model");
@@ -86,20 +85,20 @@ pub(super) fn chain(config: &Config, primary: Option<&Resolved>) -> Vec<Resolved
                     chain.push(found);
                 }
             }
-            Err(error) => tracing::info!("an entry of `{key}` is left out: {error}"),
+            Err(error) => tracing::info!("an entry of `{key}` is skipped: {error}"),
         }
     }
     chain
 }
 
-fn choice(entry: &Value) -> Option<Choice> {
+fn choice(entry: &Value) -> Option<RouteChoice> {
     let text = |key: &str| {
         let text = entry[key].as_str()?.trim();
         (!text.is_empty()).then(|| text.to_owned())
     };
     let base_url = text("base_url");
-    Some(Choice {
-        // An address alone is an endpoint of its own.
+    Some(RouteChoice {
+        // An address alone is a custom endpoint.
         provider: Some(
             text("provider").or_else(|| base_url.as_ref().map(|_| "custom".to_owned()))?,
         ),
@@ -109,6 +108,6 @@ fn choice(entry: &Value) -> Option<Choice> {
             api_key: text("api_key").map(SecretString::from),
             key_env: text("key_env"),
         },
-        ..Choice::default()
+        ..RouteChoice::default()
     })
 }

@@ -1,10 +1,10 @@
-//! Hosts: which is local, and which key may go to which.
+//! Hosts: local hosts, and the vendors of others.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use reqwest::Url;
 
-/// The host of an address, lower case; empty if there is none.
+/// The host of an address in lower case; empty if there is none.
 pub(crate) fn host_of(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
@@ -19,7 +19,7 @@ pub(crate) fn is_host(host: &str, domain: &str) -> bool {
             .is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Whether a host is this machine, a container beside it, or in a private network.
+/// Whether a host is this machine, a container on it, or in a private network.
 pub(crate) fn is_local(host: &str) -> bool {
     if host == "localhost" || host.ends_with(".localhost") {
         return true;
@@ -44,9 +44,8 @@ fn is_local_v4(ip: Ipv4Addr) -> bool {
     ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified() || shared
 }
 
-/// The variable in which the key of an unknown vendor's host is looked for: `DEEPSEEK_API_KEY` for
-/// `api.deepseek.com`. None for addresses of machines and for vendors whose variables have rules of
-/// their own.
+/// The variable with the key of an unknown vendor: `DEEPSEEK_API_KEY` for `api.deepseek.com`. None
+/// for IP addresses and for vendors whose variables have their own rules.
 pub(crate) fn vendor_variable(host: &str) -> Option<String> {
     if is_local(host) || host.parse::<IpAddr>().is_ok() {
         return None;
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_hosts_are_told_from_others() {
+    fn local_hosts_are_recognised() {
         for host in [
             "localhost",
             "127.0.0.1",
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vendor_names_the_variable() {
+    fn vendor_variable_is_derived_from_the_host() {
         for (host, variable) in [
             ("api.deepseek.com", Some("DEEPSEEK_API_KEY")),
             ("deepseek.com", Some("DEEPSEEK_API_KEY")),

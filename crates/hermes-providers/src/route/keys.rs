@@ -1,4 +1,4 @@
-//! Which keys may go to a route. A key goes to the host it was configured for, and to no other.
+//! The keys of a route. A key is sent only to the host it was configured for.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::host::{host_of, is_host, vendor_variable};
 use super::registry::Builtin;
-use crate::pool::{AuthFile, Entry, Key, KeyRing, Strategy, is_usable_secret};
+use crate::pool::{AuthFile, CredentialEntry, KeyRing, PooledKey, Strategy, is_usable_secret};
 
-/// Where the address of a known provider comes from.
+/// The source of a known provider's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressSource {
-    /// The table.
+    /// The built-in table.
     Table,
     /// The provider's own variable.
     Variable,
@@ -21,17 +21,17 @@ pub(super) enum AddressSource {
     Settings,
 }
 
-/// A key that settings or flags give for one route.
+/// A key that settings give for one route.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GivenKey {
     /// The key itself.
     pub(super) api_key: Option<SecretString>,
-    /// The variable it is in.
+    /// The variable with the key.
     pub(super) key_env: Option<String>,
 }
 
 impl GivenKey {
-    /// The key, and where it came from.
+    /// The key and its source.
     fn find(&self, config: &Config) -> Option<(String, SecretString)> {
         let given = self.api_key.clone().filter(usable);
         given
@@ -55,7 +55,7 @@ pub(super) fn of_builtin(
             .filter_map(|name| from_variable(config, name))
             .find(|(source, key)| may_go_to(source, key, host, address))
     });
-    // Keys of vendors whose name stands for "any server" stay with the vendor.
+    // Keys of these vendors, whose formats many servers speak, stay with the vendor.
     let shared = ["openrouter", "openai-api", "ollama-cloud"].contains(&builtin.id);
     let moved = address == AddressSource::Settings && host != host_of(builtin.base_url);
     let unbound = if shared && moved {
@@ -66,7 +66,7 @@ pub(super) fn of_builtin(
     ring(config, builtin.id, host, found, unbound)
 }
 
-/// Whether a kept key without an address of its own may be used.
+/// Whether a stored key without an address may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unbound {
     Allowed,
@@ -77,7 +77,7 @@ enum Unbound {
 fn may_go_to(source: &str, key: &SecretString, host: &str, address: AddressSource) -> bool {
     let own_variable = address == AddressSource::Variable;
     match source {
-        // Keys of OpenRouter were kept under this name in its early days.
+        // Early OpenRouter keys were stored in this variable.
         "env:OPENAI_API_KEY" if is_host(host, "openrouter.ai") => {
             key.expose().starts_with("sk-or-")
         }
@@ -90,7 +90,7 @@ fn may_go_to(source: &str, key: &SecretString, host: &str, address: AddressSourc
     }
 }
 
-/// The keys of an endpoint of the user's own.
+/// The keys of a custom endpoint.
 pub(super) fn of_custom(
     config: &Config,
     pool_key: &str,
@@ -105,7 +105,7 @@ pub(super) fn of_custom(
             .find(|(source, key)| may_go_to(source, key, host, AddressSource::Settings))
             .or_else(|| from_variable(config, &vendor_variable(host)?))
     });
-    // A name without an address of its own must not be sent wherever `model.base_url` points.
+    // Keys of a pool without an address must not go wherever `model.base_url` points.
     let unbound = if pool_key == "custom" {
         Unbound::Refused
     } else {
@@ -114,17 +114,17 @@ pub(super) fn of_custom(
     ring(config, pool_key, host, found, unbound)
 }
 
-/// A key for this run only.
+/// A key from the command line, for this run only.
 pub(super) fn of_flag(key: SecretString) -> Arc<KeyRing> {
-    let entry = Entry::record("000000".to_owned(), "flag", "flag", 0);
-    let key = Key {
+    let entry = CredentialEntry::record("000000".to_owned(), "flag", "flag", 0);
+    let key = PooledKey {
         secret: Some(key),
         entry,
     };
     KeyRing::new(vec![key], Strategy::FillFirst, None)
 }
 
-/// Keys of `auth.json` first, then the one that was found elsewhere.
+/// The keys of `auth.json` first, then the key found elsewhere.
 fn ring(
     config: &Config,
     pool_key: &str,
@@ -137,7 +137,7 @@ fn ring(
         tracing::warn!("{error}");
         Vec::new()
     });
-    let mut keys: Vec<Key> = listed
+    let mut keys: Vec<PooledKey> = listed
         .iter()
         .filter(|entry| match entry.base_url() {
             Some(url) => host_of(url) == host,
@@ -145,7 +145,7 @@ fn ring(
         })
         .filter(|entry| entry.auth_type() == "api_key")
         .filter_map(|entry| {
-            Some(Key {
+            Some(PooledKey {
                 secret: Some(entry.secret()?),
                 entry: entry.clone(),
             })
@@ -155,11 +155,16 @@ fn ring(
         let known = listed.iter().find(|entry| entry.source() == source);
         let entry = known.cloned().unwrap_or_else(|| {
             let label = source.strip_prefix("env:").unwrap_or(&source).to_owned();
-            let after = listed.iter().map(Entry::priority).max().unwrap_or(-1) + 1;
-            Entry::record(Entry::new_id(&listed), &label, &source, after)
+            let after = listed
+                .iter()
+                .map(CredentialEntry::priority)
+                .max()
+                .unwrap_or(-1)
+                + 1;
+            CredentialEntry::record(CredentialEntry::new_id(&listed), &label, &source, after)
         });
         if keys.iter().all(|key| key.secret.as_ref() != Some(&secret)) {
-            keys.push(Key {
+            keys.push(PooledKey {
                 secret: Some(secret),
                 entry,
             });

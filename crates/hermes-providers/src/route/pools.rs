@@ -1,4 +1,4 @@
-//! The names under which keys are kept, and keys that variables hold, for those who manage them.
+//! Names of key pools, and keys in variables, for key management.
 
 use hermes_config::Config;
 
@@ -6,19 +6,19 @@ use super::custom::CustomEndpoint;
 use super::keys::from_variable;
 use super::open::OpenError;
 use super::registry::{BUILTINS, CUSTOM, builtin};
-use crate::pool::Entry;
+use crate::pool::CredentialEntry;
 
-/// Where `auth.json` keeps the keys of a provider.
+/// The key pool of a provider in `auth.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolName {
-    /// Its key in `credential_pool`.
+    /// The name in `credential_pool`.
     pub key: String,
-    /// The address that new keys are bound to; `None` for the providers known by name.
+    /// The address new keys are restricted to; `None` for built-in providers.
     pub base_url: Option<String>,
 }
 
 impl PoolName {
-    /// The place for a provider as people name it.
+    /// The pool of a provider by name.
     pub fn resolve(config: &Config, provider: &str) -> Result<Self, OpenError> {
         let name = provider.trim();
         if let Some(found) = builtin(name) {
@@ -49,8 +49,8 @@ impl PoolName {
     }
 }
 
-/// Keys of known providers that the environment or `.env` holds, as records without the key.
-pub fn keys_in_variables(config: &Config) -> Vec<(&'static str, Entry)> {
+/// Keys of built-in providers in the environment or `.env`, as records without the key.
+pub fn keys_in_variables(config: &Config) -> Vec<(&'static str, CredentialEntry)> {
     let mut found = Vec::new();
     for one in BUILTINS {
         let key = one
@@ -58,11 +58,14 @@ pub fn keys_in_variables(config: &Config) -> Vec<(&'static str, Entry)> {
             .iter()
             .find_map(|name| from_variable(config, name));
         if let Some((source, key)) = key {
-            // An OpenAI key is no key of OpenRouter, unless it looks like one.
+            // An OpenAI key is not an OpenRouter key, unless it looks like one.
             let foreign = one.id == "openrouter" && source == "env:OPENAI_API_KEY";
             if !foreign || key.expose().starts_with("sk-or-") {
                 let label = source.trim_start_matches("env:").to_owned();
-                found.push((one.id, Entry::record("-".to_owned(), &label, &source, 0)));
+                found.push((
+                    one.id,
+                    CredentialEntry::record("-".to_owned(), &label, &source, 0),
+                ));
             }
         }
     }

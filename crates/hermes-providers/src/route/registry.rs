@@ -1,23 +1,23 @@
-//! The providers that are known by name.
+//! The built-in providers.
 
 use super::api_mode::ApiMode;
 
-/// A provider known by name.
+/// A built-in provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Builtin {
-    /// Its name.
+    /// The name.
     pub id: &'static str,
-    /// Other names of it.
+    /// Other names.
     pub aliases: &'static [&'static str],
-    /// Its address.
+    /// The address.
     pub base_url: &'static str,
-    /// Variables with its key; the first usable one wins.
+    /// Variables with the key; the first usable one wins.
     pub key_variables: &'static [&'static str],
-    /// The variable that overrides its address.
+    /// The variable that overrides the address.
     pub url_variable: &'static str,
-    /// Its wire format.
+    /// The wire format.
     pub(crate) mode: ApiMode,
-    /// Works without a key.
+    /// Whether it works without a key.
     pub(crate) key_is_optional: bool,
 }
 
@@ -39,12 +39,12 @@ const fn chat(
 }
 
 impl Builtin {
-    const fn also(mut self, aliases: &'static [&'static str]) -> Self {
+    const fn with_aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
         self
     }
 
-    const fn speaks(mut self, mode: ApiMode) -> Self {
+    const fn with_mode(mut self, mode: ApiMode) -> Self {
         self.mode = mode;
         self
     }
@@ -55,7 +55,7 @@ impl Builtin {
     }
 }
 
-/// All of them, in the order in which `auto` looks for a key.
+/// All built-in providers, in the order in which `auto` looks for a key.
 pub const BUILTINS: &[Builtin] = &[
     chat(
         "openrouter",
@@ -63,38 +63,38 @@ pub const BUILTINS: &[Builtin] = &[
         &["OPENROUTER_API_KEY", "OPENAI_API_KEY"],
         "OPENROUTER_BASE_URL",
     )
-    .also(&["or"]),
+    .with_aliases(&["or"]),
     chat(
         "openai-api",
         "https://api.openai.com/v1",
         &["OPENAI_API_KEY"],
         "OPENAI_BASE_URL",
     )
-    .also(&["openai"])
-    .speaks(ApiMode::Responses),
+    .with_aliases(&["openai"])
+    .with_mode(ApiMode::Responses),
     chat(
         "anthropic",
         "https://api.anthropic.com",
         &["ANTHROPIC_API_KEY", "ANTHROPIC_TOKEN"],
         "ANTHROPIC_BASE_URL",
     )
-    .also(&["claude"])
-    .speaks(ApiMode::Anthropic),
+    .with_aliases(&["claude"])
+    .with_mode(ApiMode::Anthropic),
     chat(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
         "GEMINI_BASE_URL",
     )
-    .also(&["google"]),
+    .with_aliases(&["google"]),
     chat(
         "xai",
         "https://api.x.ai/v1",
         &["XAI_API_KEY"],
         "XAI_BASE_URL",
     )
-    .also(&["grok", "x-ai"])
-    .speaks(ApiMode::Responses),
+    .with_aliases(&["grok", "x-ai"])
+    .with_mode(ApiMode::Responses),
     chat(
         "deepseek",
         "https://api.deepseek.com/v1",
@@ -107,42 +107,42 @@ pub const BUILTINS: &[Builtin] = &[
         &["GLM_API_KEY", "ZAI_API_KEY", "Z_AI_API_KEY"],
         "GLM_BASE_URL",
     )
-    .also(&["glm", "zhipu"]),
+    .with_aliases(&["glm", "zhipu"]),
     chat(
         "kimi-coding",
         "https://api.moonshot.ai/v1",
         &["KIMI_API_KEY", "KIMI_CODING_API_KEY"],
         "KIMI_BASE_URL",
     )
-    .also(&["kimi", "moonshot"]),
+    .with_aliases(&["kimi", "moonshot"]),
     chat(
         "kimi-coding-cn",
         "https://api.moonshot.cn/v1",
         &["KIMI_CN_API_KEY"],
         "",
     )
-    .also(&["kimi-cn", "moonshot-cn"]),
+    .with_aliases(&["kimi-cn", "moonshot-cn"]),
     chat(
         "minimax",
         "https://api.minimax.io/anthropic",
         &["MINIMAX_API_KEY"],
         "MINIMAX_BASE_URL",
     )
-    .speaks(ApiMode::Anthropic),
+    .with_mode(ApiMode::Anthropic),
     chat(
         "minimax-cn",
         "https://api.minimaxi.com/anthropic",
         &["MINIMAX_CN_API_KEY"],
         "MINIMAX_CN_BASE_URL",
     )
-    .speaks(ApiMode::Anthropic),
+    .with_mode(ApiMode::Anthropic),
     chat(
         "alibaba",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         &["DASHSCOPE_API_KEY"],
         "DASHSCOPE_BASE_URL",
     )
-    .also(&["dashscope"]),
+    .with_aliases(&["dashscope"]),
     chat(
         "alibaba-coding-plan",
         "https://coding-intl.dashscope.aliyuncs.com/v1",
@@ -155,14 +155,14 @@ pub const BUILTINS: &[Builtin] = &[
         &["NVIDIA_API_KEY"],
         "NVIDIA_BASE_URL",
     )
-    .also(&["nim"]),
+    .with_aliases(&["nim"]),
     chat(
         "huggingface",
         "https://router.huggingface.co/v1",
         &["HF_TOKEN"],
         "HF_BASE_URL",
     )
-    .also(&["hf"]),
+    .with_aliases(&["hf"]),
     chat(
         "novita",
         "https://api.novita.ai/openai/v1",
@@ -217,14 +217,14 @@ pub const BUILTINS: &[Builtin] = &[
         &["FIREWORKS_API_KEY"],
         "FIREWORKS_BASE_URL",
     )
-    .also(&["fw"]),
+    .with_aliases(&["fw"]),
     chat(
         "upstage",
         "https://api.upstage.ai/v1",
         &["UPSTAGE_API_KEY"],
         "UPSTAGE_BASE_URL",
     )
-    .also(&["solar"]),
+    .with_aliases(&["solar"]),
     chat(
         "ollama-cloud",
         "https://ollama.com/v1",
@@ -243,7 +243,7 @@ pub const BUILTINS: &[Builtin] = &[
 /// Names of the provider `custom`.
 pub(super) const CUSTOM: &[&str] = &["custom", "ollama", "local", "vllm", "llamacpp"];
 
-/// The provider of that name or alias.
+/// The built-in provider with this name or alias.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
     let name = name.trim();
     BUILTINS.iter().find(|one| {

@@ -1,4 +1,4 @@
-//! From names to a route: which provider is meant, where it is, what it speaks, which keys it gets.
+//! Resolves a choice to a route: provider, address, wire format and keys.
 
 use std::sync::Arc;
 
@@ -17,29 +17,29 @@ use crate::pool::KeyRing;
 use crate::request::Effort;
 use crate::wire::CacheMarkers;
 
-/// What is asked for, from flags, the `model:` block or an entry of the fallback chain.
+/// A choice of flags, the `model:` block or an entry of the fallback chain.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Choice {
+pub(super) struct RouteChoice {
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
     pub(super) base_url: Option<String>,
-    /// A key for this run, before all others.
+    /// The key of the command line, preferred to all others.
     pub(super) flag_key: Option<SecretString>,
-    /// A key that settings give.
+    /// The key of the settings.
     pub(super) given_key: GivenKey,
-    /// `model.*` applies: its address, format and limits.
+    /// Whether `model.*` applies: address, format and limits.
     pub(super) from_model_block: bool,
 }
 
-/// A route and its keys.
+/// A route with its keys.
 #[derive(Debug)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedRoute {
     pub(crate) route: Route,
     pub(crate) keys: Arc<KeyRing>,
 }
 
-/// Finds the route for a choice. No request is made.
-pub(super) fn resolve(config: &Config, choice: &Choice) -> Result<Resolved, OpenError> {
+/// Resolves a choice. Makes no request.
+pub(super) fn resolve(config: &Config, choice: &RouteChoice) -> Result<ResolvedRoute, OpenError> {
     let name = choice.provider.as_deref().map_or("auto", str::trim);
     match name {
         "" | "auto" => match block_url(config, choice) {
@@ -62,8 +62,8 @@ pub(super) fn resolve(config: &Config, choice: &Choice) -> Result<Resolved, Open
     }
 }
 
-/// The address that the choice itself, the `model:` block or the variable gives.
-fn block_url(config: &Config, choice: &Choice) -> Option<String> {
+/// The address of the choice, the `model:` block or the variable.
+fn block_url(config: &Config, choice: &RouteChoice) -> Option<String> {
     let block = || Some(config.text("model.base_url").to_owned());
     let variable = || variable(config, vars::CUSTOM_BASE_URL.name);
     choice
@@ -83,7 +83,7 @@ fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
         .ok_or(OpenError::NothingConfigured)
 }
 
-/// Whether there is a key for a known provider at its own address.
+/// Whether a built-in provider has a key at its own address.
 pub(super) fn has_key(config: &Config, one: &Builtin) -> bool {
     let Some(address) = Address::parse(one.base_url) else {
         return false;
@@ -92,7 +92,11 @@ pub(super) fn has_key(config: &Config, one: &Builtin) -> bool {
     keys::of_builtin(config, one, &address.host, AddressSource::Table, &given).len() > 0
 }
 
-fn known(config: &Config, choice: &Choice, found: &'static Builtin) -> Result<Resolved, OpenError> {
+fn known(
+    config: &Config,
+    choice: &RouteChoice,
+    found: &'static Builtin,
+) -> Result<ResolvedRoute, OpenError> {
     let from_variable = || variable(config, found.url_variable);
     let from_block = || {
         let url = config.text("model.base_url").trim();
@@ -106,7 +110,7 @@ fn known(config: &Config, choice: &Choice, found: &'static Builtin) -> Result<Re
         .or_else(|| from_variable().map(|url| (url, AddressSource::Variable)))
         .unwrap_or_else(|| (found.base_url.to_owned(), AddressSource::Table));
     let mut address = parse_address(&url)?;
-    // The native format of Gemini is not spoken; its chat form lives below.
+    // Only the chat format of Gemini is supported, below its native one.
     if found.id == "gemini" && address.base_url.ends_with("/v1beta") {
         address.base_url.push_str("/openai");
     }
@@ -129,7 +133,7 @@ fn known(config: &Config, choice: &Choice, found: &'static Builtin) -> Result<Re
             found.mode
         } else {
             match ApiMode::of_url(&address.base_url) {
-                // A proxy says nothing by its name; it stands for the provider.
+                // A proxy speaks the format of its provider.
                 ApiMode::Chat if !is_local(&address.host) || found.mode != ApiMode::Responses => {
                     found.mode
                 }
@@ -137,17 +141,17 @@ fn known(config: &Config, choice: &Choice, found: &'static Builtin) -> Result<Re
             }
         }
     });
-    let draft = Draft {
+    let draft = RouteDraft {
         provider: found.id.to_owned(),
         address,
         mode,
-        model: wanted_model(config, choice),
+        model: chosen_model(config, choice),
         own,
         extra_body: own["extra_body"].as_object().cloned().unwrap_or_default(),
         context_length: None,
         custom: false,
     };
-    Ok(Resolved {
+    Ok(ResolvedRoute {
         route: draft.route(config, choice)?,
         keys,
     })
@@ -155,9 +159,9 @@ fn known(config: &Config, choice: &Choice, found: &'static Builtin) -> Result<Re
 
 fn custom(
     config: &Config,
-    choice: &Choice,
+    choice: &RouteChoice,
     endpoint: CustomEndpoint,
-) -> Result<Resolved, OpenError> {
+) -> Result<ResolvedRoute, OpenError> {
     let url = choice.base_url.clone();
     let address = parse_address(url.as_deref().unwrap_or(&endpoint.base_url))?;
     let mut given = choice.given_key.clone();
@@ -173,7 +177,7 @@ fn custom(
     };
     let mode = configured_mode(config, choice, &endpoint.raw)
         .unwrap_or_else(|| ApiMode::of_url(&address.base_url));
-    let model = wanted_model(config, choice).or_else(|| {
+    let model = chosen_model(config, choice).or_else(|| {
         endpoint
             .text(&["default_model", "model"])
             .map(str::to_owned)
@@ -181,7 +185,7 @@ fn custom(
     let context_length = model
         .as_deref()
         .and_then(|model| endpoint.context_length(model));
-    let draft = Draft {
+    let draft = RouteDraft {
         provider: endpoint.provider.clone(),
         address,
         mode,
@@ -191,14 +195,14 @@ fn custom(
         context_length,
         custom: true,
     };
-    Ok(Resolved {
+    Ok(ResolvedRoute {
         route: draft.route(config, choice)?,
         keys,
     })
 }
 
-/// What is known of a route before the details.
-struct Draft<'a> {
+/// A route before its details are resolved.
+struct RouteDraft<'a> {
     provider: String,
     address: Address,
     mode: ApiMode,
@@ -209,8 +213,8 @@ struct Draft<'a> {
     custom: bool,
 }
 
-impl Draft<'_> {
-    fn route(self, config: &Config, choice: &Choice) -> Result<Route, OpenError> {
+impl RouteDraft<'_> {
+    fn route(self, config: &Config, choice: &RouteChoice) -> Result<Route, OpenError> {
         let Address {
             base_url,
             query,
@@ -276,7 +280,7 @@ fn parse_address(url: &str) -> Result<Address, OpenError> {
     })
 }
 
-fn configured_mode(config: &Config, choice: &Choice, own: &Value) -> Option<ApiMode> {
+fn configured_mode(config: &Config, choice: &RouteChoice, own: &Value) -> Option<ApiMode> {
     let block = Some(config.text("model.api_mode")).filter(|_| choice.from_model_block);
     let own = ["api_mode", "transport"]
         .iter()
@@ -286,7 +290,7 @@ fn configured_mode(config: &Config, choice: &Choice, own: &Value) -> Option<ApiM
         .or_else(|| own.and_then(ApiMode::parse))
 }
 
-fn wanted_model(config: &Config, choice: &Choice) -> Option<String> {
+fn chosen_model(config: &Config, choice: &RouteChoice) -> Option<String> {
     let block = || {
         let (model, _) = config.model();
         model.filter(|_| choice.from_model_block).map(str::to_owned)
@@ -362,7 +366,7 @@ fn cache_markers(
 ) -> CacheMarkers {
     let model = model.to_ascii_lowercase();
     let claude = model.contains("claude");
-    let wanted = match mode {
+    let enabled = match mode {
         ApiMode::Anthropic => {
             claude || is_host(host, "api.anthropic.com") || provider.starts_with("minimax")
         }
@@ -373,7 +377,7 @@ fn cache_markers(
         ApiMode::Responses => false,
     };
     match config.text("prompt_caching.cache_ttl") {
-        _ if !wanted => CacheMarkers::Off,
+        _ if !enabled => CacheMarkers::Off,
         "1h" => CacheMarkers::OneHour,
         _ => CacheMarkers::FiveMinutes,
     }

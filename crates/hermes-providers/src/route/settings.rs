@@ -1,4 +1,4 @@
-//! A route as data: where requests go, in which format, with which key, and for how long.
+//! A route: address, wire format, limits and timeouts.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::host::{host_of, is_host, is_local};
 use crate::request::Effort;
 use crate::wire::CacheMarkers;
 
-/// How a route is told how much to think, in the chat format.
+/// How the reasoning effort is sent in the chat format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EffortStyle {
-    /// Not at all.
+    /// Not sent.
     None,
-    /// `reasoning: {enabled, effort}` for the models that know it.
+    /// `reasoning: {enabled, effort}` for models that support it.
     OpenRouter,
     /// `thinking` and `reasoning_effort`.
     Kimi,
@@ -24,14 +24,14 @@ pub(crate) enum EffortStyle {
     Plain,
 }
 
-/// Where requests go.
+/// The route of requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
-    /// Id of the provider, for people and records.
+    /// Id of the provider.
     pub(crate) provider: String,
     /// Name of the model.
     pub(crate) model: String,
-    /// Address without a slash at its end and without a query.
+    /// Address without trailing slash and query.
     pub(crate) base_url: String,
     /// The query of the address, sent with every request.
     pub(crate) query: Option<String>,
@@ -39,23 +39,23 @@ pub(crate) struct Route {
     pub(crate) host: String,
     /// Wire format.
     pub(crate) mode: ApiMode,
-    /// Headers of this route besides the key.
+    /// Headers besides the key.
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// Keys put into every request.
+    /// Extra fields of every request.
     pub(crate) extra_body: Map<String, Value>,
-    /// Most tokens of an answer.
+    /// Maximum tokens of an answer.
     pub(crate) max_tokens: Option<u32>,
-    /// How much to think, if that was set.
+    /// Reasoning effort, if set.
     pub(crate) effort: Option<Effort>,
-    /// How that is said.
+    /// How the effort is sent.
     pub(crate) effort_style: EffortStyle,
-    /// What the provider is told to keep.
+    /// Cache markers to set.
     pub(crate) cache_markers: CacheMarkers,
-    /// Tool schemas must be simple.
+    /// Whether tool schemas must be simple.
     pub(crate) plain_schemas: bool,
-    /// Window, where settings state it.
+    /// Context window, if set.
     pub(crate) context_length: Option<u64>,
-    /// How long to wait.
+    /// Timeouts.
     pub(crate) timeouts: Timeouts,
 }
 
@@ -65,7 +65,7 @@ impl Route {
         is_host(&self.host, "openrouter.ai")
     }
 
-    /// Whether the server is this machine's or a neighbour's.
+    /// Whether the server is local.
     pub(crate) fn is_local(&self) -> bool {
         is_local(&self.host)
     }
@@ -83,7 +83,7 @@ impl Route {
         }
     }
 
-    /// The same place and model as another.
+    /// Whether provider, model and address are equal.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.provider == other.provider
             && self.model == other.model
@@ -93,7 +93,7 @@ impl Route {
 
 #[cfg(test)]
 impl Route {
-    /// A route without anything special.
+    /// A plain route.
     pub(crate) fn at(base_url: &str, model: &str) -> Self {
         let address = Address::parse(base_url).unwrap();
         Self {
@@ -123,7 +123,7 @@ impl Route {
     }
 }
 
-/// An address taken apart.
+/// A parsed address.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
     pub(crate) base_url: String,
@@ -132,7 +132,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Reads an address as people paste it; `None` if it has no host or is not HTTP.
+    /// Parses a pasted address; `None` if it has no host or is not HTTP.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (url, query) = match text.split_once('?') {
@@ -156,24 +156,24 @@ impl Address {
     }
 }
 
-/// How long to wait for what.
+/// Timeouts of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeouts {
-    /// For the whole answer.
+    /// For the whole request.
     pub(crate) request: Duration,
     /// For any byte.
     pub(crate) read: Duration,
-    /// For a piece of the answer, when streaming; set by the user if true.
+    /// For the next piece of a stream, if set.
     pub(crate) stall: Option<Duration>,
-    /// For the answer, when it comes in one piece.
+    /// For an answer that is not streamed, if set.
     pub(crate) whole: Option<Duration>,
-    /// How often a broken stream is taken up again.
+    /// How often a broken stream is restarted.
     pub(crate) reconnects: u32,
-    /// The server is local: it may take its time.
+    /// Whether the server is local.
     pub(crate) is_local: bool,
 }
 
-/// Waiting time for local servers, which load a model before they answer.
+/// Stream timeout in seconds for local servers, which load a model first.
 const LOCAL_STALL: u64 = 900;
 
 impl Timeouts {
@@ -185,9 +185,7 @@ impl Timeouts {
                 .env
                 .text(var)
                 .or_else(|| config.dotenv().get(var.name))?;
-            let number = text.trim().parse::<f64>().ok()?;
-            (number.is_finite() && number > 0.0 && number < 1e9)
-                .then(|| Duration::from_secs_f64(number))
+            seconds_of(text.trim().parse().ok()?)
         };
         let request = own.request.or_else(|| seconds(&vars::HERMES_API_TIMEOUT));
         let request = request.unwrap_or(Duration::from_mins(30));
@@ -196,8 +194,8 @@ impl Timeouts {
             .or_else(|| seconds(&vars::HERMES_STREAM_STALE_TIMEOUT));
         let local_stall = config
             .number("agent.local_stream_stale_timeout")
-            .filter(|seconds| seconds.is_finite() && *seconds > 0.0 && *seconds < 1e9)
-            .map_or(Duration::from_secs(LOCAL_STALL), Duration::from_secs_f64);
+            .and_then(seconds_of)
+            .unwrap_or(Duration::from_secs(LOCAL_STALL));
         let read = seconds(&vars::HERMES_STREAM_READ_TIMEOUT);
         let retries = config
             .sources()
@@ -224,7 +222,7 @@ impl Timeouts {
         }
     }
 
-    /// Longest silence in a stream, given the size of the question.
+    /// Timeout for the next piece of a stream, by size of the request.
     pub(crate) fn stall_for(&self, tokens: u64) -> Duration {
         let set = self.stall.unwrap_or(Duration::from_mins(3));
         let floor = match tokens {
@@ -239,7 +237,7 @@ impl Timeouts {
         }
     }
 
-    /// Longest wait for an answer in one piece, given the size of the question.
+    /// Timeout for an answer that is not streamed, by size of the request.
     pub(crate) fn whole_for(&self, tokens: u64) -> Duration {
         if self.is_local && self.whole.is_none() {
             return self.request;
@@ -257,7 +255,11 @@ impl Timeouts {
     }
 }
 
-/// Waiting times that `providers.<name>` sets.
+fn seconds_of(number: f64) -> Option<Duration> {
+    (number.is_finite() && number > 0.0 && number < 1e9).then(|| Duration::from_secs_f64(number))
+}
+
+/// Timeouts set in `providers.<name>`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OwnTimeouts {
     pub(crate) request: Option<Duration>,
@@ -265,14 +267,10 @@ pub(crate) struct OwnTimeouts {
 }
 
 impl OwnTimeouts {
-    /// Those of a provider, its model's first.
+    /// Reads the timeouts of a model, or else of its provider.
     pub(crate) fn read(provider: &Value, model: &str) -> Self {
         let of_model = &provider["models"][model];
-        let seconds = |value: &Value| {
-            let number = value.as_f64()?;
-            (number.is_finite() && number > 0.0 && number < 1e9)
-                .then(|| Duration::from_secs_f64(number))
-        };
+        let seconds = |value: &Value| seconds_of(value.as_f64()?);
         Self {
             request: seconds(&of_model["timeout_seconds"])
                 .or_else(|| seconds(&provider["request_timeout_seconds"])),
@@ -287,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pasted_addresses_are_understood() {
+    fn pasted_addresses_are_parsed() {
         let parse = |text: &str| {
             Address::parse(text).map(|address| (address.base_url, address.query, address.host))
         };
@@ -319,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn long_conversations_may_take_longer() {
+    fn timeouts_grow_with_the_request() {
         let timeouts = Timeouts {
             request: Duration::from_mins(30),
             read: Duration::from_mins(2),

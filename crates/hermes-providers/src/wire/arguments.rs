@@ -1,20 +1,18 @@
-//! Arguments of tool calls: mending what models write, and one spelling for what is sent back.
+//! Repairs broken JSON in the arguments of tool calls.
 
-use serde_json::Value;
+use super::lenient_json::parse_lenient;
 
-use super::lenient::parse_lenient;
+/// Surplus closing brackets that may be dropped.
+const MAX_SURPLUS: usize = 50;
 
-/// Closers that may be dropped from the end.
-const MOST_SURPLUS: usize = 50;
-
-/// The arguments as JSON text that parses, or `None` if too much is missing. A string that was never
-/// closed is not closed here: half a command is not a command.
+/// The arguments as valid JSON, or `None` if too much is missing. An unclosed string is not closed:
+/// half a command must not run.
 pub(crate) fn repair_arguments(text: &str) -> Option<String> {
     let text = text.trim();
     if text.is_empty() || text == "None" || text == "null" {
         return Some("{}".to_owned());
     }
-    if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+    if parses(text) {
         return Some(text.to_owned());
     }
     if let Some(value) = parse_lenient(text) {
@@ -30,7 +28,7 @@ pub(crate) fn repair_arguments(text: &str) -> Option<String> {
         candidate = strip_trailing_commas(&format!("{candidate}{open}"));
         return parses(&candidate).then_some(candidate);
     }
-    for _ in 0..MOST_SURPLUS {
+    for _ in 0..MAX_SURPLUS {
         let shorter = candidate
             .strip_suffix('}')
             .or_else(|| candidate.strip_suffix(']'))?;
@@ -42,23 +40,11 @@ pub(crate) fn repair_arguments(text: &str) -> Option<String> {
     None
 }
 
-/// JSON text with sorted keys and no spaces, so that the same call is the same bytes in every
-/// request; a text that is no JSON comes back as it is.
-pub fn canonical_arguments(text: &str) -> String {
-    match serde_json::from_str::<Value>(text) {
-        Ok(mut value) => {
-            value.sort_all_objects();
-            value.to_string()
-        }
-        Err(_) => text.to_owned(),
-    }
-}
-
 fn parses(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Walks over the characters, telling which are inside of strings.
+/// The characters with whether they are inside a string.
 fn with_strings(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut in_string = false;
     let mut escaped = false;
@@ -79,7 +65,7 @@ fn with_strings(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// Line breaks and the like inside of strings, written as JSON wants them.
+/// Escapes control characters inside strings.
 fn escape_controls(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for (c, inside) in with_strings(text) {
@@ -95,7 +81,7 @@ fn escape_controls(text: &str) -> String {
     result
 }
 
-/// Commas before a closer or at the end.
+/// Removes commas before a closing bracket or at the end.
 fn strip_trailing_commas(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut comma: Option<usize> = None;
@@ -119,7 +105,7 @@ fn strip_trailing_commas(text: &str) -> String {
     result
 }
 
-/// What would close the open brackets; `None` inside a string.
+/// The missing closing brackets; `None` inside a string.
 fn open_brackets(text: &str) -> Option<String> {
     let mut open = Vec::new();
     let mut quotes_open = false;
@@ -144,23 +130,19 @@ fn open_brackets(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn repaired(text: &str) -> Option<String> {
-        repair_arguments(text)
-    }
-
     #[test]
-    fn what_parses_stays_as_it_is() {
+    fn valid_arguments_are_unchanged() {
         assert_eq!(
-            repaired(r#" {"b": 1, "a": "x\ny"} "#).unwrap(),
+            repair_arguments(r#" {"b": 1, "a": "x\ny"} "#).unwrap(),
             r#"{"b": 1, "a": "x\ny"}"#
         );
         for empty in ["", "  ", "None", "null"] {
-            assert_eq!(repaired(empty).unwrap(), "{}");
+            assert_eq!(repair_arguments(empty).unwrap(), "{}");
         }
     }
 
     #[test]
-    fn small_damage_is_mended() {
+    fn small_damage_is_repaired() {
         let cases = [
             (r#"{"a": 1,}"#, r#"{"a": 1}"#),
             (r#"{"a": [1, 2,], }"#, r#"{"a": [1, 2] }"#),
@@ -171,12 +153,12 @@ mod tests {
             (r#"{"a": "b,]"},"#, r#"{"a": "b,]"}"#),
         ];
         for (broken, whole) in cases {
-            assert_eq!(repaired(broken).as_deref(), Some(whole), "{broken}");
+            assert_eq!(repair_arguments(broken).as_deref(), Some(whole), "{broken}");
         }
     }
 
     #[test]
-    fn half_a_string_is_never_completed() {
+    fn unclosed_string_is_not_completed() {
         for broken in [
             r#"{"command":"tru"#,
             r#"{"command":"rm -rf /tmp/x\"#,
@@ -184,16 +166,7 @@ mod tests {
             "<xml/>",
             "{\"a\": 1} trailing words",
         ] {
-            assert_eq!(repaired(broken), None, "{broken}");
+            assert_eq!(repair_arguments(broken), None, "{broken}");
         }
-    }
-
-    #[test]
-    fn the_same_call_is_the_same_bytes() {
-        assert_eq!(
-            canonical_arguments(r#"{ "b": {"y": 1, "x": 2}, "a": [1, 2] }"#),
-            r#"{"a":[1,2],"b":{"x":2,"y":1}}"#
-        );
-        assert_eq!(canonical_arguments("not json"), "not json");
     }
 }

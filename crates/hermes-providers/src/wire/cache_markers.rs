@@ -1,14 +1,14 @@
-//! Marks by which some providers are told what to keep for the next request.
+//! Markers that tell some providers what to cache for the next request.
 
 use serde_json::{Value, json};
 
-/// How many messages besides the system prompt are marked.
+/// Marked messages besides the system prompt.
 const MARKED_MESSAGES: usize = 3;
 
-/// Whether and how long marked parts are kept.
+/// Whether and how long marked parts are cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CacheMarkers {
-    /// No marks.
+    /// No markers.
     #[default]
     Off,
     /// For five minutes.
@@ -18,7 +18,7 @@ pub(crate) enum CacheMarkers {
 }
 
 impl CacheMarkers {
-    /// The mark itself.
+    /// The marker.
     pub(crate) fn value(self) -> Option<Value> {
         match self {
             Self::Off => None,
@@ -27,8 +27,8 @@ impl CacheMarkers {
         }
     }
 
-    /// Marks the system prompt and the last messages of the chat format. Tool messages have no place
-    /// for a mark there.
+    /// Marks the system prompt and the last messages of the chat format. Its tool messages cannot be
+    /// marked.
     pub(crate) fn mark_chat(self, messages: &mut [Value]) {
         let Some(mark) = self.value() else { return };
         let is = |message: &Value, role: &str| message["role"] == role;
@@ -49,7 +49,7 @@ impl CacheMarkers {
         }
     }
 
-    /// Marks the last messages of Anthropic's format; the system prompt is marked by its encoder.
+    /// Marks the last messages of Anthropic's format. Its encoder marks the system prompt.
     pub(crate) fn mark_anthropic(self, messages: &mut [Value]) {
         let Some(mark) = self.value() else { return };
         for message in messages.iter_mut().rev().take(MARKED_MESSAGES) {
@@ -58,7 +58,7 @@ impl CacheMarkers {
     }
 }
 
-/// Puts the mark on the last part of a message that can carry one.
+/// Marks the last part of a message that can be marked.
 fn mark_message(message: &mut Value, mark: &Value) {
     let content = &mut message["content"];
     if let Value::String(text) = content {
@@ -69,7 +69,7 @@ fn mark_message(message: &mut Value, mark: &Value) {
     }
     let parts = content.as_array_mut().into_iter().flatten();
     let part = parts.rev().find(|part| {
-        // Thoughts cannot be marked, and neither can text that is not there.
+        // Reasoning and empty text cannot be marked.
         let kind = part["type"].as_str().unwrap_or_default();
         !kind.contains("thinking") && part["text"] != ""
     });
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_prompt_and_the_last_three_are_marked() {
+    fn system_prompt_and_last_three_messages_are_marked() {
         let mut messages = vec![
             json!({"role": "system", "content": "s"}),
             json!({"role": "user", "content": "old"}),

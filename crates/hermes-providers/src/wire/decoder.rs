@@ -1,4 +1,4 @@
-//! What every wire format's decoder does: take events, end up with a response.
+//! The common part of the decoders of all wire formats.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::arguments::repair_arguments;
 use crate::error::ProviderError;
 use crate::message::{Reasoning, ToolCall};
-use crate::response::{Cost, Finish, Response, StreamEvent, Usage};
+use crate::response::{Cost, FinishReason, ModelResponse, StreamEvent, TokenUsage};
 
-/// Most bytes of arguments of one call that are kept. What is longer counts as cut off.
+/// Maximum bytes of arguments of one call; longer ones count as truncated.
 const MAX_ARGUMENTS: usize = 4 << 20;
 
-/// Most bytes of text that are kept, of the answer and of the thoughts each.
+/// Maximum bytes of text, and of reasoning.
 pub(super) const MAX_TEXT: usize = 8 << 20;
 
 /// Turns the events of one answer into a response.
 pub(crate) trait Decoder {
-    /// Takes one event of a stream.
+    /// Consumes one event of a stream.
     fn event(
         &mut self,
         name: &str,
@@ -25,40 +25,39 @@ pub(crate) trait Decoder {
         sink: &mut dyn FnMut(StreamEvent),
     ) -> Result<(), ProviderError>;
 
-    /// Takes an answer that came in one piece.
+    /// Consumes an answer that was not streamed.
     fn whole(&mut self, body: &Value) -> Result<(), ProviderError>;
 
     /// Whether the provider said that the answer is complete.
     fn is_complete(&self) -> bool;
 
-    /// Whether nothing more will come.
+    /// Whether nothing more will follow.
     fn is_ended(&self) -> bool;
 
-    /// What has come.
-    fn collected(&self) -> &Collected;
+    /// The answer so far.
+    fn collected(&self) -> &CollectedAnswer;
 
-    /// The response, complete or as far as it came; `None` if there was nothing that could be one.
-    fn finish(self: Box<Self>) -> Option<Response>;
+    /// The response, complete or partial; `None` if there is none.
+    fn finish(self: Box<Self>) -> Option<ModelResponse>;
 }
 
-/// What an answer consists of, whatever its format.
+/// The content of an answer, independent of its format.
 #[derive(Debug, Default)]
-pub(crate) struct Collected {
+pub(crate) struct CollectedAnswer {
     pub(super) text: String,
-    pub(super) thought: String,
-    pub(super) slots: Slots,
-    pub(super) finish: Option<Finish>,
-    /// Whether an answer has begun, even if nothing is in it yet.
+    pub(super) reasoning: String,
+    pub(super) slots: CallSlots,
+    pub(super) finish: Option<FinishReason>,
+    /// Whether an answer has begun, even if it is still empty.
     pub(super) begun: bool,
-    pub(super) usage: Option<Usage>,
-    /// What it cost, where the provider says.
+    pub(super) usage: Option<TokenUsage>,
+    /// The cost, if stated.
     pub(super) cost: Cost,
     pub(super) model: Option<String>,
 }
 
-impl Collected {
-    /// Adds to the answer. What follows a call is kept, but it is no longer the answer that is being
-    /// told.
+impl CollectedAnswer {
+    /// Adds text. Text after a call is stored but not streamed.
     pub(super) fn add_text(&mut self, text: &str, sink: &mut dyn FnMut(StreamEvent)) {
         if text.is_empty() {
             return;
@@ -69,22 +68,22 @@ impl Collected {
         }
     }
 
-    /// Adds to the thoughts.
-    pub(super) fn add_thought(&mut self, thought: &str, sink: &mut dyn FnMut(StreamEvent)) {
-        if !thought.is_empty() {
-            append_capped(&mut self.thought, thought);
-            sink(StreamEvent::Reasoning(thought.to_owned()));
+    /// Adds reasoning.
+    pub(super) fn add_reasoning(&mut self, reasoning: &str, sink: &mut dyn FnMut(StreamEvent)) {
+        if !reasoning.is_empty() {
+            append_capped(&mut self.reasoning, reasoning);
+            sink(StreamEvent::Reasoning(reasoning.to_owned()));
         }
     }
 
-    /// Whether text of the answer came.
+    /// Whether the answer has text.
     pub(crate) fn has_text(&self) -> bool {
         !self.text.is_empty()
     }
 
-    /// Whether anything at all came.
+    /// Whether the answer has any content.
     pub(crate) fn has_anything(&self) -> bool {
-        self.has_text() || !self.thought.is_empty() || !self.slots.is_empty()
+        self.has_text() || !self.reasoning.is_empty() || !self.slots.is_empty()
     }
 
     /// Names of the calls that have begun.
@@ -96,67 +95,70 @@ impl Collected {
             .collect()
     }
 
-    /// The response, with what the format makes of the thoughts; `None` if nothing came that could
-    /// be one.
+    /// The response, with the reasoning as the format has it; `None` if there is none.
     pub(super) fn into_response(
         self,
         reasoning: impl FnOnce(Option<String>) -> Reasoning,
-    ) -> Option<Response> {
+    ) -> Option<ModelResponse> {
         if !self.begun && !self.has_anything() {
             return None;
         }
         let (tool_calls, whole) = self.slots.finish();
-        let finish = settled_finish(self.finish.unwrap_or(Finish::Stop), &tool_calls, whole);
-        Some(Response {
+        let finish = actual_finish(
+            self.finish.unwrap_or(FinishReason::Stop),
+            &tool_calls,
+            whole,
+        );
+        Some(ModelResponse {
             text: self.text,
-            reasoning: reasoning(Some(self.thought).filter(|thought| !thought.is_empty())),
+            reasoning: reasoning(Some(self.reasoning).filter(|reasoning| !reasoning.is_empty())),
             tool_calls,
             usage: self.usage,
             cost: self.cost,
             model: self.model,
-            ..Response::new(finish)
+            ..ModelResponse::new(finish)
         })
     }
 }
 
 /// The calls of an answer while they arrive.
 #[derive(Debug, Default)]
-pub(crate) struct Slots {
-    slots: Vec<Slot>,
+pub(crate) struct CallSlots {
+    slots: Vec<CallSlot>,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct CallSlot {
     index: Option<u64>,
     id: String,
     item_id: Option<String>,
     name: String,
     arguments: String,
-    overflown: bool,
+    too_long: bool,
     extra_content: Option<Value>,
     announced: bool,
 }
 
-/// A piece of a call.
+/// A piece of a streamed call.
 #[derive(Debug, Default)]
 pub(crate) struct CallPiece<'a> {
-    /// Which call of the answer, as the provider counts.
+    /// Index of the call.
     pub(crate) index: Option<u64>,
-    /// Its id; empty if the piece does not say.
+    /// Id; empty if the piece has none.
     pub(crate) id: &'a str,
-    /// Id of its item, in the responses format.
+    /// Item id in the responses format.
     pub(crate) item_id: Option<&'a str>,
-    /// Its tool; empty if the piece does not say.
+    /// Tool; empty if the piece has none.
     pub(crate) name: &'a str,
-    /// More of its arguments.
+    /// More arguments.
     pub(crate) arguments: &'a str,
-    /// Something to send back with it.
+    /// Data to send back with the call.
     pub(crate) extra_content: Option<&'a Value>,
 }
 
-impl Slots {
-    /// Adds a piece. A different id at a used index is another call: some servers count every call
-    /// as number 0.
+impl CallSlots {
+    /// Adds a piece. A different id at a used index is another call: some servers give every call the
+    /// index 0.
     pub(crate) fn add(&mut self, piece: &CallPiece<'_>, sink: &mut dyn FnMut(StreamEvent)) {
         let found = match piece.index {
             Some(index) => self
@@ -171,13 +173,13 @@ impl Slots {
             piece.id.is_empty() || id.is_empty() || id == piece.id
         });
         let at = found.unwrap_or_else(|| {
-            self.slots.push(Slot {
+            self.slots.push(CallSlot {
                 index: piece.index,
                 id: String::new(),
                 item_id: None,
                 name: String::new(),
                 arguments: String::new(),
-                overflown: false,
+                too_long: false,
                 extra_content: None,
                 announced: false,
             });
@@ -199,9 +201,9 @@ impl Slots {
             slot.extra_content = Some(extra.clone());
         }
         if slot.arguments.len() + piece.arguments.len() > MAX_ARGUMENTS {
-            slot.overflown = true;
+            slot.too_long = true;
             slot.arguments = String::new();
-        } else if !slot.overflown {
+        } else if !slot.too_long {
             slot.arguments.push_str(piece.arguments);
         }
         if !slot.announced && !slot.name.is_empty() {
@@ -212,15 +214,15 @@ impl Slots {
         }
     }
 
-    /// Puts complete arguments in the place of the pieces of one call.
+    /// Replaces the pieces of one call by its complete arguments.
     pub(crate) fn set_arguments(&mut self, index: u64, arguments: &str) {
         let slot = self
             .slots
             .iter_mut()
             .rfind(|slot| slot.index == Some(index));
         if let Some(slot) = slot {
-            slot.overflown = arguments.len() > MAX_ARGUMENTS;
-            slot.arguments = if slot.overflown {
+            slot.too_long = arguments.len() > MAX_ARGUMENTS;
+            slot.arguments = if slot.too_long {
                 String::new()
             } else {
                 arguments.to_owned()
@@ -233,7 +235,7 @@ impl Slots {
         self.slots.is_empty()
     }
 
-    /// The calls, and whether the arguments of all of them are whole.
+    /// The calls, and whether all their arguments are complete.
     pub(crate) fn finish(self) -> (Vec<ToolCall>, bool) {
         let mut whole = true;
         let named = self
@@ -241,11 +243,11 @@ impl Slots {
             .into_iter()
             .filter(|slot| !slot.name.is_empty() || !slot.arguments.is_empty());
         let calls = named.enumerate().map(|(at, slot)| {
-            let repaired = repair_arguments(&slot.arguments).filter(|_| !slot.overflown);
+            let repaired = repair_arguments(&slot.arguments).filter(|_| !slot.too_long);
             whole &= repaired.is_some();
             ToolCall {
                 id: if slot.id.is_empty() {
-                    made_up_id(at)
+                    generated_id(at)
                 } else {
                     slot.id
                 },
@@ -260,22 +262,22 @@ impl Slots {
     }
 }
 
-/// An id for a call whose server gave none. Results are matched by it.
-fn made_up_id(at: usize) -> String {
+/// An id for a call without one, by which its result is matched.
+fn generated_id(at: usize) -> String {
     format!("call_{:016x}", RandomState::new().hash_one(at))
 }
 
-/// The finish of an answer, given what the provider said and what came.
-fn settled_finish(said: Finish, calls: &[ToolCall], whole: bool) -> Finish {
+/// The finish reason, corrected by the actual content.
+fn actual_finish(said: FinishReason, calls: &[ToolCall], whole: bool) -> FinishReason {
     match said {
-        _ if !whole => Finish::Length,
-        Finish::Stop if !calls.is_empty() => Finish::ToolCalls,
-        Finish::ToolCalls if calls.is_empty() => Finish::Stop,
+        _ if !whole => FinishReason::Length,
+        FinishReason::Stop if !calls.is_empty() => FinishReason::ToolCalls,
+        FinishReason::ToolCalls if calls.is_empty() => FinishReason::Stop,
         other => other,
     }
 }
 
-/// Appends, up to the cap.
+/// Appends text up to the limit.
 pub(crate) fn append_capped(text: &mut String, more: &str) {
     if text.len() + more.len() <= MAX_TEXT {
         text.push_str(more);

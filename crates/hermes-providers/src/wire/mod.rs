@@ -1,19 +1,18 @@
-//! The wire formats: a request as JSON, an answer from events. Pure: nothing here sends anything.
+//! The wire formats: encoding requests, decoding answers. Pure: nothing is sent here.
 
 pub(crate) mod anthropic;
 mod arguments;
 mod cache_markers;
 pub(crate) mod chat;
 mod decoder;
-mod lenient;
-mod number;
+mod lenient_json;
 pub(crate) mod responses;
 mod schema;
 mod sse;
+mod token_count;
 
-pub use arguments::canonical_arguments;
 pub(crate) use cache_markers::CacheMarkers;
 pub(crate) use decoder::Decoder;
-pub(crate) use lenient::parse_lenient;
-pub(crate) use number::tokens_at;
-pub(crate) use sse::{Event, EventParser};
+pub(crate) use lenient_json::parse_lenient;
+pub(crate) use sse::{SseEvent, SseParser};
+pub(crate) use token_count::tokens_at;

@@ -1,10 +1,21 @@
-//! Tool schemas for servers that take fewer words than the standard has.
+//! Tool schemas, simplified for servers that support only a part of JSON Schema.
 
 use serde_json::Value;
 
-/// The schema without `pattern` and `format`, and without a `type` beside an `anyOf` that says it
-/// better. Names of properties stay, whatever they are.
-pub(crate) fn simplified(schema: &Value) -> Value {
+use crate::request::ToolSchema;
+
+/// The parameter schema of a tool, simplified if `plain`.
+pub(crate) fn parameters(tool: &ToolSchema, plain: bool) -> Value {
+    if plain {
+        simplified(&tool.parameters)
+    } else {
+        tool.parameters.clone()
+    }
+}
+
+/// The schema without `pattern` and `format`, and without a `type` beside an `anyOf`. Names of
+/// properties are kept.
+fn simplified(schema: &Value) -> Value {
     match schema {
         Value::Object(map) => {
             let has_union = map.contains_key("anyOf");
@@ -16,7 +27,7 @@ pub(crate) fn simplified(schema: &Value) -> Value {
                 })
                 .map(|(key, value)| {
                     let value = match (key.as_str(), value) {
-                        // Its keys are names, not words of the language.
+                        // The keys are property names, not keywords.
                         ("properties" | "$defs" | "definitions", Value::Object(named)) => named
                             .iter()
                             .map(|(name, schema)| (name.clone(), simplified(schema)))
@@ -42,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_go_and_names_stay() {
+    fn keywords_are_removed_and_property_names_kept() {
         let schema = json!({
             "type": "object",
             "properties": {

@@ -1,40 +1,40 @@
-//! Server-sent events from bytes in any slices.
+//! Parses server-sent events from slices of bytes.
 //!
-//! Own code, because the reader is a plain thread that is handed slices, and the parsers to be had
-//! wrap an asynchronous body.
+//! Hand-written because the reader is a blocking thread that gets slices; available parsers wrap an
+//! asynchronous body.
 
-/// Longest event. An answer's largest piece is the arguments of one call.
+/// Maximum bytes of an event. The largest are arguments of one call.
 const MAX_EVENT: usize = 16 << 20;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Event {
-    /// Its name; empty if it has none.
+pub(crate) struct SseEvent {
+    /// The name; empty if none.
     pub(crate) name: String,
-    /// Its data, lines joined.
+    /// The data, lines joined.
     pub(crate) data: String,
 }
 
-/// An event larger than any answer has.
+/// An event beyond the maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// Cuts bytes into events.
+/// Parser of a stream.
 #[derive(Debug, Default)]
-pub(crate) struct EventParser {
+pub(crate) struct SseParser {
     line: Vec<u8>,
-    /// The last byte was a carriage return: a line feed that follows belongs to it.
+    /// Whether the last byte was a carriage return, to which a following line feed belongs.
     after_return: bool,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
 }
 
-impl EventParser {
-    /// Takes bytes and hands every event they complete to `found`.
+impl SseParser {
+    /// Parses bytes and calls `found` for every completed event.
     pub(crate) fn feed(
         &mut self,
         bytes: &[u8],
-        found: &mut dyn FnMut(Event),
+        found: &mut dyn FnMut(SseEvent),
     ) -> Result<(), TooLong> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
@@ -57,8 +57,8 @@ impl EventParser {
         Ok(())
     }
 
-    /// The last event, where the stream ended without the blank line that should close it.
-    pub(crate) fn finish(&mut self, found: &mut dyn FnMut(Event)) {
+    /// Completes the last event if the stream ended without a blank line.
+    pub(crate) fn finish(&mut self, found: &mut dyn FnMut(SseEvent)) {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
             self.take_line(&String::from_utf8_lossy(&line), found);
@@ -66,7 +66,7 @@ impl EventParser {
         self.take_line("", found);
     }
 
-    fn take_line(&mut self, line: &str, found: &mut dyn FnMut(Event)) {
+    fn take_line(&mut self, line: &str, found: &mut dyn FnMut(SseEvent)) {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             if std::mem::take(&mut self.has_data) {
@@ -84,7 +84,7 @@ impl EventParser {
                 self.event.data.push_str(value);
             }
             "event" => value.clone_into(&mut self.event.name),
-            // Comments keep a connection alive; ids and retry times are for those who reconnect.
+            // Comments keep connections alive; ids and retry times are for reconnecting clients.
             _ => {}
         }
     }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn parse(pieces: &[&[u8]]) -> Vec<(String, String)> {
-        let mut parser = EventParser::default();
+        let mut parser = SseParser::default();
         let mut events = Vec::new();
         for piece in pieces {
             parser
@@ -112,7 +112,7 @@ mod tests {
         b": hello\r\n\r\nevent: a\r\ndata: {\"x\":\r\ndata:1}\r\n\r\nid: 3\n\ndata: \xc3\xa9\n\ndata: [DONE]";
 
     #[test]
-    fn comments_names_and_lines_are_as_in_the_standard() {
+    fn comments_names_and_lines_follow_the_standard() {
         let events = parse(&[STREAM]);
         let expected = [("a", "{\"x\":\n1}"), ("", "é"), ("", "[DONE]")]
             .map(|(name, data)| (name.to_owned(), data.to_owned()));
@@ -120,8 +120,8 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_refused() {
-        let mut parser = EventParser::default();
+    fn endless_line_is_refused() {
+        let mut parser = SseParser::default();
         let piece = vec![b'x'; 1 << 20];
         let refused = (0..20).any(|_| parser.feed(&piece, &mut |_| ()).is_err());
         assert!(refused);
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_not_matter_where_the_bytes_are_cut(cuts in proptest::collection::vec(0..STREAM.len(), 0..8)) {
+        fn events_do_not_depend_on_slice_boundaries(cuts in proptest::collection::vec(0..STREAM.len(), 0..8)) {
             let mut cuts = cuts;
             cuts.sort_unstable();
             let mut pieces = Vec::new();

@@ -1,7 +1,7 @@
 //! Servers that are no model servers, or not good ones. One clear line each, and no panic.
 
-use hermes_providers::{ErrorClass, Finish};
-use hermes_testkit::{Answer, Call, ModelServer};
+use hermes_providers::{ErrorClass, FinishReason};
+use hermes_testkit::{Answer, ModelServer, ScriptedCall};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn html_is_told_by_its_title() {
     assert_eq!(error.class, ErrorClass::Malformed);
     assert_eq!(
         error.to_string(),
-        "custom did not answer as a model does: the answer is an HTML page titled \"Sign in\""
+        "custom sent an invalid answer: the answer is an HTML page titled \"Sign in\""
     );
     assert!(error.hint().unwrap().contains("model.base_url"));
     assert_eq!(server.questions().len(), 1);
@@ -60,7 +60,7 @@ fn odd_usage_is_no_usage() {
 
 #[test]
 fn ten_megabytes_of_arguments_are_cut_off() {
-    let call = Call {
+    let call = ScriptedCall {
         id: "c1".to_owned(),
         name: "write_file".to_owned(),
         arguments: json!({"content": "x".repeat(10 << 20)}).to_string(),
@@ -68,7 +68,7 @@ fn ten_megabytes_of_arguments_are_cut_off() {
     let server = ModelServer::always(Answer::raw_calls(vec![call]));
     let provider = Bench::custom(&server.base_url(), ONCE).open();
     let response = ask(&*provider, &question("hi")).unwrap();
-    assert_eq!(response.finish, Finish::Length);
+    assert_eq!(response.finish, FinishReason::Length);
     assert!(response.tool_calls[0].arguments.len() < 100);
 }
 

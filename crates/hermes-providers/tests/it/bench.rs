@@ -6,7 +6,8 @@ use std::sync::Arc;
 use hermes_config::{Config, Environment, Sources};
 use hermes_proc::Wake;
 use hermes_providers::{
-    Message, OpenError, Provider, ProviderError, Request, Response, StreamEvent, Wanted, open,
+    Message, ModelOverrides, ModelRequest, ModelResponse, OpenError, Provider, ProviderError,
+    StreamEvent, open,
 };
 
 /// A home with settings.
@@ -47,32 +48,35 @@ impl Bench {
     }
 
     pub(crate) fn open(&self) -> Arc<dyn Provider> {
-        self.try_open(&Wanted::default()).unwrap()
+        self.try_open(&ModelOverrides::default()).unwrap()
     }
 
-    pub(crate) fn try_open(&self, wanted: &Wanted) -> Result<Arc<dyn Provider>, OpenError> {
+    pub(crate) fn try_open(&self, wanted: &ModelOverrides) -> Result<Arc<dyn Provider>, OpenError> {
         open(&self.config(), wanted)
     }
 }
 
 /// A question without tools.
-pub(crate) fn question(text: &str) -> Request {
-    Request {
+pub(crate) fn question(text: &str) -> ModelRequest {
+    ModelRequest {
         session_id: Some("20260101_000000_abcdef".to_owned()),
-        ..Request::new("You are brief.", vec![Message::user(text)])
+        ..ModelRequest::new("You are brief.", vec![Message::user(text)])
     }
 }
 
 /// Asks and hears nothing on the way.
-pub(crate) fn ask(provider: &dyn Provider, request: &Request) -> Result<Response, ProviderError> {
+pub(crate) fn ask(
+    provider: &dyn Provider,
+    request: &ModelRequest,
+) -> Result<ModelResponse, ProviderError> {
     hear(provider, request).0
 }
 
 /// Asks, and tells what was heard on the way.
 pub(crate) fn hear(
     provider: &dyn Provider,
-    request: &Request,
-) -> (Result<Response, ProviderError>, Vec<StreamEvent>) {
+    request: &ModelRequest,
+) -> (Result<ModelResponse, ProviderError>, Vec<StreamEvent>) {
     let mut events = Vec::new();
     let interrupt = Wake::new().unwrap();
     let result = provider.complete(request, &mut |event| events.push(event), &interrupt);

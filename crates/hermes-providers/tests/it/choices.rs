@@ -1,6 +1,6 @@
 //! Which provider a model's name, a short name or a flag leads to.
 
-use hermes_providers::{OpenError, Wanted};
+use hermes_providers::{ModelOverrides, OpenError};
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
 
@@ -14,9 +14,9 @@ fn chosen(config: &str, keys: &[&str], model: &str) -> (String, String) {
     for name in keys {
         bench = bench.env(name, "sk-or-0123456789abcdef");
     }
-    let wanted = Wanted {
+    let wanted = ModelOverrides {
         model: Some(model.to_owned()),
-        ..Wanted::default()
+        ..ModelOverrides::default()
     };
     let route = bench.try_open(&wanted).unwrap().route();
     (route.provider, route.model)
@@ -98,9 +98,9 @@ fn a_short_name_with_an_address_alone_takes_nothing_from_the_configured_provider
         server.base_url()
     );
     let bench = Bench::new(&config).env("ANTHROPIC_API_KEY", "secret-of-the-vendor");
-    let wanted = Wanted {
+    let wanted = ModelOverrides {
         model: Some("here".to_owned()),
-        ..Wanted::default()
+        ..ModelOverrides::default()
     };
     ask(&*bench.try_open(&wanted).unwrap(), &question("hi")).unwrap();
     let sent = &server.questions()[0];
@@ -113,10 +113,10 @@ fn a_short_name_with_an_address_alone_takes_nothing_from_the_configured_provider
 fn a_flag_beats_the_name_and_must_name_something() {
     let bench = Bench::new(ENDPOINTS).env("ANTHROPIC_API_KEY", "0123456789");
     let open = |provider: &str| {
-        bench.try_open(&Wanted {
+        bench.try_open(&ModelOverrides {
             provider: Some(provider.to_owned()),
             model: Some("claude-x".to_owned()),
-            ..Wanted::default()
+            ..ModelOverrides::default()
         })
     };
     assert_eq!(open("lab").unwrap().route().provider, "lab");

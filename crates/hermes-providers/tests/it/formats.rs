@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hermes_providers::{
-    Content, Finish, Image, Message, Part, Reasoning, Request, ToolCall, ToolSchema, Usage,
+    Content, ContentPart, FinishReason, Image, Message, ModelRequest, Reasoning, TokenUsage,
+    ToolCall, ToolSchema,
 };
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
@@ -20,7 +21,7 @@ fn tools() -> Arc<[ToolSchema]> {
 }
 
 /// A conversation with thoughts, calls and results.
-fn conversation() -> Request {
+fn conversation() -> ModelRequest {
     let thought = |text: &str| Reasoning {
         details: vec![json!({"type": "thinking", "thinking": text, "signature": "s"})],
         response_items: vec![
@@ -39,7 +40,7 @@ fn conversation() -> Request {
     let mut second = Message::assistant("It is done.");
     second.reasoning = thought("new");
     let picture = Image::from_url("data:image/png;base64,AAAA");
-    Request {
+    ModelRequest {
         tools: tools(),
         messages: vec![
             Message::user("look"),
@@ -48,8 +49,8 @@ fn conversation() -> Request {
             Message::tool_result(&calls[1], "root"),
             second,
             Message::user(Content::Parts(vec![
-                Part::Text("thanks".to_owned()),
-                Part::Image(picture),
+                ContentPart::Text("thanks".to_owned()),
+                ContentPart::Image(picture),
             ])),
             Message::user("and?"),
         ],
@@ -124,7 +125,7 @@ fn anthropic_answers_are_read() {
     for _ in 0..2 {
         let response = ask(&*provider, &question("hi")).unwrap();
         assert_eq!(response.text, "Let me see.");
-        assert_eq!(response.finish, Finish::ToolCalls);
+        assert_eq!(response.finish, FinishReason::ToolCalls);
         assert_eq!(
             response.tool_calls,
             [ToolCall::new(
@@ -138,7 +139,7 @@ fn anthropic_answers_are_read() {
             response.reasoning.details,
             [json!({"type": "thinking", "thinking": "hm", "signature": "sig-1"})]
         );
-        let usage = Usage {
+        let usage = TokenUsage {
             input: 11,
             output: 7,
             cache_read: 3,
@@ -149,11 +150,11 @@ fn anthropic_answers_are_read() {
     }
     assert_eq!(
         ask(&*provider, &question("hi")).unwrap().finish,
-        Finish::Length
+        FinishReason::Length
     );
     assert_eq!(
         ask(&*provider, &question("hi")).unwrap().finish,
-        Finish::ContentFilter
+        FinishReason::ContentFilter
     );
 }
 
@@ -163,7 +164,7 @@ fn orphans_do_not_reach_anthropic() {
     let mut unanswered = Message::assistant("Working.");
     unanswered.tool_calls = vec![ToolCall::new("gone", "terminal", "{}")];
     let stray = Message::tool_result(&ToolCall::new("never", "terminal", "{}"), "x");
-    let request = Request {
+    let request = ModelRequest {
         messages: vec![unanswered, stray, Message::user("go on")],
         ..question("")
     };
@@ -260,7 +261,7 @@ fn responses_answers_are_read() {
     for _ in 0..2 {
         let response = ask(&*provider, &question("hi")).unwrap();
         assert_eq!(response.text, "Let me see.");
-        assert_eq!(response.finish, Finish::ToolCalls);
+        assert_eq!(response.finish, FinishReason::ToolCalls);
         assert_eq!(response.tool_calls[0].id, "call_0_terminal");
         assert_eq!(response.tool_calls[0].item_id.as_deref(), Some("fc_0"));
         assert_eq!(response.tool_calls[0].arguments, "{\"command\":\"ls\"}");
@@ -271,7 +272,7 @@ fn responses_answers_are_read() {
     }
     assert_eq!(
         ask(&*provider, &question("hi")).unwrap().finish,
-        Finish::Length
+        FinishReason::Length
     );
 }
 

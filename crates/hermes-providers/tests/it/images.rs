@@ -1,6 +1,6 @@
 //! Images that a server does not want.
 
-use hermes_providers::{Content, Image, Message, Part, Request, StreamEvent, ToolCall};
+use hermes_providers::{Content, ContentPart, Image, Message, ModelRequest, StreamEvent, ToolCall};
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -13,20 +13,24 @@ fn an_image_that_is_too_large_is_left_out_and_others_stay() {
     let server = ModelServer::start([Answer::status(400, &no), Answer::text("ok")]);
     let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     let image = |size: usize| {
-        Part::Image(Image::Data {
+        ContentPart::Image(Image::Data {
             media_type: "image/png".to_owned(),
             base64: "A".repeat(size),
         })
     };
-    let parts = vec![Part::Text("see".to_owned()), image(8 << 20), image(100)];
-    let request = Request::new("", vec![Message::user(Content::Parts(parts))]);
+    let parts = vec![
+        ContentPart::Text("see".to_owned()),
+        image(8 << 20),
+        image(100),
+    ];
+    let request = ModelRequest::new("", vec![Message::user(Content::Parts(parts))]);
     ask(&*provider, &request).unwrap();
     let sent = &server.questions()[1];
     assert!(sent.raw.len() < 10_000);
     let content = &sent.body["messages"][0]["content"];
     assert_eq!(content[2]["type"], "image_url");
     let note = content[1]["text"].as_str().unwrap();
-    assert!(note.contains("more than 4 MiB"), "{note}");
+    assert!(note.contains("larger than 4 MiB"), "{note}");
 }
 
 #[test]
@@ -39,20 +43,26 @@ fn a_model_that_takes_no_images_stays_with_text() {
     ]);
     let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     let image = Image::from_url("data:image/png;base64,AAAA");
-    let parts = vec![Part::Text("see".to_owned()), Part::Image(image)];
-    let request = Request::new("", vec![Message::user(Content::Parts(parts))]);
+    let parts = vec![
+        ContentPart::Text("see".to_owned()),
+        ContentPart::Image(image),
+    ];
+    let request = ModelRequest::new("", vec![Message::user(Content::Parts(parts))]);
     let (answer, events) = hear(&*provider, &request);
     assert_eq!(answer.unwrap().text, "one");
     assert!(
         events.iter().any(|event| matches!(event,
-            StreamEvent::Switched(line) if line.contains("takes no images"))),
+            StreamEvent::Switched(line) if line.contains("does not accept images"))),
         "{events:?}"
     );
     assert!(!provider.route().takes_images);
     ask(&*provider, &request).unwrap();
     for sent in &server.questions()[1..] {
         let text = sent.body["messages"][0]["content"].as_str().unwrap();
-        assert_eq!(text, "see\n[an image was left out: this model takes none]");
+        assert_eq!(
+            text,
+            "see\n[image omitted: this model does not accept images]"
+        );
     }
 }
 
@@ -61,15 +71,18 @@ fn images_of_tools_are_left_out_where_only_people_may_show_some() {
     let no = json!({"error": {"message": "tool message content must be a string"}});
     let server = ModelServer::start([Answer::status(400, &no), Answer::text("one")]);
     let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
-    let image = || Part::Image(Image::from_url("data:image/png;base64,AAAA"));
+    let image = || ContentPart::Image(Image::from_url("data:image/png;base64,AAAA"));
     let call = ToolCall::new("c1", "look", "{}");
     let mut asking = Message::assistant("");
     asking.tool_calls.push(call.clone());
-    let shown = Content::Parts(vec![Part::Text("here".to_owned()), image()]);
-    let request = Request::new(
+    let shown = Content::Parts(vec![ContentPart::Text("here".to_owned()), image()]);
+    let request = ModelRequest::new(
         "",
         vec![
-            Message::user(Content::Parts(vec![Part::Text("see".to_owned()), image()])),
+            Message::user(Content::Parts(vec![
+                ContentPart::Text("see".to_owned()),
+                image(),
+            ])),
             asking,
             Message::tool_result(&call, shown),
         ],
@@ -78,9 +91,6 @@ fn images_of_tools_are_left_out_where_only_people_may_show_some() {
     let sent = &server.questions()[1].body["messages"];
     assert_eq!(sent[0]["content"][1]["type"], "image_url");
     let result = sent[2]["content"].as_str().unwrap();
-    assert!(
-        result.starts_with("here\n[an image was left out"),
-        "{result}"
-    );
+    assert!(result.starts_with("here\n[image omitted"), "{result}");
     assert!(provider.route().takes_images);
 }

@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
-use hermes_providers::{AuthFile, Entry, EntryStatus, ErrorClass, OpenError, Wanted};
+use hermes_providers::{
+    AuthFile, CredentialEntry, CredentialStatus, ErrorClass, ModelOverrides, OpenError,
+};
 use hermes_secret::SecretString;
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
@@ -67,9 +69,9 @@ fn a_named_endpoint_has_its_own_key_query_and_body() {
     );
     let bench = Bench::new(&config).env("LAB_KEY", "lab-key-123456");
     for name in ["lab", "custom:lab", "LAB"] {
-        let wanted = Wanted {
+        let wanted = ModelOverrides {
             provider: Some(name.to_owned()),
-            ..Wanted::default()
+            ..ModelOverrides::default()
         };
         let provider = bench.try_open(&wanted).unwrap();
         assert_eq!(provider.route().context_length, 12_345);
@@ -90,9 +92,9 @@ fn an_alias_names_model_and_place() {
         "model: {{provider: replay, script: none.yaml}}\nmodel_aliases: {{fast: {{model: small, provider: custom, base_url: '{}'}}}}\n",
         server.base_url()
     );
-    let wanted = Wanted {
+    let wanted = ModelOverrides {
         model: Some("fast".to_owned()),
-        ..Wanted::default()
+        ..ModelOverrides::default()
     };
     let provider = Bench::new(&config).try_open(&wanted).unwrap();
     ask(&*provider, &question("hi")).unwrap();
@@ -106,7 +108,7 @@ fn what_is_missing_is_said() {
         for (name, value) in env {
             bench = bench.env(name, value);
         }
-        bench.try_open(&Wanted::default()).err().unwrap()
+        bench.try_open(&ModelOverrides::default()).err().unwrap()
     };
     assert!(matches!(open("", &[]), OpenError::NothingConfigured));
     assert!(matches!(
@@ -159,8 +161,8 @@ fn pool(bench: &Bench, count: usize) {
             let secret = SecretString::new(format!("key-number-{at}"));
             let label = format!("k{at}");
             let priority = i64::try_from(at).unwrap();
-            entries.push(Entry::manual(
-                Entry::new_id(entries),
+            entries.push(CredentialEntry::manual(
+                CredentialEntry::new_id(entries),
                 &label,
                 &secret,
                 priority,
@@ -221,7 +223,7 @@ fn nine_bad_keys_of_ten_do_not_use_up_the_attempts() {
     let resting = entries.iter().filter(|entry| {
         matches!(
             entry.status(SystemTime::now()),
-            EntryStatus::Exhausted { .. }
+            CredentialStatus::Exhausted { .. }
         )
     });
     assert_eq!(resting.count(), 9);

@@ -5,6 +5,7 @@
     reason = "tests look at files directly"
 )]
 
+mod auxiliary;
 mod bad_servers;
 mod bench;
 mod choices;
@@ -16,6 +17,5 @@ mod local_servers;
 mod replay;
 mod retries;
 mod secure;
-mod side_tasks;
 mod streams;
 mod windows;

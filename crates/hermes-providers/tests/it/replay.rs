@@ -6,24 +6,27 @@ use std::time::{Duration, Instant};
 
 use hermes_config::{Config, Environment, Sources};
 use hermes_proc::Wake;
-use hermes_providers::replay::Script;
+use hermes_providers::replay::ReplayScript;
 use hermes_providers::{
-    ErrorClass, Finish, Message, OpenError, Provider, ProviderError, Replay, Request, Response,
-    StreamEvent, ToolCall, Wanted, open,
+    ErrorClass, FinishReason, Message, ModelOverrides, ModelRequest, ModelResponse, OpenError,
+    Provider, ProviderError, Replay, StreamEvent, ToolCall, open,
 };
 use pretty_assertions::assert_eq;
 
 fn play(script: &str) -> Replay {
-    Replay::new(Script::parse(script, Path::new("s.yaml")).unwrap(), None)
+    Replay::new(
+        ReplayScript::parse(script, Path::new("s.yaml")).unwrap(),
+        None,
+    )
 }
 
-fn ask(provider: &dyn Provider, messages: &[Message]) -> Result<Response, ProviderError> {
-    let request = Request::new("be brief", messages.to_vec());
+fn ask(provider: &dyn Provider, messages: &[Message]) -> Result<ModelResponse, ProviderError> {
+    let request = ModelRequest::new("be brief", messages.to_vec());
     provider.complete(&request, &mut |_| {}, &Wake::new().unwrap())
 }
 
 fn refused(script: &str) -> String {
-    Script::parse(script, Path::new("s.yaml"))
+    ReplayScript::parse(script, Path::new("s.yaml"))
         .unwrap_err()
         .to_string()
 }
@@ -67,13 +70,13 @@ turns:
     );
     let user = Message::user("work on card t_12ab now");
     let mut events = Vec::new();
-    let request = Request::new("", vec![user.clone()]);
+    let request = ModelRequest::new("", vec![user.clone()]);
     let interrupt = Wake::new().unwrap();
     let first = replay
         .complete(&request, &mut |event| events.push(event), &interrupt)
         .unwrap();
     assert_eq!(first.text, "looking at t_12ab");
-    assert_eq!(first.finish, Finish::ToolCalls);
+    assert_eq!(first.finish, FinishReason::ToolCalls);
     assert_eq!(first.reasoning.text.as_deref(), Some("hm"));
     assert_eq!(
         first.tool_calls,
@@ -136,7 +139,7 @@ fn an_interrupt_ends_a_delay() {
     let raiser = Arc::clone(&interrupt);
     let started = Instant::now();
     let thread = std::thread::spawn(move || raiser.raise());
-    let request = Request::new("", vec![Message::user("x")]);
+    let request = ModelRequest::new("", vec![Message::user("x")]);
     let error = replay
         .complete(&request, &mut |_| {}, &interrupt)
         .unwrap_err();
@@ -149,7 +152,7 @@ fn an_interrupt_ends_a_delay() {
 fn a_broken_script_is_refused_with_line_and_reason() {
     assert_eq!(
         refused("turns:\n  - text: a\n    txet: b\n"),
-        "s.yaml, line 3: a turn has no key `txet`; it may have match, times, delay, text, think, \
+        "s.yaml, line 3: a turn has no key `txet`; known keys: match, times, delay, text, think, \
          calls, finish, usage, error"
     );
     assert_eq!(
@@ -162,9 +165,7 @@ fn a_broken_script_is_refused_with_line_and_reason() {
         refused("turns:\n  - match: '/(/'\n    text: a\n"),
         "s.yaml, line 2: `match` is not a regular expression: error: unclosed group"
     );
-    assert!(
-        refused("turns:\n  - error: nope\n").contains("line 2: there is no error class `nope`")
-    );
+    assert!(refused("turns:\n  - error: nope\n").contains("line 2: no such error class: `nope`"));
     assert!(refused("turns:\n  - delay: -1\n    text: a\n").contains("line 2: `delay` must be"));
     assert!(refused("turns:\n  - {}\n").contains("line 2: a turn needs"));
     assert!(refused("- text: a\n").contains("line 1: a script must be a mapping"));
@@ -181,7 +182,7 @@ fn settings_choose_it_and_name_the_script() {
     };
     std::fs::write(home.path().join("t.yaml"), "turns:\n  - text: hey\n").unwrap();
     let chosen = config("model: {provider: replay, script: t.yaml}\n");
-    let provider = open(&chosen, &Wanted::default()).unwrap();
+    let provider = open(&chosen, &ModelOverrides::default()).unwrap();
     assert_eq!(provider.route().provider, "replay");
     assert_eq!(ask(&*provider, &[Message::user("x")]).unwrap().text, "hey");
 
@@ -191,12 +192,15 @@ fn settings_choose_it_and_name_the_script() {
         "turns:\n  - error: {class: overloaded, retry_after: 0.01}\n  - text: then\n",
     )
     .unwrap();
-    let provider = open(&chosen, &Wanted::default()).unwrap();
+    let provider = open(&chosen, &ModelOverrides::default()).unwrap();
     assert_eq!(ask(&*provider, &[Message::user("x")]).unwrap().text, "then");
 
-    let without = open(&config("model: {provider: replay}\n"), &Wanted::default());
+    let without = open(
+        &config("model: {provider: replay}\n"),
+        &ModelOverrides::default(),
+    );
     assert!(matches!(without, Err(OpenError::NoScript)));
     let missing = config("model: {provider: replay, script: gone.yaml}\n");
-    let error = open(&missing, &Wanted::default()).err().unwrap();
+    let error = open(&missing, &ModelOverrides::default()).err().unwrap();
     assert!(error.to_string().contains("gone.yaml"), "{error}");
 }

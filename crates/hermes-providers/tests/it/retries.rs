@@ -75,10 +75,7 @@ fn a_quota_that_opens_in_hours_is_reported_at_once() {
     assert_eq!(error.class, ErrorClass::RateLimit);
     assert!(error.class.is_quota());
     assert!(error.reset_at.is_some());
-    assert!(
-        error.to_string().contains("opens again in 4 h 5 min"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("resets in 4 h 5 min"), "{error}");
     assert_eq!(server.questions().len(), 1);
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_proc::Wake;
-use hermes_providers::{ErrorClass, Finish, StreamEvent};
-use hermes_testkit::{Answer, Call, ModelServer};
+use hermes_providers::{ErrorClass, FinishReason, StreamEvent};
+use hermes_testkit::{Answer, ModelServer, ScriptedCall};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn an_answer_streams_and_the_request_is_as_specified() {
     let (response, events) = hear(&*provider, &question("hi"));
     let response = response.unwrap();
     assert_eq!(response.text, "done");
-    assert_eq!(response.finish, Finish::Stop);
+    assert_eq!(response.finish, FinishReason::Stop);
     assert_eq!(response.usage.unwrap().total(), 18);
     assert_eq!(
         events,
@@ -98,7 +98,7 @@ fn text_that_came_before_the_break_is_kept() {
     let response = ask(&*provider, &question("hi")).unwrap();
     assert_eq!(
         (response.text.as_str(), response.finish),
-        ("par", Finish::Cut)
+        ("par", FinishReason::Truncated)
     );
     assert_eq!(server.questions().len(), 1);
 }
@@ -114,7 +114,7 @@ fn a_call_that_breaks_is_asked_for_again_and_then_reported() {
     let provider = Bench::custom(&server.base_url(), "").open();
     let (response, events) = hear(&*provider, &question("hi"));
     let response = response.unwrap();
-    assert_eq!(response.finish, Finish::Cut);
+    assert_eq!(response.finish, FinishReason::Truncated);
     assert_eq!(response.lost_calls, ["write_file"]);
     assert_eq!(response.tool_calls, []);
     assert_eq!(response.text, "Now.");
@@ -150,13 +150,13 @@ fn a_connection_that_just_closes_is_no_end_of_an_answer() {
     server.join().unwrap();
     assert_eq!(
         (response.text.as_str(), response.finish),
-        ("par", Finish::Cut)
+        ("par", FinishReason::Truncated)
     );
 }
 
 #[test]
 fn half_arguments_are_never_a_call() {
-    let call = Call {
+    let call = ScriptedCall {
         id: "c1".to_owned(),
         name: "terminal".to_owned(),
         arguments: "{\"command\":\"tru".to_owned(),
@@ -164,7 +164,7 @@ fn half_arguments_are_never_a_call() {
     let server = ModelServer::start([Answer::raw_calls(vec![call])]);
     let provider = Bench::custom(&server.base_url(), "").open();
     let response = ask(&*provider, &question("hi")).unwrap();
-    assert_eq!(response.finish, Finish::Length);
+    assert_eq!(response.finish, FinishReason::Length);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn calls_that_all_have_index_zero_are_two() {
     ])]);
     let provider = Bench::custom(&server.base_url(), "").open();
     let response = ask(&*provider, &question("hi")).unwrap();
-    assert_eq!(response.finish, Finish::ToolCalls);
+    assert_eq!(response.finish, FinishReason::ToolCalls);
     let ids: Vec<&str> = response
         .tool_calls
         .iter()
@@ -218,7 +218,7 @@ fn silence_ends_a_stream() {
     let response = ask(&*bench.open(), &question("hi")).unwrap();
     assert_eq!(
         (response.text.as_str(), response.finish),
-        ("a", Finish::Cut)
+        ("a", FinishReason::Truncated)
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_providers::{Provider, Wanted};
+use hermes_providers::{ModelOverrides, Provider};
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -67,7 +67,7 @@ fn the_only_model_of_a_local_server_is_meant() {
         server.base_url()
     );
     let error = Bench::new(&config)
-        .try_open(&Wanted::default())
+        .try_open(&ModelOverrides::default())
         .err()
         .unwrap();
     assert!(error.hint().contains("model.default"), "{error}");

@@ -1,25 +1,23 @@
-//! Bringing a file up to date: everything in one transaction, everything repeatable, nothing of a
-//! conversation ever taken away.
+//! Migrating a file: in one transaction, repeatable, without removing anything of a conversation.
 //!
-//! The version of an existing file stays what it is, except where the reference would otherwise
-//! build the search index once more: the newer reference has steps of its own between two versions
-//! and must still see where it left off. A file from the future is left alone altogether.
+//! The version of an existing file is kept, except where the reference would otherwise rebuild the
+//! search index: the newer reference has migrations of its own between two versions and must still
+//! see where it left off. A file of a newer version is left alone.
 
 use hermes_store::rusqlite::{Connection, ErrorCode, OptionalExtension, Result, params};
 
+use crate::schema::existing::ExistingSchema;
 use crate::schema::search_index;
-use crate::schema::shape::Shape;
 use crate::schema::tables::{INDEXES, TABLES, TITLE_INDEX};
 
-/// The version of a file made here.
-pub(crate) const NEWEST: i64 = 22;
+/// The version of a file created here.
+const NEWEST: i64 = 22;
 /// Since this version the search index holds tool names and calls.
 const INDEX_SINCE: i64 = 11;
-/// The version a file gets whose index was made anew.
+/// The version of a file whose index was rebuilt.
 const AFTER_INDEX: i64 = 13;
 
-/// The version of the file; none if it does not say.
-pub(crate) fn version_of(connection: &Connection) -> Result<Option<i64>> {
+fn version_of(connection: &Connection) -> Result<Option<i64>> {
     connection
         .query_row("SELECT version FROM schema_version LIMIT 1", [], |row| {
             row.get(0)
@@ -28,7 +26,7 @@ pub(crate) fn version_of(connection: &Connection) -> Result<Option<i64>> {
 }
 
 /// Whether the file needs [`bring_up_to_date`].
-pub(crate) fn is_behind(connection: &Connection, shape: &Shape) -> Result<bool> {
+pub(crate) fn is_behind(connection: &Connection, shape: &ExistingSchema) -> Result<bool> {
     let version = if shape.has_table("schema_version") {
         version_of(connection)?
     } else {
@@ -39,7 +37,7 @@ pub(crate) fn is_behind(connection: &Connection, shape: &Shape) -> Result<bool> 
         Some(version) if version >= INDEX_SINCE && shape.is_current() => {}
         Some(_) | None => return Ok(true),
     }
-    // Rows that were written while the column had no default.
+    // Rows written while the column had no default.
     connection.query_row(
         "SELECT EXISTS (SELECT 1 FROM messages WHERE active IS NULL)",
         [],
@@ -47,10 +45,10 @@ pub(crate) fn is_behind(connection: &Connection, shape: &Shape) -> Result<bool> 
     )
 }
 
-/// Makes what is missing. Runs inside a transaction of the caller's.
+/// Adds what is missing. Runs inside the caller's transaction.
 pub(crate) fn bring_up_to_date(connection: &Connection) -> Result<()> {
-    let before = Shape::of(connection)?;
-    // Another process may have done it while we waited.
+    let before = ExistingSchema::of(connection)?;
+    // Another process may have migrated the file while this one waited.
     if !is_behind(connection, &before)? {
         return Ok(());
     }
@@ -66,7 +64,7 @@ pub(crate) fn bring_up_to_date(connection: &Connection) -> Result<()> {
             }
         }
     }
-    mend_usage(connection, &before)?;
+    migrate_usage(connection, &before)?;
     for index in INDEXES {
         connection.execute_batch(index.create)?;
     }
@@ -99,9 +97,8 @@ pub(crate) fn bring_up_to_date(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// The usage per model: seeded with the totals of sessions that were before it, and with what a
-/// request was for as part of its key.
-fn mend_usage(connection: &Connection, before: &Shape) -> Result<()> {
+/// Usage per model: seeded with the totals of older sessions, and keyed by task, too.
+fn migrate_usage(connection: &Connection, before: &ExistingSchema) -> Result<()> {
     if !before.has_table("sessions") {
         return Ok(());
     }
@@ -157,7 +154,7 @@ fn make_titles_unique(connection: &Connection) -> Result<()> {
             )?;
             tracing::warn!(
                 cleared,
-                "titles that several sessions had went to the newest"
+                "several sessions had the same title; the newest keeps it"
             );
             connection.execute_batch(TITLE_INDEX.create)
         }

@@ -1,126 +1,92 @@
 //! The full-text index: two FTS5 tables that triggers keep in step with `messages`.
 //!
-//! Names and indexed text are the reference's. One table knows words, the other any three letters
-//! in a row, for scripts without spaces.
+//! Table names and indexed text are the reference's. `messages_fts` indexes words,
+//! `messages_fts_trigram` any three letters in a row, for scripts without spaces.
 
 use hermes_store::rusqlite::{Connection, Result};
 
-/// One table of the index.
-struct IndexTable {
-    name: &'static str,
-    create: &'static str,
-    triggers: [(&'static str, &'static str); 3],
-}
-
-macro_rules! index_table {
-    ($name:literal, $options:literal) => {
-        IndexTable {
-            name: $name,
-            create: concat!(
-                "CREATE VIRTUAL TABLE IF NOT EXISTS ",
-                $name,
-                " USING fts5(content",
-                $options,
-                ")"
-            ),
-            triggers: [
-                (
-                    concat!($name, "_insert"),
-                    concat!(
-                        "CREATE TRIGGER IF NOT EXISTS ",
-                        $name,
-                        "_insert AFTER INSERT ON messages BEGIN INSERT INTO ",
-                        $name,
-                        "(rowid, content) VALUES (new.id, COALESCE(new.content, '') || ' ' || \
-                         COALESCE(new.tool_name, '') || ' ' || COALESCE(new.tool_calls, '')); END"
-                    ),
-                ),
-                (
-                    concat!($name, "_delete"),
-                    concat!(
-                        "CREATE TRIGGER IF NOT EXISTS ",
-                        $name,
-                        "_delete AFTER DELETE ON messages BEGIN DELETE FROM ",
-                        $name,
-                        " WHERE rowid = old.id; END"
-                    ),
-                ),
-                // Only for columns that are indexed: putting a message aside is no change of it.
-                (
-                    concat!($name, "_update"),
-                    concat!(
-                        "CREATE TRIGGER IF NOT EXISTS ",
-                        $name,
-                        "_update AFTER UPDATE OF content, tool_name, tool_calls ON messages BEGIN \
-                         DELETE FROM ",
-                        $name,
-                        " WHERE rowid = old.id; INSERT INTO ",
-                        $name,
-                        "(rowid, content) VALUES (new.id, COALESCE(new.content, '') || ' ' || \
-                         COALESCE(new.tool_name, '') || ' ' || COALESCE(new.tool_calls, '')); END"
-                    ),
-                ),
-            ],
-        }
-    };
-}
-
-const INDEX_TABLES: [IndexTable; 2] = [
-    index_table!("messages_fts", ""),
-    index_table!("messages_fts_trigram", ", tokenize='trigram'"),
+/// Tables of the index, with their FTS5 options.
+const INDEX_TABLES: [(&str, &str); 2] = [
+    ("messages_fts", ""),
+    ("messages_fts_trigram", ", tokenize='trigram'"),
 ];
+const TRIGGERS: [&str; 3] = ["insert", "delete", "update"];
 
-/// Tables and triggers of the index.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    INDEX_TABLES.iter().flat_map(|table| {
-        [table.name]
-            .into_iter()
-            .chain(table.triggers.iter().map(|(name, _)| *name))
+/// The statement that creates one trigger of one table.
+fn create_trigger(table: &str, trigger: &str) -> String {
+    let insert = format!(
+        "INSERT INTO {table}(rowid, content) VALUES (new.id, COALESCE(new.content, '') || ' ' || \
+         COALESCE(new.tool_name, '') || ' ' || COALESCE(new.tool_calls, ''));"
+    );
+    let delete = format!("DELETE FROM {table} WHERE rowid = old.id;");
+    let (event, effect) = match trigger {
+        "insert" => ("INSERT", insert),
+        "delete" => ("DELETE", delete),
+        // Only for indexed columns: deactivating a message does not change its text.
+        _ => (
+            "UPDATE OF content, tool_name, tool_calls",
+            format!("{delete} {insert}"),
+        ),
+    };
+    format!(
+        "CREATE TRIGGER IF NOT EXISTS {table}_{trigger} AFTER {event} ON messages BEGIN {effect} END"
+    )
+}
+
+/// Names of the tables and triggers of the index.
+pub(super) fn names() -> impl Iterator<Item = String> {
+    INDEX_TABLES.iter().flat_map(|(table, _)| {
+        std::iter::once((*table).to_owned()).chain(
+            TRIGGERS
+                .iter()
+                .map(move |trigger| format!("{table}_{trigger}")),
+        )
     })
 }
 
-/// Makes what is missing and fills it anew, so that messages written without triggers are found.
+/// Creates missing tables and triggers and refills the index, so that messages written without
+/// triggers are found.
 pub(super) fn complete(connection: &Connection) -> Result<()> {
     create(connection)?;
-    for table in &INDEX_TABLES {
-        connection.execute_batch(&format!("DELETE FROM {}", table.name))?;
+    for (table, _) in INDEX_TABLES {
+        connection.execute_batch(&format!("DELETE FROM {table}"))?;
         fill(connection, table)?;
     }
     Ok(())
 }
 
-/// Throws the index away and makes it anew from the messages. Gives the number of rows.
-pub(crate) fn rebuild(connection: &Connection) -> Result<i64> {
-    for table in &INDEX_TABLES {
-        for (trigger, _) in table.triggers {
-            connection.execute_batch(&format!("DROP TRIGGER IF EXISTS {trigger}"))?;
+/// Drops the index and rebuilds it from the messages.
+pub(crate) fn rebuild(connection: &Connection) -> Result<()> {
+    for (table, _) in INDEX_TABLES {
+        for trigger in TRIGGERS {
+            connection.execute_batch(&format!("DROP TRIGGER IF EXISTS {table}_{trigger}"))?;
         }
-        connection.execute_batch(&format!("DROP TABLE IF EXISTS {}", table.name))?;
+        connection.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
     create(connection)?;
-    for table in &INDEX_TABLES {
-        fill(connection, table)?;
-    }
-    connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))
+    INDEX_TABLES
+        .iter()
+        .try_for_each(|(table, _)| fill(connection, table))
 }
 
-/// Makes what is missing, without filling it: for files without messages.
+/// Creates missing tables and triggers without filling them: for files without messages.
 pub(super) fn create(connection: &Connection) -> Result<()> {
-    for table in &INDEX_TABLES {
-        connection.execute_batch(table.create)?;
-        for (_, trigger) in table.triggers {
-            connection.execute_batch(trigger)?;
+    for (table, options) in INDEX_TABLES {
+        connection.execute_batch(&format!(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5(content{options})"
+        ))?;
+        for trigger in TRIGGERS {
+            connection.execute_batch(&create_trigger(table, trigger))?;
         }
     }
     Ok(())
 }
 
-fn fill(connection: &Connection, table: &IndexTable) -> Result<()> {
+fn fill(connection: &Connection, table: &str) -> Result<()> {
     connection.execute_batch(&format!(
-        "INSERT INTO {}(rowid, content)
+        "INSERT INTO {table}(rowid, content)
          SELECT id, COALESCE(content, '') || ' ' || COALESCE(tool_name, '') || ' ' ||
              COALESCE(tool_calls, '')
-         FROM messages",
-        table.name
+         FROM messages"
     ))
 }

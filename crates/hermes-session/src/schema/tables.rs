@@ -1,18 +1,17 @@
-//! The tables: those of the reference, in its order.
+//! The tables of the reference, in its order.
 //!
-//! Columns, their order and the names of indexes are shared with other programs. Nothing here is
-//! ever changed or removed; a column that a file lacks is added, and has to be one that may be
-//! missing.
+//! Other programs use the same columns, in the same order, and the same indexes: nothing here is
+//! changed or removed. A column that a file lacks is added, so it needs a default or may be NULL.
 
-/// A table: its columns with their definitions, and what stands behind them.
-pub(crate) struct Table {
+/// A table: columns with their definitions, and table constraints.
+pub(crate) struct SessionTable {
     pub(crate) name: &'static str,
     pub(crate) columns: &'static [(&'static str, &'static str)],
     pub(crate) constraints: &'static [&'static str],
 }
 
-impl Table {
-    /// The statement that makes it.
+impl SessionTable {
+    /// The statement that creates the table.
     pub(crate) fn create(&self) -> String {
         let parts: Vec<String> = self
             .columns
@@ -28,19 +27,19 @@ impl Table {
     }
 }
 
-/// An index and the statement that makes it.
-pub(crate) struct Index {
+/// An index and the statement that creates it.
+pub(crate) struct SessionIndex {
     pub(crate) name: &'static str,
     pub(crate) create: &'static str,
 }
 
-pub(crate) const TABLES: &[Table] = &[
-    Table {
+pub(crate) const TABLES: &[SessionTable] = &[
+    SessionTable {
         name: "schema_version",
         columns: &[("version", "INTEGER NOT NULL")],
         constraints: &[],
     },
-    Table {
+    SessionTable {
         name: "sessions",
         columns: &[
             ("id", "TEXT PRIMARY KEY"),
@@ -92,7 +91,7 @@ pub(crate) const TABLES: &[Table] = &[
         ],
         constraints: &["FOREIGN KEY (parent_session_id) REFERENCES sessions(id)"],
     },
-    Table {
+    SessionTable {
         name: "messages",
         columns: &[
             ("id", "INTEGER PRIMARY KEY AUTOINCREMENT"),
@@ -119,7 +118,7 @@ pub(crate) const TABLES: &[Table] = &[
         ],
         constraints: &[],
     },
-    Table {
+    SessionTable {
         name: "session_model_usage",
         columns: &[
             (
@@ -149,12 +148,12 @@ pub(crate) const TABLES: &[Table] = &[
              task)",
         ],
     },
-    Table {
+    SessionTable {
         name: "state_meta",
         columns: &[("key", "TEXT PRIMARY KEY"), ("value", "TEXT")],
         constraints: &[],
     },
-    Table {
+    SessionTable {
         name: "gateway_routing",
         columns: &[
             ("scope", "TEXT NOT NULL DEFAULT ''"),
@@ -164,7 +163,7 @@ pub(crate) const TABLES: &[Table] = &[
         ],
         constraints: &["PRIMARY KEY (scope, session_key)"],
     },
-    Table {
+    SessionTable {
         name: "compression_locks",
         columns: &[
             ("session_id", "TEXT PRIMARY KEY"),
@@ -174,7 +173,7 @@ pub(crate) const TABLES: &[Table] = &[
         ],
         constraints: &[],
     },
-    Table {
+    SessionTable {
         name: "async_delegations",
         columns: &[
             ("delegation_id", "TEXT PRIMARY KEY"),
@@ -202,21 +201,21 @@ pub(crate) const TABLES: &[Table] = &[
 
 macro_rules! index {
     ($name:literal, $on:literal) => {
-        Index {
+        SessionIndex {
             name: $name,
             create: concat!("CREATE INDEX IF NOT EXISTS ", $name, " ON ", $on),
         }
     };
 }
 
-/// Titles are unique; made apart from the others because old files may break it.
-pub(crate) const TITLE_INDEX: Index = Index {
+/// The unique index of titles. Created apart from the others, because old files may violate it.
+pub(crate) const TITLE_INDEX: SessionIndex = SessionIndex {
     name: "idx_sessions_title_unique",
     create: "CREATE UNIQUE INDEX IF NOT EXISTS idx_sessions_title_unique \
              ON sessions(title) WHERE title IS NOT NULL",
 };
 
-pub(crate) const INDEXES: &[Index] = &[
+pub(crate) const INDEXES: &[SessionIndex] = &[
     index!("idx_sessions_source", "sessions(source)"),
     index!("idx_sessions_source_id", "sessions(source, id)"),
     index!("idx_sessions_parent", "sessions(parent_session_id)"),

@@ -1,6 +1,6 @@
-//! What people and models type into a search, made into queries that cannot fail.
+//! Turns search text into queries that cannot fail.
 
 mod query;
 mod script;
 
-pub(crate) use query::{Plan, plan};
+pub(crate) use query::{SearchPlan, plan};

@@ -1,31 +1,32 @@
-//! From typed text to a full-text query.
+//! From search text to a full-text query.
 //!
 //! Quoted phrases and the words AND, OR and NOT keep their meaning; everything else that FTS5 would
-//! take for syntax is removed or quoted. What is left is never empty and never ends in an operator.
+//! read as syntax is removed or quoted. The resulting query is never empty and never ends in an
+//! operator.
 
 use super::script;
 
-/// Longest text that is looked at.
-const LONGEST: usize = 2048;
-/// Letters that a trigram index needs.
+/// Characters of the search text that count.
+const MAX_CHARS: usize = 2048;
+/// Letters that the trigram index needs.
 const TRIGRAM: usize = 3;
 
 /// How to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Plan {
-    /// Nothing is asked for.
+pub(crate) enum SearchPlan {
+    /// The text is empty.
     Nothing,
     /// A query for the index of words.
     Words(String),
     /// A query for the index of trigrams.
     Trigrams(String),
-    /// Texts to look for in every message: too short for either index.
+    /// Texts to look for in every message, too short for either index.
     Scan(Vec<String>),
 }
 
-/// A piece of what was typed.
+/// A piece of the search text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum QueryPiece {
     /// Words in quotes, without them.
     Phrase(String),
     /// A bare word, possibly with a `*` behind it.
@@ -33,22 +34,22 @@ enum Piece {
     Operator(&'static str),
 }
 
-/// Says how to search for what was typed.
-pub(crate) fn plan(typed: &str) -> Plan {
-    let typed: String = typed.chars().take(LONGEST).collect();
+/// Decides how to search for a text.
+pub(crate) fn plan(typed: &str) -> SearchPlan {
+    let typed: String = typed.chars().take(MAX_CHARS).collect();
     let pieces = without_dangling_operators(pieces(&typed));
     let texts: Vec<&str> = pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Phrase(text) | Piece::Word(text) => Some(text.trim_end_matches('*')),
-            Piece::Operator(_) => None,
+            QueryPiece::Phrase(text) | QueryPiece::Word(text) => Some(text.trim_end_matches('*')),
+            QueryPiece::Operator(_) => None,
         })
         .collect();
     if texts.is_empty() {
-        return Plan::Nothing;
+        return SearchPlan::Nothing;
     }
     if texts.iter().all(|text| script::count(text) == 0) {
-        return Plan::Words(render(&pieces, word));
+        return SearchPlan::Words(render(&pieces, word));
     }
     let is_short = |text: &&&str| {
         let count = script::count(text);
@@ -57,12 +58,12 @@ pub(crate) fn plan(typed: &str) -> Plan {
     // Every text must be long enough, or the index finds nothing at all.
     if texts.iter().any(|text| is_short(&text)) || texts.iter().any(|t| t.chars().count() < TRIGRAM)
     {
-        return Plan::Scan(texts.into_iter().map(str::to_owned).collect());
+        return SearchPlan::Scan(texts.into_iter().map(str::to_owned).collect());
     }
-    Plan::Trigrams(render(&pieces, |text| quoted(text.trim_end_matches('*'))))
+    SearchPlan::Trigrams(render(&pieces, |text| quoted(text.trim_end_matches('*'))))
 }
 
-fn pieces(typed: &str) -> Vec<Piece> {
+fn pieces(typed: &str) -> Vec<QueryPiece> {
     let mut pieces = Vec::new();
     let mut rest = typed;
     while let Some((before, after)) = rest.split_once('"') {
@@ -71,11 +72,11 @@ fn pieces(typed: &str) -> Vec<Piece> {
             Some((phrase, behind)) => {
                 // A phrase without letters matches nothing and may be no phrase for FTS5.
                 if phrase.chars().any(char::is_alphanumeric) {
-                    pieces.push(Piece::Phrase(phrase.trim().to_owned()));
+                    pieces.push(QueryPiece::Phrase(phrase.trim().to_owned()));
                 }
                 rest = behind;
             }
-            // A quote that is never closed is no quote.
+            // An unclosed quote is ignored.
             None => rest = after,
         }
     }
@@ -83,20 +84,20 @@ fn pieces(typed: &str) -> Vec<Piece> {
     pieces
 }
 
-fn add_words(pieces: &mut Vec<Piece>, text: &str) {
+fn add_words(pieces: &mut Vec<QueryPiece>, text: &str) {
     let is_syntax = |character: char| {
         character.is_whitespace() || character.is_control() || "+{}():^".contains(character)
     };
     for word in text.split(is_syntax) {
         match word {
-            "AND" => pieces.push(Piece::Operator("AND")),
-            "OR" => pieces.push(Piece::Operator("OR")),
-            "NOT" => pieces.push(Piece::Operator("NOT")),
+            "AND" => pieces.push(QueryPiece::Operator("AND")),
+            "OR" => pieces.push(QueryPiece::Operator("OR")),
+            "NOT" => pieces.push(QueryPiece::Operator("NOT")),
             word => {
                 let bare = word.trim_matches('*');
                 if bare.chars().any(char::is_alphanumeric) {
                     let star = if word.ends_with('*') { "*" } else { "" };
-                    pieces.push(Piece::Word(format!(
+                    pieces.push(QueryPiece::Word(format!(
                         "{}{star}",
                         bare.replace('*', " ").trim()
                     )));
@@ -106,29 +107,34 @@ fn add_words(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Operators stand between two texts, one at a time.
-fn without_dangling_operators(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut kept: Vec<Piece> = Vec::new();
+/// Keeps only operators that stand between two texts.
+fn without_dangling_operators(pieces: Vec<QueryPiece>) -> Vec<QueryPiece> {
+    let mut kept: Vec<QueryPiece> = Vec::new();
     for piece in pieces {
-        let is_operator = matches!(piece, Piece::Operator(_));
-        if is_operator && !matches!(kept.last(), Some(Piece::Phrase(_) | Piece::Word(_))) {
+        let is_operator = matches!(piece, QueryPiece::Operator(_));
+        if is_operator
+            && !matches!(
+                kept.last(),
+                Some(QueryPiece::Phrase(_) | QueryPiece::Word(_))
+            )
+        {
             continue;
         }
         kept.push(piece);
     }
-    while matches!(kept.last(), Some(Piece::Operator(_))) {
+    while matches!(kept.last(), Some(QueryPiece::Operator(_))) {
         kept.pop();
     }
     kept
 }
 
-fn render(pieces: &[Piece], of_word: impl Fn(&str) -> String) -> String {
+fn render(pieces: &[QueryPiece], from_word: impl Fn(&str) -> String) -> String {
     let parts: Vec<String> = pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Phrase(text) => quoted(text),
-            Piece::Word(text) => of_word(text),
-            Piece::Operator(word) => (*word).to_owned(),
+            QueryPiece::Phrase(text) => quoted(text),
+            QueryPiece::Word(text) => from_word(text),
+            QueryPiece::Operator(word) => (*word).to_owned(),
         })
         .collect();
     parts.join(" ")
@@ -159,12 +165,12 @@ mod tests {
 
     use super::*;
 
-    fn words(query: &str) -> Plan {
-        Plan::Words(query.to_owned())
+    fn words(query: &str) -> SearchPlan {
+        SearchPlan::Words(query.to_owned())
     }
 
     #[test]
-    fn meaning_is_kept_and_syntax_is_not() {
+    fn phrases_and_operators_are_kept_and_other_syntax_removed() {
         for (typed, query) in [
             ("docker deploy", "docker deploy"),
             ("\"exact phrase\" more", "\"exact phrase\" more"),
@@ -187,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asks_for_nothing() {
+    fn text_without_letters_searches_nothing() {
         for typed in ["", "  ", "\"\"", "\" \"", "AND", "* - .", "()", "\0"] {
-            assert_eq!(plan(typed), Plan::Nothing, "{typed:?}");
+            assert_eq!(plan(typed), SearchPlan::Nothing, "{typed:?}");
         }
     }
 
@@ -197,19 +203,19 @@ mod tests {
     fn scripts_without_spaces_use_trigrams_or_a_scan() {
         assert_eq!(
             plan("大别山项目"),
-            Plan::Trigrams("\"大别山项目\"".to_owned())
+            SearchPlan::Trigrams("\"大别山项目\"".to_owned())
         );
         assert_eq!(
             plan("大别山 OR 项目组"),
-            Plan::Trigrams("\"大别山\" OR \"项目组\"".to_owned())
+            SearchPlan::Trigrams("\"大别山\" OR \"项目组\"".to_owned())
         );
         assert_eq!(
             plan("广西 OR 桂林市"),
-            Plan::Scan(vec!["广西".to_owned(), "桂林市".to_owned()])
+            SearchPlan::Scan(vec!["广西".to_owned(), "桂林市".to_owned()])
         );
         assert_eq!(
             plan("大别山 ab"),
-            Plan::Scan(vec!["大别山".to_owned(), "ab".to_owned()])
+            SearchPlan::Scan(vec!["大别山".to_owned(), "ab".to_owned()])
         );
     }
 }

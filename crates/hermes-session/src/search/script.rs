@@ -1,7 +1,7 @@
 //! Scripts that are written without spaces between words.
 
 /// Whether a character belongs to Chinese, Japanese or Korean text.
-pub(super) fn is_cjk(character: char) -> bool {
+fn is_cjk(character: char) -> bool {
     matches!(character,
         '\u{3000}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}'
@@ -10,7 +10,7 @@ pub(super) fn is_cjk(character: char) -> bool {
         | '\u{20000}'..='\u{2a6df}')
 }
 
-/// How many of them are in a text.
+/// Number of CJK characters in a text.
 pub(super) fn count(text: &str) -> usize {
     text.chars().filter(|character| is_cjk(*character)).count()
 }

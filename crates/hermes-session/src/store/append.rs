@@ -1,16 +1,16 @@
-//! Adding messages: the person's at once, the model's together with all results of its calls.
+//! Appending messages: the user's at once, the model's together with all results of its calls.
 
 use hermes_store::rusqlite::params;
 use serde_json::Value;
 
-use super::{Scope, SessionStore, count_of};
-use crate::error::unknown;
-use crate::message::{Message, Role};
-use crate::session::Usage;
-use crate::{Error, MessageId, Result, SessionId};
+use super::{SessionStore, SessionTransaction, count_of};
+use crate::error::unknown_session;
+use crate::message::{MessageRole, SessionMessage};
+use crate::session::UsageRecord;
+use crate::{Error, MessageId, Result, SessionId, display_text};
 
-/// Seconds between the messages of one transaction, so that their times keep their order.
-const TICK: f64 = 1e-6;
+/// Seconds between the messages of one transaction, so that timestamps keep their order.
+const TIMESTAMP_STEP: f64 = 1e-6;
 
 const INSERT: &str = "INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls,
      tool_name, effect_disposition, timestamp, token_count, finish_reason, reasoning,
@@ -18,58 +18,70 @@ const INSERT: &str = "INSERT INTO messages (session_id, role, content, tool_call
      platform_message_id, observed, active, compacted, api_content)
  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 1, 0, ?18)";
 
-/// What one answer of the model led to.
+/// One answer of the model with the results of its calls.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct ConversationStep {
     /// The answer, with or without calls.
-    pub assistant: Message,
+    pub assistant: SessionMessage,
     /// One result per call, in the order of the calls.
-    pub results: Vec<Message>,
-    /// What the answer cost, unless it was recorded before.
-    pub usage: Option<Usage>,
+    pub results: Vec<SessionMessage>,
+    /// The cost of the answer, unless recorded before.
+    pub usage: Option<UsageRecord>,
 }
 
 impl SessionStore {
-    /// Stores messages as they are, in one transaction. Gives their numbers.
-    pub fn append(&mut self, session: &SessionId, messages: &[Message]) -> Result<Vec<MessageId>> {
-        self.write(|scope| {
-            let ids = scope.insert_messages(session, messages)?;
-            scope.count_messages(session, messages)?;
+    /// Stores messages in one transaction and returns their ids.
+    pub fn append(
+        &mut self,
+        session: &SessionId,
+        messages: &[SessionMessage],
+    ) -> Result<Vec<MessageId>> {
+        self.write(|transaction| {
+            let ids = transaction.insert_messages(session, messages)?;
+            transaction.count_messages(session, messages)?;
             Ok(ids)
         })
     }
 
-    /// Stores what a person said, before anything is done about it.
-    pub fn append_user(&mut self, session: &SessionId, message: &Message) -> Result<MessageId> {
+    /// Stores a message of the user, before it is sent anywhere.
+    pub fn append_user(
+        &mut self,
+        session: &SessionId,
+        message: &SessionMessage,
+    ) -> Result<MessageId> {
         let ids = self.append(session, std::slice::from_ref(message))?;
-        ids.first().copied().ok_or_else(|| unknown(session))
+        ids.first().copied().ok_or_else(|| unknown_session(session))
     }
 
     /// Stores an answer of the model, all results of its calls and its cost, in one transaction:
-    /// after a crash either all of it is there or nothing.
-    pub fn append_step(&mut self, session: &SessionId, step: &Step) -> Result<Vec<MessageId>> {
+    /// after a crash either all of it is stored or nothing.
+    pub fn append_step(
+        &mut self,
+        session: &SessionId,
+        step: &ConversationStep,
+    ) -> Result<Vec<MessageId>> {
         refuse_incomplete(step)?;
-        let messages: Vec<Message> = std::iter::once(&step.assistant)
+        let messages: Vec<SessionMessage> = std::iter::once(&step.assistant)
             .chain(&step.results)
             .cloned()
             .collect();
-        self.write(|scope| {
-            let ids = scope.insert_messages(session, &messages)?;
-            scope.count_messages(session, &messages)?;
+        self.write(|transaction| {
+            let ids = transaction.insert_messages(session, &messages)?;
+            transaction.count_messages(session, &messages)?;
             if let Some(usage) = &step.usage {
-                scope.add_usage(session, usage)?;
+                transaction.add_usage(session, usage)?;
             }
             Ok(ids)
         })
     }
 }
 
-impl Scope<'_> {
-    /// Inserts rows, without touching the counters of the session.
+impl SessionTransaction<'_> {
+    /// Inserts rows without changing the counters of the session.
     pub(super) fn insert_messages(
         &self,
         session: &SessionId,
-        messages: &[Message],
+        messages: &[SessionMessage],
     ) -> Result<Vec<MessageId>> {
         self.must_exist(session)?;
         let mut next = self.now;
@@ -79,8 +91,8 @@ impl Scope<'_> {
                 .timestamp
                 .filter(|time| time.is_finite())
                 .unwrap_or(next);
-            next = next.max(timestamp) + TICK;
-            let is_assistant = message.role == Role::Assistant;
+            next = next.max(timestamp) + TIMESTAMP_STEP;
+            let is_assistant = message.role == MessageRole::Assistant;
             let replay = |value: &Option<Value>| {
                 value
                     .as_ref()
@@ -92,7 +104,7 @@ impl Scope<'_> {
                 params![
                     session.as_str(),
                     message.role.as_str(),
-                    message.content.as_ref().map(crate::Content::encode),
+                    message.content.as_ref().map(crate::MessageContent::encode),
                     message.tool_call_id,
                     message
                         .tool_calls
@@ -119,8 +131,8 @@ impl Scope<'_> {
         Ok(ids)
     }
 
-    fn count_messages(&self, session: &SessionId, messages: &[Message]) -> Result<()> {
-        let calls: usize = messages.iter().map(Message::call_count).sum();
+    fn count_messages(&self, session: &SessionId, messages: &[SessionMessage]) -> Result<()> {
+        let calls: usize = messages.iter().map(SessionMessage::call_count).sum();
         self.execute(
             "UPDATE sessions SET message_count = COALESCE(message_count, 0) + ?2,
                  tool_call_count = COALESCE(tool_call_count, 0) + ?3
@@ -131,26 +143,23 @@ impl Scope<'_> {
     }
 }
 
-fn refuse_incomplete(step: &Step) -> Result<()> {
+fn refuse_incomplete(step: &ConversationStep) -> Result<()> {
     let incomplete = |detail: String| Err(Error::IncompleteStep { detail });
-    if step.assistant.role != Role::Assistant {
-        return incomplete("its first message is not the model's".to_owned());
+    if step.assistant.role != MessageRole::Assistant {
+        return incomplete("the first message is not an answer of the model".to_owned());
     }
     let mut open = step.assistant.call_ids();
     for result in &step.results {
         let id = result.tool_call_id.as_deref().unwrap_or_default();
         match open.iter().position(|call| *call == id) {
-            Some(at) if result.role == Role::Tool => drop(open.remove(at)),
+            Some(at) if result.role == MessageRole::Tool => drop(open.remove(at)),
             Some(_) | None => {
-                return incomplete(format!(
-                    "no call waits for the result '{}'",
-                    crate::shown(id)
-                ));
+                return incomplete(format!("the result '{}' has no call", display_text(id)));
             }
         }
     }
     match open.first() {
-        Some(id) => incomplete(format!("the call '{}' has no result", crate::shown(id))),
+        Some(id) => incomplete(format!("the call '{}' has no result", display_text(id))),
         None => Ok(()),
     }
 }

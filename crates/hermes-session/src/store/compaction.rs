@@ -1,15 +1,15 @@
-//! Compaction in place: the summarised rows stay in the file, searchable and exportable, and the
-//! conversation goes on under the same id.
+//! Compaction in place: summarised rows stay in the file, searchable and exportable, and the
+//! conversation keeps its id.
 
 use std::time::Duration;
 
 use hermes_store::rusqlite::params;
 
-use super::{Scope, SessionStore};
-use crate::message::Message;
+use super::{SessionStore, SessionTransaction};
+use crate::message::SessionMessage;
 use crate::{Error, MessageId, Result, SessionId};
 
-/// The right to compact one session, until it expires.
+/// The lock that allows compacting one session, until it expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactionLock {
     session: SessionId,
@@ -23,54 +23,54 @@ impl CompactionLock {
     }
 }
 
-/// An attempt to get the right to compact a session.
+/// The result of trying to lock a session for compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LockAttempt {
-    /// It is ours.
+    /// This process has the lock.
     Taken(CompactionLock),
-    /// Somebody else has it.
+    /// Another holder has it.
     Held {
-        /// Who, as it was said when the right was taken.
+        /// The holder, as given when the lock was taken.
         holder: String,
-        /// Until when, in seconds since 1970.
+        /// When the lock expires, in seconds since 1970.
         until: f64,
     },
 }
 
-/// What a compaction changes. Messages that are not named stay as they are and where they are, also
-/// those that another process stores meanwhile.
+/// The changes of a compaction. All other messages stay, also those that another process stores
+/// in the meantime.
 #[derive(Debug, Clone, Default)]
 pub struct Compaction {
-    /// Messages that a summary stands for.
-    pub put_aside: Vec<MessageId>,
-    /// Messages in whose place others stand from now on, with their time. The originals stay in the
-    /// file like those that were put aside.
-    pub replaced: Vec<(MessageId, Message)>,
-    /// The system prompt from now on, if it changes.
+    /// Messages that the summary replaces.
+    pub summarised: Vec<MessageId>,
+    /// Messages with their replacements, which keep the timestamp. The originals stay in the file
+    /// like summarised ones.
+    pub replaced: Vec<(MessageId, SessionMessage)>,
+    /// The new system prompt, if it changes.
     pub system_prompt: Option<String>,
 }
 
-/// A pause after a summary that failed.
+/// A pause after a failed summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionPause {
-    /// Its end, in seconds since 1970.
+    /// The end of the pause, in seconds since 1970.
     pub until: f64,
-    /// What went wrong.
+    /// The error.
     pub error: Option<String>,
 }
 
 impl SessionStore {
-    /// Takes the right to compact a session, unless another holder has it. A right that expired is
-    /// taken over.
+    /// Locks a session for compaction, unless another holder has the lock. An expired lock is taken
+    /// over.
     pub fn try_lock_compaction(
         &mut self,
         session: &SessionId,
         holder: &str,
         lease: Duration,
     ) -> Result<LockAttempt> {
-        self.note(|scope| {
-            scope.must_exist(session)?;
-            let taken = scope.execute(
+        self.write_unsynced(|transaction| {
+            transaction.must_exist(session)?;
+            let taken = transaction.execute(
                 "INSERT INTO compression_locks (session_id, holder, acquired_at, expires_at)
                  VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT(session_id) DO UPDATE SET holder = excluded.holder,
@@ -79,8 +79,8 @@ impl SessionStore {
                 params![
                     session.as_str(),
                     holder,
-                    scope.now,
-                    scope.now + lease.as_secs_f64()
+                    transaction.now,
+                    transaction.now + lease.as_secs_f64()
                 ],
             )?;
             if taken > 0 {
@@ -89,7 +89,7 @@ impl SessionStore {
                     holder: holder.to_owned(),
                 }));
             }
-            let held = scope.row(
+            let held = transaction.row(
                 "SELECT holder, expires_at FROM compression_locks WHERE session_id = ?1",
                 params![session.as_str()],
                 |row| {
@@ -106,8 +106,7 @@ impl SessionStore {
         })
     }
 
-    /// Takes the right from a holder that is known to be gone. `None` if it is not the holder any
-    /// more.
+    /// Takes the lock from a holder that is known to be dead. `None` if another holder has it by now.
     pub fn take_over_compaction_lock(
         &mut self,
         session: &SessionId,
@@ -115,16 +114,16 @@ impl SessionStore {
         holder: &str,
         lease: Duration,
     ) -> Result<Option<CompactionLock>> {
-        self.note(|scope| {
-            let taken = scope.execute(
+        self.write_unsynced(|transaction| {
+            let taken = transaction.execute(
                 "UPDATE compression_locks SET holder = ?3, acquired_at = ?4, expires_at = ?5
                  WHERE session_id = ?1 AND holder = ?2",
                 params![
                     session.as_str(),
                     gone,
                     holder,
-                    scope.now,
-                    scope.now + lease.as_secs_f64()
+                    transaction.now,
+                    transaction.now + lease.as_secs_f64()
                 ],
             )?;
             Ok((taken > 0).then(|| CompactionLock {
@@ -134,26 +133,26 @@ impl SessionStore {
         })
     }
 
-    /// Prolongs the right; an error if somebody else has it by now.
+    /// Extends the lock; an error if another holder has it by now.
     pub fn refresh_compaction_lock(
         &mut self,
         lock: &CompactionLock,
         lease: Duration,
     ) -> Result<()> {
-        self.note(|scope| {
-            scope.must_hold(lock)?;
-            scope.execute(
+        self.write_unsynced(|transaction| {
+            transaction.require_lock(lock)?;
+            transaction.execute(
                 "UPDATE compression_locks SET expires_at = ?3 WHERE session_id = ?1 AND holder = ?2",
-                params![lock.session.as_str(), lock.holder, scope.now + lease.as_secs_f64()],
+                params![lock.session.as_str(), lock.holder, transaction.now + lease.as_secs_f64()],
             )?;
             Ok(())
         })
     }
 
-    /// Gives the right back, if it is still ours.
+    /// Releases the lock, if this process still has it.
     pub fn unlock_compaction(&mut self, lock: CompactionLock) -> Result<()> {
-        self.note(|scope| {
-            scope.execute(
+        self.write_unsynced(|transaction| {
+            transaction.execute(
                 "DELETE FROM compression_locks WHERE session_id = ?1 AND holder = ?2",
                 params![lock.session.as_str(), lock.holder],
             )?;
@@ -161,14 +160,14 @@ impl SessionStore {
         })
     }
 
-    /// Puts the summarised messages aside and stores what stands for them, in one transaction. An
-    /// error if one of them is not part of the conversation any more.
+    /// Replaces the summarised messages, in one transaction. An error if one of them is no longer
+    /// part of the conversation.
     pub fn compact(&mut self, lock: &CompactionLock, compaction: &Compaction) -> Result<()> {
         let session = &lock.session;
-        self.write(|scope| {
-            scope.must_hold(lock)?;
-            for id in &compaction.put_aside {
-                let found = scope.execute(
+        self.write(|transaction| {
+            transaction.require_lock(lock)?;
+            for id in &compaction.summarised {
+                let found = transaction.execute(
                     "UPDATE messages SET active = 0, compacted = 1
                      WHERE session_id = ?1 AND id = ?2 AND active IS NOT 0",
                     params![session.as_str(), id.0],
@@ -178,38 +177,38 @@ impl SessionStore {
                 }
             }
             for (id, message) in &compaction.replaced {
-                scope.replace_message(session, *id, message)?;
+                transaction.replace_message(session, *id, message)?;
             }
-            scope.recount(session)?;
+            transaction.recount(session)?;
             if let Some(prompt) = &compaction.system_prompt {
-                scope.execute(
+                transaction.execute(
                     "UPDATE sessions SET system_prompt = ?2 WHERE id = ?1",
                     params![session.as_str(), prompt],
                 )?;
             }
-            scope.set_pause(session, None)
+            transaction.set_pause(session, None)
         })
     }
 
-    /// Remembers that a summary failed, or with `None` that it need not be waited for any more.
+    /// Stores a pause and the error of a failed summary, or ends the pause with `None`.
     pub fn set_compaction_pause(
         &mut self,
         session: &SessionId,
-        pause: Option<&CompactionPause>,
+        pause: Option<(Duration, &str)>,
     ) -> Result<()> {
-        self.write(|scope| {
-            scope.must_exist(session)?;
-            scope.set_pause(session, pause)
+        self.write(|transaction| {
+            transaction.must_exist(session)?;
+            transaction.set_pause(session, pause)
         })
     }
 
-    /// The pause in force, if there is one.
+    /// The current pause, if any.
     pub fn compaction_pause(&self, session: &SessionId) -> Result<Option<CompactionPause>> {
-        self.read(|scope| {
-            scope.row(
+        self.read(|transaction| {
+            transaction.row(
                 "SELECT compression_failure_cooldown_until, compression_failure_error
                  FROM sessions WHERE id = ?1 AND compression_failure_cooldown_until > ?2",
-                params![session.as_str(), scope.now],
+                params![session.as_str(), transaction.now],
                 |row| {
                     Ok(CompactionPause {
                         until: row.get(0)?,
@@ -221,24 +220,29 @@ impl SessionStore {
     }
 }
 
-impl Scope<'_> {
-    /// Puts a message in the place of another one. Every program reads a conversation in the order
-    /// of its numbers, so the new one gets the number of the old one, and that a new number. With
-    /// the same time the two are still found beside each other.
-    fn replace_message(&self, session: &SessionId, id: MessageId, message: &Message) -> Result<()> {
+impl SessionTransaction<'_> {
+    /// Replaces a message. Every program reads a conversation in the order of ids, so the new
+    /// message gets the old one's id and the old one a new id. Their equal timestamps still place
+    /// them beside each other.
+    fn replace_message(
+        &self,
+        session: &SessionId,
+        id: MessageId,
+        message: &SessionMessage,
+    ) -> Result<()> {
         let timestamp = self.row(
             "SELECT timestamp FROM messages
              WHERE session_id = ?1 AND id = ?2 AND active IS NOT 0",
             params![session.as_str(), id.0],
-            |row| Ok(super::cells::Cells(row).real("timestamp")),
+            |row| Ok(super::rows::SessionRow(row).real("timestamp")),
         )?;
-        let new = Message {
+        let new = SessionMessage {
             timestamp: timestamp.ok_or_else(|| stale(session))?,
             ..message.clone()
         };
         let inserted = self.insert_messages(session, &[new])?;
         let inserted = inserted.first().ok_or_else(|| stale(session))?.0;
-        // The content is named so that the index follows: it does not care for the other columns.
+        // Naming `content` makes the triggers update the search index.
         self.execute(
             "UPDATE messages SET id = ?2, content = content, active = 0, compacted = 1
              WHERE id = ?1",
@@ -251,21 +255,21 @@ impl Scope<'_> {
         Ok(())
     }
 
-    fn set_pause(&self, session: &SessionId, pause: Option<&CompactionPause>) -> Result<()> {
+    fn set_pause(&self, session: &SessionId, pause: Option<(Duration, &str)>) -> Result<()> {
         self.execute(
             "UPDATE sessions SET compression_failure_cooldown_until = ?2,
                  compression_failure_error = ?3
              WHERE id = ?1",
             params![
                 session.as_str(),
-                pause.map(|pause| pause.until),
-                pause.and_then(|pause| pause.error.as_deref())
+                pause.map(|(length, _)| self.now + length.as_secs_f64()),
+                pause.map(|(_, error)| error)
             ],
         )?;
         Ok(())
     }
 
-    fn must_hold(&self, lock: &CompactionLock) -> Result<()> {
+    fn require_lock(&self, lock: &CompactionLock) -> Result<()> {
         let holder: Option<String> = self.row(
             "SELECT holder FROM compression_locks WHERE session_id = ?1 AND expires_at >= ?2",
             params![lock.session.as_str(), self.now],

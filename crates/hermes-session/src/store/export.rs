@@ -1,23 +1,23 @@
-//! Whole sessions as JSON: every column as it is, so that nothing a newer program added is lost.
+//! Whole sessions as JSON: every column unchanged, also those a newer program added.
 
 use hermes_store::rusqlite::types::ValueRef;
 use hermes_store::rusqlite::{self, Row, params};
 use serde_json::{Map, Value};
 
-use super::cells::text_of;
-use super::{Scope, SessionStore};
-use crate::error::unknown;
-use crate::message::Content;
+use super::rows::text_of;
+use super::{SessionStore, SessionTransaction};
+use crate::error::unknown_session;
+use crate::message::MessageContent;
 use crate::{Result, SessionId};
 
 impl SessionStore {
-    /// A session with its `messages`, also those that were taken back or summarised.
+    /// A session with its `messages`, including undone and summarised ones.
     pub fn export(&self, id: &SessionId) -> Result<Value> {
-        self.read(|scope| scope.export(id))
+        self.read(|transaction| transaction.export(id))
     }
 }
 
-impl Scope<'_> {
+impl SessionTransaction<'_> {
     fn export(&self, id: &SessionId) -> Result<Value> {
         let mut session = self
             .row(
@@ -25,8 +25,8 @@ impl Scope<'_> {
                 params![id.as_str()],
                 object,
             )?
-            .ok_or_else(|| unknown(id))?;
-        let messages = self.rows(super::history::ALL_IN_ORDER, params![id.as_str()], |row| {
+            .ok_or_else(|| unknown_session(id))?;
+        let messages = self.rows(super::history::ALL_MESSAGES, params![id.as_str()], |row| {
             object(row).map(message)
         })?;
         session.insert("messages".to_owned(), Value::Array(messages));
@@ -41,7 +41,7 @@ fn object(row: &Row<'_>) -> rusqlite::Result<Map<String, Value>> {
         let value = match row.get_ref(at)? {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(number) => Value::from(number),
-            // What is no number in JSON is nothing.
+            // NaN and infinities become null.
             ValueRef::Real(number) => Value::from(number),
             other => Value::from(text_of(other)),
         };
@@ -50,12 +50,12 @@ fn object(row: &Row<'_>) -> rusqlite::Result<Map<String, Value>> {
     Ok(object)
 }
 
-/// Content and calls as what they are instead of as texts.
+/// Content and tool calls as JSON instead of text.
 fn message(mut columns: Map<String, Value>) -> Value {
     if let Some(Value::String(stored)) = columns.get_mut("content") {
-        let decoded = match Content::decode(std::mem::take(stored)) {
-            Content::Text(text) => Value::String(text),
-            Content::Parts(parts) => parts,
+        let decoded = match MessageContent::decode(std::mem::take(stored)) {
+            MessageContent::Text(text) => Value::String(text),
+            MessageContent::Parts(parts) => parts,
         };
         columns.insert("content".to_owned(), decoded);
     }

@@ -1,67 +1,68 @@
-//! Choosing many sessions at once, for pruning, archiving and exporting.
+//! Selecting many sessions at once, for pruning, archiving and exporting.
 
 use hermes_store::rusqlite::named_params;
 
-use super::fragments::{like_prefix, like_within};
-use super::{Scope, SessionStore, cells};
+use super::sql_fragments::{like_prefix, like_within};
+use super::{SessionStore, SessionTransaction, rows};
 use crate::Result;
 use crate::session::Session;
 
-/// What sessions must have in common; an empty filter means all of them.
+/// Conditions on sessions; an empty filter matches all of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionFilter {
-    /// Only sessions that are over: ended, or silent for a week.
+    /// Only sessions that have ended or been silent for a week.
     pub ended: bool,
-    /// Over since before this moment.
+    /// Ended before this moment.
     pub ended_before: Option<f64>,
-    /// Begun before this moment.
+    /// Started before this moment.
     pub started_before: Option<f64>,
-    /// Begun at this moment or later.
+    /// Started at this moment or later.
     pub started_after: Option<f64>,
     /// From this source.
     pub source: Option<String>,
-    /// With this in the title.
+    /// The title contains this text.
     pub title: Option<String>,
     /// Ended for this reason.
     pub end_reason: Option<String>,
     /// Working in this directory or below.
     pub cwd: Option<String>,
-    /// At least so many messages.
+    /// Minimum number of messages.
     pub min_messages: Option<i64>,
-    /// At most so many.
+    /// Maximum number of messages.
     pub max_messages: Option<i64>,
-    /// With this in the name of the model.
+    /// The model name contains this text.
     pub model: Option<String>,
     /// Billed by this provider.
     pub provider: Option<String>,
-    /// Of this person.
+    /// Of this user.
     pub user: Option<String>,
     /// From this chat.
     pub chat_id: Option<String>,
     /// From this kind of chat.
     pub chat_type: Option<String>,
-    /// With this in the name of the branch.
+    /// The branch name contains this text.
     pub branch: Option<String>,
-    /// At least so many tokens sent and received.
+    /// Minimum of tokens sent and received.
     pub min_tokens: Option<i64>,
-    /// At most so many.
+    /// Maximum of tokens sent and received.
     pub max_tokens: Option<i64>,
-    /// At least this cost, in dollars.
+    /// Minimum cost, in dollars.
     pub min_cost: Option<f64>,
-    /// At most this.
+    /// Maximum cost, in dollars.
     pub max_cost: Option<f64>,
-    /// At least so many calls.
+    /// Minimum number of tool calls.
     pub min_tool_calls: Option<i64>,
-    /// At most so many.
+    /// Maximum number of tool calls.
     pub max_tool_calls: Option<i64>,
-    /// Only those put away, or only those not; both if none.
+    /// Only archived sessions, or only others; both if none.
     pub archived: Option<bool>,
 }
 
-/// A session without an end that has been silent for so long is over: its process was killed.
+/// A session without an end that has been silent for this long counts as ended: its process was
+/// killed.
 const SILENT_SECONDS: f64 = 7.0 * 86_400.0;
 
-const CHOSEN: &str = "SELECT s.* FROM
+const MATCHING: &str = "SELECT s.* FROM
      (SELECT *,
           COALESCE(ended_at, (SELECT MAX(m.timestamp) FROM messages m WHERE m.session_id = one.id),
               started_at) AS over_at
@@ -98,14 +99,14 @@ const CHOSEN: &str = "SELECT s.* FROM
  ORDER BY s.started_at, s.id";
 
 impl SessionStore {
-    /// The sessions that a filter means, the oldest first.
-    pub fn chosen(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
-        self.read(|scope| scope.chosen(filter))
+    /// The sessions that match a filter, oldest first.
+    pub fn matching(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
+        self.read(|transaction| transaction.matching(filter))
     }
 }
 
-impl Scope<'_> {
-    pub(super) fn chosen(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
+impl SessionTransaction<'_> {
+    pub(super) fn matching(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
         let within = |text: &Option<String>| text.as_deref().map(like_within);
         let cwd = filter
             .cwd
@@ -116,7 +117,7 @@ impl Scope<'_> {
             });
         let below = cwd.map(|path| like_prefix(&format!("{}/", path.trim_end_matches('/'))));
         self.rows(
-            CHOSEN,
+            MATCHING,
             named_params! {
                 ":ended": filter.ended,
                 ":silent_since": self.now - SILENT_SECONDS,
@@ -144,7 +145,7 @@ impl Scope<'_> {
                 ":max_calls": filter.max_tool_calls,
                 ":archived": filter.archived,
             },
-            cells::session,
+            rows::session,
         )
     }
 }

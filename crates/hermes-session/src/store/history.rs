@@ -1,77 +1,77 @@
-//! Reading a conversation back, whole: every call with its result, every result with its call.
+//! Loading a conversation: every call with its result, every result with its call.
 
 use hermes_store::rusqlite::params;
 
 use serde_json::Value;
 
-use super::{Scope, SessionStore, cells, count_of};
-use crate::message::{Message, Role, StoredMessage};
+use super::{SessionStore, SessionTransaction, count_of, rows};
+use crate::message::{MessageRole, SessionMessage, StoredMessage};
 use crate::session::Session;
 use crate::{MessageId, Result, SessionId};
 
-/// What stands for a result that was never stored.
+/// Placeholder for a result that was never stored.
 const LOST_RESULT: &str = "[No result of this call was stored; it may or may not have run.]";
 
-/// All messages of a session as they were said: one that was replaced stands before what took its
-/// place, which has its time and its old number.
-pub(super) const ALL_IN_ORDER: &str = "SELECT * FROM messages AS m WHERE session_id = ?1
+/// All messages of a session in conversation order: a replaced message comes before its
+/// replacement, which has its timestamp and its former id.
+pub(super) const ALL_MESSAGES: &str = "SELECT * FROM messages AS m WHERE session_id = ?1
  ORDER BY CASE WHEN compacted = 1 THEN (SELECT MIN(twin.id) FROM messages AS twin
          WHERE twin.session_id = m.session_id AND twin.timestamp = m.timestamp)
      ELSE id END, active, id";
 
-/// The conversation as it stands.
+/// The active messages of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct History {
-    /// Its messages. Each call is followed by its results and each result follows its call.
+pub struct ConversationHistory {
+    /// The messages. Each call is followed by its results and each result follows its call.
     pub messages: Vec<StoredMessage>,
-    /// Rows that are left out: calls at the end that were never answered, results without a call.
+    /// Messages left out: unanswered calls at the end, results without a call.
     pub left_out: Vec<MessageId>,
 }
 
-/// A session that is gone on with.
+/// A session to continue.
 #[derive(Debug, Clone)]
 pub struct Resumed {
-    /// Its row.
+    /// The session.
     pub session: Session,
-    /// The conversation as it stands.
-    pub history: History,
-    /// What was on its list of things to do, if it had one.
+    /// The conversation.
+    pub history: ConversationHistory,
+    /// The todo list, if it had one.
     pub todos: Option<Vec<Value>>,
 }
 
 impl SessionStore {
-    /// Opens a session again, as [`SessionStore::reopen_session`] does, and gives what is needed to
-    /// go on with it.
+    /// Reopens a session: it no longer counts as ended. A call left without a result by a crash of
+    /// another program is deactivated, so that new messages follow a complete history.
     pub fn resume(&mut self, id: &SessionId) -> Result<Resumed> {
-        self.note(|scope| {
-            let (session, messages) = scope.reopen(id)?;
+        self.write_unsynced(|transaction| {
+            let (session, messages) = transaction.reopen(id)?;
             Ok(Resumed {
                 session,
-                history: whole(messages),
-                todos: scope.latest_todos(id)?,
+                history: complete(messages),
+                todos: transaction.latest_todos(id)?,
             })
         })
     }
 
-    /// The conversation to go on with: messages that were neither taken back nor summarised. An
-    /// unanswered call at the end is left out; one in the middle gets a result that says so.
-    pub fn load_history(&self, session: &SessionId) -> Result<History> {
-        self.read(|scope| {
-            scope.must_exist(session)?;
-            Ok(whole(scope.messages(session, true)?))
+    /// The conversation to continue: messages that were neither undone nor summarised. An unanswered
+    /// call at the end is left out; one in the middle gets a placeholder result.
+    pub fn load_history(&self, session: &SessionId) -> Result<ConversationHistory> {
+        self.read(|transaction| {
+            transaction.must_exist(session)?;
+            Ok(complete(transaction.messages(session, true)?))
         })
     }
 
-    /// All messages of a session in their order, also those that are not active.
+    /// All messages of a session in order, including inactive ones.
     pub fn all_messages(&self, session: &SessionId) -> Result<Vec<StoredMessage>> {
-        self.read(|scope| {
-            scope.must_exist(session)?;
-            scope.messages(session, false)
+        self.read(|transaction| {
+            transaction.must_exist(session)?;
+            transaction.messages(session, false)
         })
     }
 }
 
-impl Scope<'_> {
+impl SessionTransaction<'_> {
     pub(super) fn messages(
         &self,
         session: &SessionId,
@@ -80,18 +80,18 @@ impl Scope<'_> {
         let sql = if active_only {
             "SELECT * FROM messages WHERE session_id = ?1 AND active IS NOT 0 ORDER BY id"
         } else {
-            ALL_IN_ORDER
+            ALL_MESSAGES
         };
-        self.rows(sql, params![session.as_str()], cells::message)
+        self.rows(sql, params![session.as_str()], rows::message)
     }
 
-    /// Takes an unanswered call at the end out of the conversation that consists of `messages`.
-    pub(super) fn put_aside_open_calls(
+    /// Deactivates an unanswered call at the end of `messages`.
+    pub(super) fn deactivate_unanswered_calls(
         &self,
         session: &SessionId,
         messages: &[StoredMessage],
     ) -> Result<()> {
-        let Some(from) = open_end(messages).and_then(|at| messages.get(at)) else {
+        let Some(from) = unanswered_end(messages).and_then(|at| messages.get(at)) else {
             return Ok(());
         };
         self.execute(
@@ -101,7 +101,7 @@ impl Scope<'_> {
         self.recount(session)
     }
 
-    /// Counts messages and calls of the conversation anew.
+    /// Recounts messages and calls of the conversation.
     pub(super) fn recount(&self, session: &SessionId) -> Result<()> {
         let messages = self.messages(session, true)?;
         let calls: usize = messages
@@ -116,14 +116,14 @@ impl Scope<'_> {
     }
 }
 
-/// Where a last call stands that lacks a result, with nothing but results behind it.
-fn open_end(messages: &[StoredMessage]) -> Option<usize> {
+/// Position of a last call that lacks a result, with nothing but results after it.
+fn unanswered_end(messages: &[StoredMessage]) -> Option<usize> {
     let at = messages
         .iter()
-        .rposition(|stored| stored.message.role != Role::Tool)?;
+        .rposition(|stored| stored.message.role != MessageRole::Tool)?;
     let call = messages.get(at)?;
     let results = messages.get(at + 1..)?;
-    let is_open = call.message.role == Role::Assistant
+    let is_open = call.message.role == MessageRole::Assistant
         && call.message.call_ids().iter().any(|id| {
             !results
                 .iter()
@@ -132,15 +132,15 @@ fn open_end(messages: &[StoredMessage]) -> Option<usize> {
     is_open.then_some(at)
 }
 
-fn whole(mut rows: Vec<StoredMessage>) -> History {
-    let mut history = History::default();
-    let end = open_end(&rows).unwrap_or(rows.len());
+fn complete(mut rows: Vec<StoredMessage>) -> ConversationHistory {
+    let mut history = ConversationHistory::default();
+    let end = unanswered_end(&rows).unwrap_or(rows.len());
     let cut: Vec<MessageId> = rows.drain(end..).map(|row| row.id).collect();
-    // Calls of the last answer that wait for their results, and the answer itself.
+    // Unanswered calls of the latest answer, and that answer.
     let mut waiting: Vec<String> = Vec::new();
     let mut caller: Option<StoredMessage> = None;
     for row in rows {
-        if row.message.role == Role::Tool {
+        if row.message.role == MessageRole::Tool {
             let id = row.message.tool_call_id.as_deref().unwrap_or_default();
             match waiting.iter().position(|call| call == id) {
                 Some(at) => {
@@ -151,7 +151,7 @@ fn whole(mut rows: Vec<StoredMessage>) -> History {
             }
             continue;
         }
-        close(&mut history, &mut waiting, caller.as_ref());
+        add_placeholders(&mut history, &mut waiting, caller.as_ref());
         waiting = row
             .message
             .call_ids()
@@ -161,20 +161,24 @@ fn whole(mut rows: Vec<StoredMessage>) -> History {
         caller = (!waiting.is_empty()).then(|| row.clone());
         history.messages.push(row);
     }
-    close(&mut history, &mut waiting, caller.as_ref());
+    add_placeholders(&mut history, &mut waiting, caller.as_ref());
     history.left_out.extend(cut);
     history
 }
 
-/// Answers what is still waiting.
-fn close(history: &mut History, waiting: &mut Vec<String>, caller: Option<&StoredMessage>) {
+/// Adds placeholder results for unanswered calls.
+fn add_placeholders(
+    history: &mut ConversationHistory,
+    waiting: &mut Vec<String>,
+    caller: Option<&StoredMessage>,
+) {
     let Some(caller) = caller else { return };
     for id in waiting.drain(..) {
         let name = caller.message.name_of_call(&id).unwrap_or_default();
         history.messages.push(StoredMessage {
-            message: Message {
+            message: SessionMessage {
                 timestamp: caller.message.timestamp,
-                ..Message::tool_result(id, name, LOST_RESULT)
+                ..SessionMessage::tool_result(id, name, LOST_RESULT)
             },
             ..caller.clone()
         });

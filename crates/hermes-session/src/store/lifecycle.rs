@@ -1,16 +1,16 @@
-//! Beginning, resuming, changing and ending a session.
+//! Creating, reopening, changing and ending a session.
 
 use hermes_store::rusqlite::params;
 use serde_json::Value;
 
-use super::{Scope, SessionStore, cells};
-use crate::error::unknown;
+use super::{SessionStore, SessionTransaction, rows};
+use crate::error::unknown_session;
 use crate::message::StoredMessage;
-use crate::session::{EndReason, NewSession, Session};
+use crate::session::{NewSession, Session, SessionEndReason};
 use crate::{Error, Result, SessionId};
 
-/// Ids tried before a new session gives up; chance makes one enough.
-const TRIES: usize = 8;
+/// Generated ids tried for a new session; usually the first is free.
+const MAX_ATTEMPTS: usize = 8;
 
 const INSERT: &str = "INSERT INTO sessions (id, source, user_id, session_key, chat_id, chat_type,
      thread_id, model, model_config, system_prompt, parent_session_id, cwd, git_branch,
@@ -19,26 +19,25 @@ const INSERT: &str = "INSERT INTO sessions (id, source, user_id, session_key, ch
  ON CONFLICT(id) DO NOTHING";
 
 impl SessionStore {
-    /// Begins a session. With an id that exists already this is an error.
+    /// Creates a session. An id that already exists is an error.
     pub fn create_session(&mut self, new: &NewSession) -> Result<SessionId> {
-        let clock = self.clock.clone();
-        self.note(|scope| {
+        self.write_unsynced(|transaction| {
             if let Some(parent) = &new.parent {
-                scope.must_exist(parent)?;
+                transaction.must_exist(parent)?;
             }
             if let Some(id) = &new.id {
-                return if scope.insert_session(id, new)? {
+                return if transaction.insert_session(id, new)? {
                     Ok(id.clone())
                 } else {
                     Err(Error::Exists { id: id.clone() })
                 };
             }
-            let mut id = SessionId::generate(clock.as_ref());
-            for _ in 0..TRIES {
-                if scope.insert_session(&id, new)? {
+            let mut id = SessionId::generate();
+            for _ in 0..MAX_ATTEMPTS {
+                if transaction.insert_session(&id, new)? {
                     return Ok(id);
                 }
-                id = SessionId::generate(clock.as_ref());
+                id = SessionId::generate();
             }
             Err(Error::Exists { id })
         })
@@ -46,23 +45,17 @@ impl SessionStore {
 
     /// A session, if it exists.
     pub fn session(&self, id: &SessionId) -> Result<Option<Session>> {
-        self.read(|scope| scope.session(id))
-    }
-
-    /// Opens a session again: it has not ended any more. A call that was left without a result by a
-    /// crash of another program is put aside, so that new messages follow a whole history.
-    pub fn reopen_session(&mut self, id: &SessionId) -> Result<Session> {
-        self.note(|scope| scope.reopen(id).map(|(session, _)| session))
+        self.read(|transaction| transaction.session(id))
     }
 
     /// Ends a session. The first reason stays; ending it again changes nothing.
-    pub fn end_session(&mut self, id: &SessionId, reason: &EndReason) -> Result<()> {
-        self.note(|scope| {
-            scope.must_exist(id)?;
-            scope.execute(
+    pub fn end_session(&mut self, id: &SessionId, reason: SessionEndReason) -> Result<()> {
+        self.write_unsynced(|transaction| {
+            transaction.must_exist(id)?;
+            transaction.execute(
                 "UPDATE sessions SET ended_at = ?2, end_reason = ?3
                  WHERE id = ?1 AND ended_at IS NULL",
-                params![id.as_str(), scope.now, reason.as_str()],
+                params![id.as_str(), transaction.now, reason.as_str()],
             )?;
             Ok(())
         })
@@ -70,55 +63,38 @@ impl SessionStore {
 
     /// Stores the exact system prompt.
     pub fn set_system_prompt(&mut self, id: &SessionId, prompt: &str) -> Result<()> {
-        self.change(
-            "UPDATE sessions SET system_prompt = ?2 WHERE id = ?1",
-            id,
-            prompt,
-        )
+        let sql = "UPDATE sessions SET system_prompt = ?2 WHERE id = ?1";
+        self.update(sql, id, prompt)
     }
 
-    /// Stores the model it goes on with.
+    /// Stores the model for the following turns.
     pub fn set_model(&mut self, id: &SessionId, model: &str) -> Result<()> {
-        self.change("UPDATE sessions SET model = ?2 WHERE id = ?1", id, model)
+        self.update("UPDATE sessions SET model = ?2 WHERE id = ?1", id, model)
     }
 
-    /// Stores the settings of the model.
-    pub fn set_model_config(&mut self, id: &SessionId, config: &Value) -> Result<()> {
-        self.change(
-            "UPDATE sessions SET model_config = ?2 WHERE id = ?1",
-            id,
-            &config.to_string(),
-        )
-    }
-
-    /// Stores the directory it works in.
-    pub fn set_cwd(&mut self, id: &SessionId, cwd: &str) -> Result<()> {
-        self.change("UPDATE sessions SET cwd = ?2 WHERE id = ?1", id, cwd)
-    }
-
-    fn change(&mut self, sql: &str, id: &SessionId, value: &str) -> Result<()> {
-        self.note(|scope| {
-            if scope.execute(sql, params![id.as_str(), value])? == 0 {
-                return Err(unknown(id));
+    fn update(&mut self, sql: &str, id: &SessionId, value: &str) -> Result<()> {
+        self.write_unsynced(|transaction| {
+            if transaction.execute(sql, params![id.as_str(), value])? == 0 {
+                return Err(unknown_session(id));
             }
             Ok(())
         })
     }
 }
 
-impl Scope<'_> {
-    /// Opens a session again. Gives it with its messages as they lay in the file.
+impl SessionTransaction<'_> {
+    /// Reopens a session and returns it with its stored messages.
     pub(super) fn reopen(&self, id: &SessionId) -> Result<(Session, Vec<StoredMessage>)> {
         let found = self.execute(
             "UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?1",
             params![id.as_str()],
         )?;
         if found == 0 {
-            return Err(unknown(id));
+            return Err(unknown_session(id));
         }
         let messages = self.messages(id, true)?;
-        self.put_aside_open_calls(id, &messages)?;
-        let session = self.session(id)?.ok_or_else(|| unknown(id))?;
+        self.deactivate_unanswered_calls(id, &messages)?;
+        let session = self.session(id)?.ok_or_else(|| unknown_session(id))?;
         Ok((session, messages))
     }
 
@@ -126,7 +102,7 @@ impl Scope<'_> {
         self.row(
             "SELECT * FROM sessions WHERE id = ?1",
             params![id.as_str()],
-            cells::session,
+            rows::session,
         )
     }
 
@@ -136,7 +112,7 @@ impl Scope<'_> {
             params![id.as_str()],
             |_| Ok(()),
         )?
-        .ok_or_else(|| unknown(id))
+        .ok_or_else(|| unknown_session(id))
     }
 
     pub(super) fn insert_session(&self, id: &SessionId, new: &NewSession) -> Result<bool> {

@@ -1,64 +1,62 @@
-//! Which session is meant: by id, title or the beginning of an id, and where its conversation goes
-//! on.
+//! Finding a session by id, title or id prefix, and the session that continues it.
 
 use std::collections::HashSet;
 
-use hermes_store::rusqlite::params;
+use hermes_store::rusqlite::{Params, params};
 
-use super::fragments::{continues, like_prefix, marked};
-use super::{Scope, SessionStore};
-use crate::error::unknown;
-use crate::{Error, Result, SessionId};
+use super::sql_fragments::{continues, like_prefix, session_mark};
+use super::{SessionStore, SessionTransaction};
+use crate::error::unknown_session;
+use crate::{Error, Result, SessionId, display_text};
 
 /// Children followed from a session without messages.
 const MAX_EMPTY: usize = 32;
 /// Continuations followed from a compacted session, and parents from any.
 const MAX_CHAIN: usize = 100;
-/// Ids that a message about an ambiguous beginning names.
+/// Ids named in the error about an ambiguous prefix.
 const EXAMPLES: usize = 5;
 
 impl SessionStore {
-    /// The session that a person means, as they wrote it: an exact id, a title (of its numbered
-    /// variants the latest), or the beginning of one id.
+    /// The session with this id, this title (the latest of its numbered variants) or this unique id
+    /// prefix.
     pub fn find(&self, text: &str) -> Result<SessionId> {
-        self.read(|scope| scope.find(text))
+        self.read(|transaction| transaction.find(text))
     }
 
-    /// As [`Self::find`], then on to where the conversation can be resumed: past sessions without
-    /// messages and past those that were compacted into a child.
+    /// As [`Self::find`], followed to the session to resume: past sessions without messages and past
+    /// those that were compacted into a child.
     pub fn resolve(&self, text: &str) -> Result<SessionId> {
-        self.read(|scope| {
-            let found = scope.find(text)?;
-            scope.resumable(found)
+        self.read(|transaction| {
+            let found = transaction.find(text)?;
+            transaction.resumable(found)
         })
     }
 
-    /// The session of this source that something was said in last, where it can be resumed.
+    /// The session of this source with the newest message, followed to the session to resume.
     pub fn most_recent(&self, source: &str) -> Result<Option<SessionId>> {
-        self.read(|scope| {
-            let last = scope.row(
+        self.read(|transaction| {
+            let last = transaction.session_id(
                 concat!(
                     "SELECT s.id FROM sessions s
                      WHERE s.source = ?1 AND EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id)
-                         AND (", marked!("s", "_delegate_from"), ") IS NULL
+                         AND (", session_mark!("s", "_delegate_from"), ") IS NULL
                      ORDER BY (SELECT max(m.timestamp) FROM messages m WHERE m.session_id = s.id) DESC,
                          s.started_at DESC, s.id DESC
                      LIMIT 1"
                 ),
                 params![source],
-                |row| Ok(SessionId::of_row(row.get(0)?)),
             )?;
-            last.map(|id| scope.tip(id)).transpose()
+            last.map(|id| transaction.tip(id)).transpose()
         })
     }
 
-    /// The session at the beginning of a conversation: its parents followed to the end.
+    /// The first session of a conversation: the last of its parents.
     pub fn root_of(&self, id: &SessionId) -> Result<SessionId> {
-        self.read(|scope| scope.root(id.clone()))
+        self.read(|transaction| transaction.root(id.clone()))
     }
 }
 
-impl Scope<'_> {
+impl SessionTransaction<'_> {
     fn find(&self, text: &str) -> Result<SessionId> {
         let text = text.trim();
         let id = SessionId::parse(text)?;
@@ -73,15 +71,15 @@ impl Scope<'_> {
         let mut matches = self.rows(
             "SELECT id FROM sessions WHERE id LIKE ?1 ESCAPE '\\' ORDER BY started_at DESC, id DESC",
             params![like_prefix(text)],
-            |row| Ok(SessionId::of_row(row.get(0)?)),
+            |row| Ok(SessionId::from_row(row.get(0)?)),
         )?;
         match matches.len() {
-            0 => Err(unknown(&id)),
-            1 => matches.pop().ok_or_else(|| unknown(&id)),
+            0 => Err(unknown_session(&id)),
+            1 => matches.pop().ok_or_else(|| unknown_session(&id)),
             count => {
                 matches.truncate(EXAMPLES);
                 Err(Error::Ambiguous {
-                    shown: crate::shown(text),
+                    shown: display_text(text),
                     count,
                     examples: matches,
                 })
@@ -104,20 +102,19 @@ impl Scope<'_> {
         let mut current = id.clone();
         let mut seen = HashSet::from([current.clone()]);
         for _ in 0..MAX_EMPTY {
-            let child = self.row(
+            let child = self.session_id(
                 concat!(
                     "SELECT c.id FROM sessions c
                      WHERE c.parent_session_id = ?1 AND COALESCE(c.source, '') <> 'tool'
                          AND (",
-                    marked!("c", "_branched_from"),
+                    session_mark!("c", "_branched_from"),
                     ") IS NULL
                          AND (",
-                    marked!("c", "_delegate_from"),
+                    session_mark!("c", "_delegate_from"),
                     ") IS NULL
                      ORDER BY c.started_at DESC, c.id DESC LIMIT 1"
                 ),
                 params![current.as_str()],
-                |row| Ok(SessionId::of_row(row.get(0)?)),
             )?;
             match child {
                 Some(child) if seen.insert(child.clone()) => current = child,
@@ -139,55 +136,53 @@ impl Scope<'_> {
         Ok(found.is_some())
     }
 
-    /// Where a compacted conversation goes on. Of several children the one that itself went on is
-    /// preferred, then one that has not ended, then the latest.
+    /// The last session of a compacted conversation. Of several children the one that was itself
+    /// continued is preferred, then one that has not ended, then the latest.
     pub(super) fn tip(&self, id: SessionId) -> Result<SessionId> {
-        let mut current = id;
-        let mut seen = HashSet::from([current.clone()]);
-        for _ in 0..MAX_CHAIN {
-            let child = self.row(
-                concat!(
-                    "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id
-                     WHERE p.id = ?1 AND ",
-                    continues!("c", "p"),
-                    "
-                     ORDER BY CASE WHEN c.end_reason = 'compression' THEN 0
-                             WHEN c.ended_at IS NULL THEN 1 ELSE 2 END,
-                         COALESCE((SELECT max(m.timestamp) FROM messages m
-                             WHERE m.session_id = c.id), c.started_at) DESC,
-                         c.started_at DESC, c.id DESC
-                     LIMIT 1"
-                ),
-                params![current.as_str()],
-                |row| Ok(SessionId::of_row(row.get(0)?)),
-            )?;
-            match child {
-                Some(child) if seen.insert(child.clone()) => current = child,
-                Some(_) | None => break,
-            }
-        }
-        Ok(current)
+        self.follow(
+            id,
+            concat!(
+                "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id
+                 WHERE p.id = ?1 AND ",
+                continues!("c", "p"),
+                "
+                 ORDER BY CASE WHEN c.end_reason = 'compression' THEN 0
+                         WHEN c.ended_at IS NULL THEN 1 ELSE 2 END,
+                     COALESCE((SELECT max(m.timestamp) FROM messages m
+                         WHERE m.session_id = c.id), c.started_at) DESC,
+                     c.started_at DESC, c.id DESC
+                 LIMIT 1"
+            ),
+        )
     }
 
     pub(super) fn root(&self, id: SessionId) -> Result<SessionId> {
+        self.follow(
+            id,
+            "SELECT p.id FROM sessions c JOIN sessions p ON p.id = c.parent_session_id
+             WHERE c.id = ?1",
+        )
+    }
+
+    /// The end of the chain that `next` leads along. Survives circles.
+    fn follow(&self, id: SessionId, next: &str) -> Result<SessionId> {
         let mut current = id;
         let mut seen = HashSet::from([current.clone()]);
         for _ in 0..MAX_CHAIN {
-            let parent = self.row(
-                "SELECT p.id FROM sessions c JOIN sessions p ON p.id = c.parent_session_id
-                 WHERE c.id = ?1",
-                params![current.as_str()],
-                |row| Ok(SessionId::of_row(row.get(0)?)),
-            )?;
-            match parent {
-                Some(parent) if seen.insert(parent.clone()) => current = parent,
+            match self.session_id(next, params![current.as_str()])? {
+                Some(next) if seen.insert(next.clone()) => current = next,
                 Some(_) | None => break,
             }
         }
         Ok(current)
     }
 
-    /// Whether the conversation of `earlier` went on, through compactions, in `later`.
+    /// The session id in the first row of a query.
+    pub(super) fn session_id(&self, sql: &str, params: impl Params) -> Result<Option<SessionId>> {
+        self.row(sql, params, |row| Ok(SessionId::from_row(row.get(0)?)))
+    }
+
+    /// Whether `later` continues the conversation of `earlier` after compactions.
     pub(super) fn is_continued_by(&self, earlier: &SessionId, later: &SessionId) -> Result<bool> {
         let found = self.row(
             concat!(

@@ -1,32 +1,32 @@
-//! Lists of conversations, and the numbers about them.
+//! Lists of conversations, and statistics.
 
 use std::collections::BTreeMap;
 
 use hermes_store::rusqlite::params;
 
-use super::cells::Cells;
-use super::fragments::{continues, marked};
-use super::{Scope, SessionStore};
-use crate::error::unknown;
-use crate::message::Content;
+use super::rows::SessionRow;
+use super::sql_fragments::{continues, session_mark};
+use super::{SessionStore, SessionTransaction};
+use crate::error::unknown_session;
+use crate::message::MessageContent;
 use crate::session::Session;
 use crate::{Result, SessionId};
 
 /// Characters of a preview.
 const PREVIEW: usize = 60;
 
-/// Heads of conversations with the time something was last said in any of their parts.
-/// Parameters: 1 source, 2 sources left out (JSON array), 3 whether those put away count.
+/// First sessions of conversations with the time of the latest message in any of their sessions.
+/// Parameters: 1 source, 2 sources left out (JSON array), 3 whether archived ones count.
 const CONVERSATIONS: &str = concat!(
     "WITH RECURSIVE
              heads(id) AS (
                  SELECT s.id FROM sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id
                  WHERE (p.id IS NULL OR (",
-    marked!("s", "_branched_from"),
+    session_mark!("s", "_branched_from"),
     ") IS NOT NULL
                          OR (p.end_reason = 'branched' AND s.started_at >= p.ended_at))
                      AND (",
-    marked!("s", "_delegate_from"),
+    session_mark!("s", "_delegate_from"),
     ") IS NULL
                      AND (?1 IS NULL OR s.source = ?1)
                      AND s.source NOT IN (SELECT value FROM json_each(?2))
@@ -58,60 +58,64 @@ pub struct ListRequest {
     pub source: Option<String>,
     /// None of these sources.
     pub excluded_sources: Vec<String>,
-    /// Only those that work here: part of the path of the repository or directory.
+    /// Only those whose repository or directory path contains this text.
     pub workspace: Option<String>,
-    /// Whether those that were put away are listed, too.
+    /// Whether archived ones are listed, too.
     pub archived: bool,
-    /// Most entries; all if none.
+    /// Maximum number of entries; all if none.
     pub limit: Option<usize>,
 }
 
-/// A conversation.
+/// A conversation in a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    /// The session to resume: in older files the last of those it went through.
+pub struct ListedConversation {
+    /// The session to resume: in older files the last of several.
     pub session: Session,
-    /// The first of them.
+    /// The first session of the conversation.
     pub root: SessionId,
-    /// The beginning of what was first said.
+    /// The beginning of the first message.
     pub preview: String,
-    /// When something was last said, in seconds since 1970.
+    /// Time of the latest message, in seconds since 1970.
     pub last_active: f64,
 }
 
-impl Listed {
-    /// Where the conversation works: the root of the repository, or else the directory.
+impl ListedConversation {
+    /// The root of the git repository, or else the working directory.
     pub fn workspace(&self) -> Option<&str> {
-        workspace_of(&self.session)
+        [&self.session.git_repo_root, &self.session.cwd]
+            .into_iter()
+            .flatten()
+            .map(|path| path.trim())
+            .find(|path| !path.is_empty())
     }
 }
 
-/// Numbers about all sessions.
+/// Statistics about all sessions.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Stats {
     /// Sessions.
     pub total_sessions: i64,
-    /// Messages, also those that are not active.
+    /// Messages, including inactive ones.
     pub total_messages: i64,
     /// Sessions that have not ended.
     pub open_sessions: i64,
-    /// Sessions that were put away.
+    /// Archived sessions.
     pub archived_sessions: i64,
-    /// Sessions per source, the most frequent first in lists.
+    /// Sessions per source.
     pub by_source: BTreeMap<String, i64>,
-    /// Bytes of the database and its log.
+    /// Bytes of the database and its write-ahead log.
     pub database_bytes: u64,
 }
 
 impl SessionStore {
-    /// Conversations, the one that was active last first. Runs of sub-agents and the later parts of
-    /// compacted conversations are no entries of their own.
-    pub fn list(&self, request: &ListRequest) -> Result<Vec<Listed>> {
-        self.read(|scope| {
+    /// Conversations, most recently active first. Runs of sub-agents and the later sessions of
+    /// compacted conversations have no entries of their own.
+    pub fn list(&self, request: &ListRequest) -> Result<Vec<ListedConversation>> {
+        self.read(|transaction| {
             let mut listed = Vec::new();
-            for (root, last_active) in scope.conversations(request)? {
-                listed.push(scope.listed(root, last_active)?);
-                // The workspace is that of the last part, so it can only be asked here.
+            for (root, last_active) in transaction.conversations(request)? {
+                listed.push(transaction.listed(root, last_active)?);
+                // The workspace is that of the last session, known only now.
                 let wanted = request.workspace.as_deref();
                 if wanted.is_some_and(|wanted| !listed.last().is_some_and(|l| works_in(l, wanted)))
                 {
@@ -126,23 +130,23 @@ impl SessionStore {
         })
     }
 
-    /// Counts everything.
+    /// Counts sessions and messages.
     pub fn stats(&self) -> Result<Stats> {
-        let path = self.path.clone();
-        self.read(|scope| {
+        let database_bytes = self.bytes()?;
+        self.read(|transaction| {
             let count = |sql| {
-                scope
+                transaction
                     .row(sql, [], |row| row.get(0))
                     .map(Option::unwrap_or_default)
             };
-            let by_source = scope.rows(
+            let by_source = transaction.rows(
                 "SELECT source, count(*) AS count FROM sessions GROUP BY source",
                 [],
                 |row| {
-                    let cells = Cells(row);
+                    let columns = SessionRow(row);
                     Ok((
-                        cells.text("source").unwrap_or_default(),
-                        cells.int("count").unwrap_or_default(),
+                        columns.text("source").unwrap_or_default(),
+                        columns.int("count").unwrap_or_default(),
                     ))
                 },
             )?;
@@ -152,30 +156,30 @@ impl SessionStore {
                 open_sessions: count("SELECT count(*) FROM sessions WHERE ended_at IS NULL")?,
                 archived_sessions: count("SELECT count(*) FROM sessions WHERE archived <> 0")?,
                 by_source: by_source.into_iter().collect(),
-                database_bytes: hermes_fs::metadata(&path)?.len() + hermes_store::wal_size(&path)?,
+                database_bytes,
             })
         })
     }
 }
 
-impl Scope<'_> {
-    /// Ids only: whole rows with their prompts would have to be sorted, too.
+impl SessionTransaction<'_> {
+    /// Selects only ids: whole rows, with their prompts, would have to be sorted, too.
     fn conversations(&self, request: &ListRequest) -> Result<Vec<(SessionId, f64)>> {
         let excluded = serde_json::Value::from(request.excluded_sources.clone()).to_string();
         self.rows(
             CONVERSATIONS,
             params![request.source, excluded, request.archived],
             |row| {
-                let cells = Cells(row);
-                let id = cells.text("id").unwrap_or_default();
-                let last = cells.real("last").unwrap_or_default();
-                Ok((SessionId::of_row(id), last))
+                let columns = SessionRow(row);
+                let id = columns.text("id").unwrap_or_default();
+                let last = columns.real("last").unwrap_or_default();
+                Ok((SessionId::from_row(id), last))
             },
         )
     }
 
-    fn listed(&self, root: SessionId, last_active: f64) -> Result<Listed> {
-        let mut current = self.session(&root)?.ok_or_else(|| unknown(&root))?;
+    fn listed(&self, root: SessionId, last_active: f64) -> Result<ListedConversation> {
+        let mut current = self.session(&root)?.ok_or_else(|| unknown_session(&root))?;
         if current.end_reason.as_deref() == Some("compression") {
             let tip = self.tip(root.clone())?;
             if tip != root
@@ -184,12 +188,12 @@ impl Scope<'_> {
                 current = found;
             }
         }
-        // What a person began with says more than what a summary begins with.
+        // The first message of the user says more than the beginning of a summary.
         let preview = match self.preview(&root)? {
             preview if preview.is_empty() => self.preview(&current.id)?,
             preview => preview,
         };
-        Ok(Listed {
+        Ok(ListedConversation {
             session: current,
             root,
             preview,
@@ -204,10 +208,10 @@ impl Scope<'_> {
                  AND substr(content, 1, length(?2)) <> ?2
              ORDER BY id LIMIT 1",
             params![id.as_str(), crate::SUMMARY_MARK],
-            |row| Ok(Cells(row).text("content").unwrap_or_default()),
+            |row| Ok(SessionRow(row).text("content").unwrap_or_default()),
         )?;
         let text = first
-            .map(|stored| Content::decode(stored).text())
+            .map(|stored| MessageContent::decode(stored).text())
             .unwrap_or_default();
         let words: Vec<&str> = text.split_whitespace().take(PREVIEW).collect();
         let line = words.join(" ");
@@ -219,15 +223,7 @@ impl Scope<'_> {
     }
 }
 
-fn workspace_of(session: &Session) -> Option<&str> {
-    [&session.git_repo_root, &session.cwd]
-        .into_iter()
-        .flatten()
-        .map(|path| path.trim())
-        .find(|path| !path.is_empty())
-}
-
-fn works_in(listed: &Listed, wanted: &str) -> bool {
+fn works_in(listed: &ListedConversation, wanted: &str) -> bool {
     let wanted = wanted.trim().to_lowercase();
     listed
         .workspace()

@@ -1,4 +1,4 @@
-//! Keeping the file small: merging the search index, giving space back, pruning by itself.
+//! Keeping the file small: merging the search index, returning space, automatic pruning.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::SessionStore;
 use crate::store::filter::SessionFilter;
 use crate::{Result, SessionId};
 
-/// Where the time of the last automatic pruning is kept.
+/// Key of the time of the last automatic pruning.
 const LAST_PRUNE: &str = "last_auto_prune";
 
-/// Bytes of the database and its log before and after.
+/// Bytes of the database and its write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Optimized {
     /// Before.
@@ -20,29 +20,29 @@ pub struct Optimized {
     pub after: u64,
 }
 
-/// When sessions are pruned without being asked for.
+/// Settings of automatic pruning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AutoPrune {
     /// How long a session is kept after it ended.
     pub retention: Duration,
-    /// Time between two prunings.
+    /// Minimum time between two prunings.
     pub interval: Duration,
-    /// Whether the file is made smaller afterwards.
+    /// Whether the file is compacted afterwards.
     pub vacuum: bool,
 }
 
-/// What an automatic pruning did.
+/// The result of automatic pruning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AutoPruned {
-    /// The last one was not long ago.
+    /// The interval has not passed.
     NotDue,
-    /// These sessions went.
+    /// These sessions were deleted.
     Done(Vec<SessionId>),
 }
 
 impl SessionStore {
-    /// Merges the parts of the search index and gives unused space back. Waits for other writers,
-    /// and lets them wait.
+    /// Merges the segments of the search index and returns unused space. Waits for other writers and
+    /// blocks them.
     pub fn optimize(&mut self) -> Result<Optimized> {
         let before = self.bytes()?;
         for statement in [
@@ -59,12 +59,12 @@ impl SessionStore {
         })
     }
 
-    /// Prunes if that is due. Of several processes that start at once one does it.
+    /// Prunes if the interval has passed. Of several processes that start at once, one prunes.
     pub fn prune_if_due(&mut self, rules: &AutoPrune) -> Result<AutoPruned> {
-        let now = self.now();
+        let now = super::now();
         let interval = rules.interval.as_secs_f64();
-        let is_ours = self.write(|scope| {
-            let last: Option<f64> = scope
+        let is_ours = self.write(|transaction| {
+            let last: Option<f64> = transaction
                 .row(
                     "SELECT value FROM state_meta WHERE key = ?1",
                     params![LAST_PRUNE],
@@ -72,11 +72,11 @@ impl SessionStore {
                 )?
                 .flatten()
                 .and_then(|text| text.parse().ok());
-            // A moment of the future says nothing: a clock was wrong.
+            // A time in the future is ignored: a clock was wrong.
             if last.is_some_and(|last| (last..last + interval).contains(&now)) {
                 return Ok(false);
             }
-            scope.execute(
+            transaction.execute(
                 "INSERT INTO state_meta (key, value) VALUES (?1, ?2)
                  ON CONFLICT(key) DO UPDATE SET value = excluded.value",
                 params![LAST_PRUNE, now.to_string()],
@@ -96,18 +96,6 @@ impl SessionStore {
         Ok(AutoPruned::Done(removed))
     }
 
-    /// A value that programs keep beside the sessions.
-    pub fn meta(&self, key: &str) -> Result<Option<String>> {
-        self.read(|scope| {
-            let value = scope.row(
-                "SELECT value FROM state_meta WHERE key = ?1",
-                params![key],
-                |row| row.get(0),
-            )?;
-            Ok(value.flatten())
-        })
-    }
-
     fn run_alone(&self, statement: &str) -> Result<()> {
         self.database
             .connection()
@@ -116,7 +104,7 @@ impl SessionStore {
         Ok(())
     }
 
-    /// Moves the log into the file, as far as readers allow.
+    /// Moves the write-ahead log into the file, as far as readers allow.
     fn checkpoint(&self) -> Result<()> {
         self.database
             .connection()
@@ -125,7 +113,7 @@ impl SessionStore {
         Ok(())
     }
 
-    fn bytes(&self) -> Result<u64> {
+    pub(super) fn bytes(&self) -> Result<u64> {
         Ok(hermes_fs::metadata(&self.path)?.len() + hermes_store::wal_size(&self.path)?)
     }
 }

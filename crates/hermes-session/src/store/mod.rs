@@ -1,11 +1,9 @@
-//! Sessions in SQLite. Each file is one thing that happens to them.
+//! Sessions in SQLite, one file per operation.
 
 mod append;
-mod cells;
 mod compaction;
 mod export;
 mod filter;
-mod fragments;
 mod history;
 mod lifecycle;
 mod lineage;
@@ -14,118 +12,108 @@ mod maintenance;
 mod open;
 mod recall;
 mod remove;
-mod rewind;
+mod rows;
 mod search;
 mod search_sql;
+mod sql_fragments;
 mod titles;
 mod todos;
+mod undo;
 mod usage;
 
-pub use append::Step;
+pub use append::ConversationStep;
 pub use compaction::{Compaction, CompactionLock, CompactionPause, LockAttempt};
 pub use filter::SessionFilter;
-pub use history::{History, Resumed};
-pub use list::{ListRequest, Listed, Stats};
+pub use history::{ConversationHistory, Resumed};
+pub use list::{ListRequest, ListedConversation, Stats};
 pub use maintenance::{AutoPrune, AutoPruned, Optimized};
-pub use open::StoreOptions;
-pub use recall::{Browsed, Discover, Discovery, Recalled, Scroll, Window};
-pub use rewind::TakenBack;
-pub use search::{Hit, Neighbour, SearchOrder, SearchRequest};
+pub use recall::{
+    BrowsedConversation, DiscoverRequest, DiscoveredConversation, MessageWindow, RecalledMessage,
+    ScrollRequest,
+};
+pub use search::{Neighbour, SearchHit, SearchOrder, SearchRequest};
+pub use undo::UndoneTurns;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use hermes_store::rusqlite::{self, Connection};
 use hermes_store::{Commit, Database};
 
-use crate::{Clock, Result};
+use crate::Result;
 
 /// A connection to the sessions of one home.
 #[derive(Debug)]
 pub struct SessionStore {
     database: Database,
     path: PathBuf,
-    clock: Arc<dyn Clock>,
 }
 
 impl SessionStore {
-    /// Opens the sessions of a home, making or completing the file if need be (mode 0600).
-    pub fn open(home: &Path) -> Result<Self> {
-        Self::open_with(home, &StoreOptions::default())
-    }
-
-    /// As [`Self::open`], with other settings.
-    pub fn open_with(home: &Path, options: &StoreOptions) -> Result<Self> {
-        open::open(home, options)
-    }
-
-    /// Opens the sessions of a home for reading, changing nothing. `None` if there are none yet.
-    pub fn open_read_only(home: &Path) -> Result<Option<Self>> {
-        open::open_read_only(home)
-    }
-
-    /// The file.
+    /// The database file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The time, as this store sees it.
-    pub fn now(&self) -> f64 {
-        self.clock.now()
-    }
-
     /// Runs `work` in one write transaction.
-    fn write<T>(&mut self, work: impl FnOnce(&Scope<'_>) -> Result<T>) -> Result<T> {
+    fn write<T>(&mut self, work: impl FnOnce(&SessionTransaction<'_>) -> Result<T>) -> Result<T> {
         self.write_as(Commit::Forced, work)
     }
 
-    /// As [`Self::write`], for what says nothing until a message follows it, or what can be found
-    /// out again: a loss of power may undo it, the end of the process does not.
-    fn note<T>(&mut self, work: impl FnOnce(&Scope<'_>) -> Result<T>) -> Result<T> {
+    /// As [`Self::write`], without waiting for the disk: a power loss may undo the change, the end of
+    /// the process does not. For changes that mean nothing until a message follows, or that can be
+    /// derived again.
+    fn write_unsynced<T>(
+        &mut self,
+        work: impl FnOnce(&SessionTransaction<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.write_as(Commit::Logged, work)
     }
 
     fn write_as<T>(
         &mut self,
         commit: Commit,
-        work: impl FnOnce(&Scope<'_>) -> Result<T>,
+        work: impl FnOnce(&SessionTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let path = self.path.as_path();
-        let now = self.clock.now();
         self.database.write_as(commit, |connection| {
-            work(&Scope {
+            work(&SessionTransaction {
                 connection,
                 path,
-                now,
+                now: now(),
             })
         })
     }
 
-    /// Runs `look` on one state of the file.
-    fn read<T>(&self, look: impl FnOnce(&Scope<'_>) -> Result<T>) -> Result<T> {
+    /// Runs `look` on one snapshot of the file.
+    fn read<T>(&self, look: impl FnOnce(&SessionTransaction<'_>) -> Result<T>) -> Result<T> {
         self.database.read(|connection| {
-            look(&Scope {
+            look(&SessionTransaction {
                 connection,
                 path: &self.path,
-                now: self.clock.now(),
+                now: now(),
             })
         })
     }
 }
 
-/// A count, as SQLite has them.
+/// Seconds since 1970, UTC, with their fraction.
+pub fn now() -> f64 {
+    jiff::Timestamp::now().as_duration().as_secs_f64()
+}
+
+/// A count as a SQLite integer.
 fn count_of(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// One transaction.
-struct Scope<'c> {
+struct SessionTransaction<'c> {
     connection: &'c Connection,
     path: &'c Path,
     now: f64,
 }
 
-impl Scope<'_> {
+impl SessionTransaction<'_> {
     fn failed(&self, action: &'static str) -> impl FnOnce(rusqlite::Error) -> crate::Error {
         move |source| hermes_store::Error::sqlite(action, self.path)(source).into()
     }

@@ -1,9 +1,9 @@
-//! Remembering earlier conversations: what the `session_search` tool asks.
+//! Queries of the `session_search` tool: conversations about a topic, messages around one, and the
+//! latest conversations.
 //!
-//! Three questions: which conversations speak of something, what was said around a message, and
-//! what there is at all. The conversation that asks is left out, except for messages that a summary
-//! stands for: those it cannot see any more. What was taken back was never said. However long
-//! conversations and messages are, only what is shown is held in memory.
+//! Messages of the current conversation are left out unless a summary has replaced them: then they
+//! are no longer in its context. Undone messages are never found. Only what is shown is held in
+//! memory, however long conversations and messages are.
 
 use std::collections::HashSet;
 
@@ -11,129 +11,128 @@ use hermes_store::rusqlite::params;
 use serde::Serialize;
 
 use super::list::ListRequest;
-use super::search::{Hit, SearchOrder, SearchRequest};
-use super::{Scope, SessionStore, cells, count_of};
-use crate::message::{Role, StoredMessage};
-use crate::search::{Plan, plan};
+use super::search::{SearchHit, SearchOrder, SearchRequest};
+use super::{SessionStore, SessionTransaction, count_of, rows};
+use crate::error::unknown_session;
+use crate::message::{MessageRole, StoredMessage};
+use crate::search::{SearchPlan, plan};
 use crate::session::Session;
 use crate::{Error, MessageId, Result, SessionId};
 
-/// Sources whose sessions are no conversations of a person.
+/// Sources whose sessions are not conversations with a user.
 const HIDDEN: [&str; 2] = ["subagent", "tool"];
-/// Sources whose sessions come behind all others: they repeat themselves every day.
+/// Source whose sessions come last: scheduled jobs repeat themselves every day.
 const DEMOTED: &str = "cron";
-/// Hits looked at in one go.
+/// Hits per query.
 const SCANNED: usize = 300;
-/// How often more are looked at, when a few conversations with many hits have left no room for
-/// others.
+/// Queries made when a few conversations with many hits leave no room for others.
 const MOST_SCANS: usize = 40;
-/// Characters of a message that are shown.
+/// Characters shown of a message.
 const SHOWN_CHARS: usize = 1500;
-/// Messages shown of the beginning and of the end.
+/// Messages shown of the beginning and of the end of a conversation.
 const BOOKEND: usize = 3;
-/// Most messages on either side.
+/// Maximum number of messages on either side of a hit.
 const MAX_WINDOW: usize = 20;
 
-/// Which conversations speak of something?
+/// A search for conversations about a topic.
 #[derive(Debug, Clone)]
-pub struct Discover {
-    /// What was typed.
+pub struct DiscoverRequest {
+    /// The search text.
     pub query: String,
-    /// Roles to look at; if none is named the person's and the model's, and all where those say
-    /// nothing of it.
+    /// Roles to search. If empty, the user's and the model's messages, and all if those have no match.
     pub roles: Vec<String>,
     /// Messages on either side of a hit, 1 to 20.
     pub window: usize,
-    /// Most conversations.
+    /// Maximum number of conversations.
     pub limit: usize,
-    /// In which order.
+    /// The order.
     pub order: SearchOrder,
-    /// The conversation that asks.
+    /// The current conversation.
     pub current: Option<SessionId>,
 }
 
-/// What was said around a message?
+/// A request for the messages around one.
 #[derive(Debug, Clone)]
-pub struct Scroll {
+pub struct ScrollRequest {
     /// The session.
     pub session: SessionId,
     /// The message.
     pub around: MessageId,
     /// Messages on either side, 1 to 20.
     pub window: usize,
-    /// The conversation that asks.
+    /// The current conversation.
     pub current: Option<SessionId>,
 }
 
-/// A message, as the tool shows it.
+/// A message as the tool shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recalled {
-    /// Its number.
+pub struct RecalledMessage {
+    /// The id.
     pub id: MessageId,
-    /// Who speaks.
+    /// The author.
     pub role: String,
-    /// What is said, cut where it is long.
+    /// The text, shortened.
     pub content: String,
     /// Seconds since 1970.
     pub timestamp: f64,
-    /// The tool, in its messages.
+    /// In a tool result: the name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// Names of the tools it calls.
+    /// Names of the called tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<String>,
-    /// The call it answers.
+    /// In a tool result: the id of its call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// Whether it is the message asked for.
+    /// Whether this is the requested message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub anchor: bool,
 }
 
 /// Messages around one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Window {
-    /// The session they are in; another one than asked for if the message is in its lineage.
+pub struct MessageWindow {
+    /// The session of the messages. Differs from the requested one if the message is in its lineage.
     pub session_id: SessionId,
     /// The messages.
-    pub messages: Vec<Recalled>,
-    /// How many of them come before.
+    pub messages: Vec<RecalledMessage>,
+    /// Messages before the requested one.
     pub messages_before: usize,
-    /// How many come after.
+    /// Messages after it.
     pub messages_after: usize,
     /// The session.
     #[serde(skip)]
     pub session: Session,
 }
 
-/// A conversation that speaks of what was asked for.
+/// A conversation that matches the search.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Discovery {
+pub struct DiscoveredConversation {
     /// The session with the hit.
     pub session_id: SessionId,
-    /// The first session of the conversation, if that is another one.
+    /// The first session of the conversation, if different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<SessionId>,
     /// When the conversation began, in local time.
     pub when: String,
-    /// Where it comes from.
+    /// Where the session comes from.
     pub source: String,
-    /// Its model.
+    /// The model.
     pub model: Option<String>,
-    /// Its title.
+    /// The title.
     pub title: Option<String>,
-    /// Who said it; `session_title` if the title matched.
+    /// The author of the match; `session_title` if the title matched.
     pub matched_role: String,
-    /// The message.
+    /// The matching message.
     pub match_message_id: Option<MessageId>,
-    /// The place.
+    /// The text around the match.
     pub snippet: String,
-    /// How the session began, unless the messages show it.
-    pub bookend_start: Vec<Recalled>,
-    /// What was said around the hit.
-    pub messages: Vec<Recalled>,
-    /// How the session ended, unless the messages show it.
-    pub bookend_end: Vec<Recalled>,
+    /// First messages of the session, unless in `messages`.
+    pub bookend_start: Vec<RecalledMessage>,
+    /// Messages around the match.
+    pub messages: Vec<RecalledMessage>,
+    /// Last messages of the session, unless in `messages`.
+    pub bookend_end: Vec<RecalledMessage>,
     /// Messages shown before the hit.
     pub messages_before: usize,
     /// Messages shown after it.
@@ -142,73 +141,76 @@ pub struct Discovery {
 
 /// A conversation in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Browsed {
+pub struct BrowsedConversation {
     /// The session to resume.
     pub session_id: SessionId,
-    /// Its title.
+    /// The title.
     pub title: Option<String>,
-    /// Where it comes from.
+    /// Where the session comes from.
     pub source: String,
-    /// When it began.
+    /// When the conversation began.
     pub started_at: f64,
-    /// When something was last said.
+    /// Time of the latest message.
     pub last_active: f64,
-    /// Messages.
+    /// Number of messages.
     pub message_count: i64,
-    /// The beginning of what was first said.
+    /// The beginning of the first message.
     pub preview: String,
 }
 
 impl SessionStore {
-    /// Conversations that speak of something, one entry each, the best first.
-    pub fn discover(&self, request: &Discover) -> Result<Vec<Discovery>> {
-        let spoken = || vec!["user".to_owned(), "assistant".to_owned()];
+    /// Conversations that match, one entry each, best first.
+    pub fn discover(&self, request: &DiscoverRequest) -> Result<Vec<DiscoveredConversation>> {
         let named = if request.roles.is_empty() {
-            spoken()
+            vec!["user".to_owned(), "assistant".to_owned()]
         } else {
             request.roles.clone()
         };
-        let found = self.read(|scope| {
-            let mut search = ConversationSearch::new(scope, request)?;
-            search.by_title()?;
-            search.by_words(named)?;
+        let found = self.read(|transaction| {
+            let mut search = ConversationSearch::new(transaction, request)?;
+            search.add_title_match()?;
+            search.add_text_matches(named)?;
             if search.found.is_empty() && request.roles.is_empty() {
-                // What only a tool said is better than nothing.
-                search.by_words(Vec::new())?;
+                // Matches in tool results are better than nothing.
+                search.add_text_matches(Vec::new())?;
             }
             Ok(search.found)
         });
-        super::search::understood(found)
+        super::search::empty_if_rejected(found)
     }
 
-    /// Messages around one.
-    pub fn scroll(&self, request: &Scroll) -> Result<Window> {
+    /// The messages around one.
+    pub fn scroll(&self, request: &ScrollRequest) -> Result<MessageWindow> {
         let window = request.window.clamp(1, MAX_WINDOW);
-        self.read(|scope| {
-            scope.must_exist(&request.session)?;
+        self.read(|transaction| {
+            transaction.must_exist(&request.session)?;
             let missing = || Error::UnknownMessage {
                 session: request.session.clone(),
                 message: request.around,
             };
-            let anchor = scope.message(request.around)?.ok_or_else(missing)?;
-            // A message of a later part of the same conversation is what was meant.
-            let root = scope.root(anchor.session_id.clone())?;
+            let anchor = transaction.message(request.around)?.ok_or_else(missing)?;
+            // A message of another session of the same conversation is accepted.
+            let root = transaction.root(anchor.session_id.clone())?;
             if anchor.session_id != request.session
-                && root != scope.root(request.session.clone())?
+                && root != transaction.root(request.session.clone())?
             {
                 return Err(missing());
             }
-            if scope.root_of(request.current.as_ref())? == Some(root) && !anchor.compacted {
+            if transaction.root_of(request.current.as_ref())? == Some(root) && !anchor.compacted {
                 return Err(Error::InContext {
                     message: request.around,
                 });
             }
-            scope.window(&anchor, window)
+            transaction.window(&anchor, window)
         })
     }
 
-    /// The latest conversations, without the one that asks.
-    pub fn browse(&self, limit: usize, current: Option<&SessionId>) -> Result<Vec<Browsed>> {
+    /// The latest conversations, without the current one.
+    pub fn browse(
+        &self,
+        limit: usize,
+        current: Option<&SessionId>,
+    ) -> Result<Vec<BrowsedConversation>> {
         let root = match current {
             Some(current) => Some(self.root_of(current)?),
             None => None,
@@ -221,7 +223,7 @@ impl SessionStore {
         let browsed = listed
             .into_iter()
             .filter(|listed| Some(&listed.root) != root.as_ref())
-            .map(|listed| Browsed {
+            .map(|listed| BrowsedConversation {
                 started_at: listed.session.started_at,
                 message_count: listed.session.counters.message_count,
                 session_id: listed.session.id,
@@ -234,21 +236,21 @@ impl SessionStore {
     }
 }
 
-/// A search that takes one hit of each conversation.
+/// A search that takes one hit per conversation.
 struct ConversationSearch<'a> {
-    scope: &'a Scope<'a>,
-    request: &'a Discover,
-    plan: Plan,
+    transaction: &'a SessionTransaction<'a>,
+    request: &'a DiscoverRequest,
+    plan: SearchPlan,
     current: Option<SessionId>,
     seen: HashSet<SessionId>,
-    found: Vec<Discovery>,
+    found: Vec<DiscoveredConversation>,
 }
 
 impl<'a> ConversationSearch<'a> {
-    fn new(scope: &'a Scope<'a>, request: &'a Discover) -> Result<Self> {
+    fn new(transaction: &'a SessionTransaction<'a>, request: &'a DiscoverRequest) -> Result<Self> {
         Ok(Self {
-            current: scope.root_of(request.current.as_ref())?,
-            scope,
+            current: transaction.root_of(request.current.as_ref())?,
+            transaction,
             request,
             plan: plan(&request.query),
             seen: HashSet::new(),
@@ -256,21 +258,20 @@ impl<'a> ConversationSearch<'a> {
         })
     }
 
-    fn by_title(&mut self) -> Result<()> {
-        let Some(session) = self.scope.titled(&self.request.query)? else {
+    fn add_title_match(&mut self) -> Result<()> {
+        let Some(session) = self.transaction.titled(&self.request.query)? else {
             return Ok(());
         };
-        let root = self.scope.root(session.id.clone())?;
+        let root = self.transaction.root(session.id.clone())?;
         if self.current.as_ref() != Some(&root) && !HIDDEN.contains(&session.source.as_str()) {
-            let entry = self.scope.discovered_by_title(&session, &root)?;
+            let entry = self.transaction.discovered_by_title(&session, &root)?;
             self.found.push(self.with_messages(entry)?);
             self.seen.insert(root);
         }
         Ok(())
     }
 
-    fn by_words(&mut self, roles: Vec<String>) -> Result<()> {
-        // What a schedule repeats every day comes behind everything else.
+    fn add_text_matches(&mut self, roles: Vec<String>) -> Result<()> {
         let hidden = HIDDEN.map(str::to_owned);
         let demoted = vec![DEMOTED.to_owned()];
         let mut request = SearchRequest {
@@ -293,10 +294,10 @@ impl<'a> ConversationSearch<'a> {
                 return Ok(());
             }
             request.offset = round * SCANNED;
-            let hits = self.scope.hits(&self.plan, request)?;
+            let hits = self.transaction.hits(&self.plan, request)?;
             let was_last = hits.len() < SCANNED;
             for hit in hits {
-                self.take(&hit)?;
+                self.add(&hit)?;
             }
             if was_last {
                 break;
@@ -305,31 +306,34 @@ impl<'a> ConversationSearch<'a> {
         Ok(())
     }
 
-    fn take(&mut self, hit: &Hit) -> Result<()> {
+    fn add(&mut self, hit: &SearchHit) -> Result<()> {
         if self.found.len() >= self.request.limit {
             return Ok(());
         }
-        let root = self.scope.root(hit.session_id.clone())?;
-        let is_in_sight = self.current.as_ref() == Some(&root) && !hit.compacted;
-        if !is_in_sight && self.seen.insert(root.clone()) {
-            let entry = self.scope.discovered(hit, &root)?;
+        let root = self.transaction.root(hit.session_id.clone())?;
+        let is_in_context = self.current.as_ref() == Some(&root) && !hit.compacted;
+        if !is_in_context && self.seen.insert(root.clone()) {
+            let entry = self.transaction.discovered(hit, &root)?;
             self.found.push(self.with_messages(entry)?);
         }
         Ok(())
     }
 
-    fn with_messages(&self, entry: (Discovery, Option<StoredMessage>)) -> Result<Discovery> {
+    fn with_messages(
+        &self,
+        entry: (DiscoveredConversation, Option<StoredMessage>),
+    ) -> Result<DiscoveredConversation> {
         match entry {
             (entry, Some(anchor)) => {
                 let window = self.request.window.clamp(1, MAX_WINDOW);
-                self.scope.with_messages(entry, &anchor, window)
+                self.transaction.with_messages(entry, &anchor, window)
             }
             (entry, None) => Ok(entry),
         }
     }
 }
 
-impl Scope<'_> {
+impl SessionTransaction<'_> {
     fn root_of(&self, id: Option<&SessionId>) -> Result<Option<SessionId>> {
         id.map(|id| self.root(id.clone())).transpose()
     }
@@ -345,18 +349,18 @@ impl Scope<'_> {
         }
     }
 
-    /// An entry, and the message it is about.
+    /// An entry and its matching message.
     fn discovered_by_title(
         &self,
         session: &Session,
         root: &SessionId,
-    ) -> Result<(Discovery, Option<StoredMessage>)> {
+    ) -> Result<(DiscoveredConversation, Option<StoredMessage>)> {
         let first = self.row(
             "SELECT * FROM messages WHERE session_id = ?1 AND role <> 'system'
                  AND (active IS NOT 0 OR compacted = 1)
              ORDER BY id LIMIT 1",
             params![session.id.as_str()],
-            cells::message,
+            rows::message,
         )?;
         let title = session.title.clone().unwrap_or_default();
         let mut entry = self.entry(session, root)?;
@@ -366,26 +370,26 @@ impl Scope<'_> {
         Ok((entry, first))
     }
 
-    /// An entry, and the message it is about.
+    /// An entry and its matching message.
     fn discovered(
         &self,
-        hit: &Hit,
+        hit: &SearchHit,
         root: &SessionId,
-    ) -> Result<(Discovery, Option<StoredMessage>)> {
+    ) -> Result<(DiscoveredConversation, Option<StoredMessage>)> {
         let session = self
             .session(&hit.session_id)?
-            .ok_or_else(|| crate::error::unknown(&hit.session_id))?;
+            .ok_or_else(|| unknown_session(&hit.session_id))?;
         let mut entry = self.entry(&session, root)?;
         entry.matched_role.clone_from(&hit.role);
         hit.snippet.trim().clone_into(&mut entry.snippet);
         Ok((entry, self.message(hit.id)?))
     }
 
-    /// An entry without its messages. The conversation is named and dated by its first session.
-    fn entry(&self, session: &Session, root: &SessionId) -> Result<Discovery> {
+    /// An entry without messages. Title and date are those of the first session.
+    fn entry(&self, session: &Session, root: &SessionId) -> Result<DiscoveredConversation> {
         let first = self.session(root)?;
         let first = first.as_ref().unwrap_or(session);
-        Ok(Discovery {
+        Ok(DiscoveredConversation {
             session_id: session.id.clone(),
             parent_session_id: (*root != session.id).then(|| root.clone()),
             when: when(first.started_at),
@@ -405,10 +409,10 @@ impl Scope<'_> {
 
     fn with_messages(
         &self,
-        entry: Discovery,
+        entry: DiscoveredConversation,
         anchor: &StoredMessage,
         window: usize,
-    ) -> Result<Discovery> {
+    ) -> Result<DiscoveredConversation> {
         let window = self.window(anchor, window)?;
         let first = window
             .messages
@@ -418,10 +422,10 @@ impl Scope<'_> {
             .messages
             .last()
             .map_or(anchor.id, |message| message.id);
-        let spoken = |message: &Recalled| {
+        let is_shown = |message: &RecalledMessage| {
             message.anchor || message.role == "user" || message.role == "assistant"
         };
-        Ok(Discovery {
+        Ok(DiscoveredConversation {
             match_message_id: Some(anchor.id),
             bookend_start: self.bookend(
                 "SELECT * FROM messages WHERE session_id = ?1 AND id < ?2
@@ -441,16 +445,21 @@ impl Scope<'_> {
             )?,
             messages_before: window.messages_before,
             messages_after: window.messages_after,
-            messages: window.messages.into_iter().filter(spoken).collect(),
+            messages: window.messages.into_iter().filter(is_shown).collect(),
             ..entry
         })
     }
 
-    fn bookend(&self, sql: &str, anchor: &StoredMessage, edge: MessageId) -> Result<Vec<Recalled>> {
+    fn bookend(
+        &self,
+        sql: &str,
+        anchor: &StoredMessage,
+        edge: MessageId,
+    ) -> Result<Vec<RecalledMessage>> {
         let rows = self.rows(
             sql,
             params![anchor.session_id.as_str(), edge.0, count_of(BOOKEND)],
-            cells::message,
+            rows::message,
         )?;
         Ok(rows.into_iter().map(|row| recalled(row, None)).collect())
     }
@@ -459,11 +468,11 @@ impl Scope<'_> {
         self.row(
             "SELECT * FROM messages WHERE id = ?1",
             params![id.0],
-            cells::message,
+            rows::message,
         )
     }
 
-    fn window(&self, anchor: &StoredMessage, window: usize) -> Result<Window> {
+    fn window(&self, anchor: &StoredMessage, window: usize) -> Result<MessageWindow> {
         let rows = self.rows(
             "SELECT * FROM (
                  SELECT * FROM (SELECT * FROM messages WHERE session_id = ?1 AND id <= ?2
@@ -475,12 +484,12 @@ impl Scope<'_> {
                      ORDER BY id LIMIT ?3))
              ORDER BY id",
             params![anchor.session_id.as_str(), anchor.id.0, count_of(window)],
-            cells::message,
+            rows::message,
         )?;
         let session = self
             .session(&anchor.session_id)?
-            .ok_or_else(|| crate::error::unknown(&anchor.session_id))?;
-        Ok(Window {
+            .ok_or_else(|| unknown_session(&anchor.session_id))?;
+        Ok(MessageWindow {
             session_id: anchor.session_id.clone(),
             messages_before: rows.iter().filter(|row| row.id < anchor.id).count(),
             messages_after: rows.iter().filter(|row| row.id > anchor.id).count(),
@@ -493,12 +502,12 @@ impl Scope<'_> {
     }
 }
 
-fn recalled(stored: StoredMessage, anchor: Option<MessageId>) -> Recalled {
+fn recalled(stored: StoredMessage, anchor: Option<MessageId>) -> RecalledMessage {
     let message = stored.message;
-    let is_tool = message.role == Role::Tool;
+    let is_tool = message.role == MessageRole::Tool;
     let called = message.call_ids().into_iter();
     let called = called.filter_map(|id| message.name_of_call(id));
-    Recalled {
+    RecalledMessage {
         id: stored.id,
         role: message.role.as_str().to_owned(),
         content: beginning(&message.text()),
@@ -526,7 +535,6 @@ fn when(seconds: f64) -> String {
         .map(|moment| moment.to_zoned(hermes_time::local()));
     match moment {
         Ok(moment) => moment.strftime("%B %d, %Y at %I:%M %p").to_string(),
-        // A moment that no clock can show.
         Err(_) => "unknown".to_owned(),
     }
 }

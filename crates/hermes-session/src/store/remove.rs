@@ -1,73 +1,70 @@
-//! Deleting and putting away.
+//! Deleting and archiving sessions.
 //!
-//! A deleted session takes the runs of its sub-agents with it: they are in no list, and nobody
-//! could delete them by hand. Branches and continuations stay, without a parent. Files follow the
-//! database: a file that cannot be removed does not bring a session back.
+//! Deleting a session deletes the runs of its sub-agents, too: they are in no list, so nobody could
+//! delete them by hand. Branches and continuations stay, without a parent. Files are removed after
+//! the rows: a file that cannot be removed does not restore the session.
 
 use std::path::Path;
 
 use hermes_store::rusqlite::params;
 
-use super::fragments::marked;
-use super::{Scope, SessionStore};
-use crate::error::unknown;
+use super::sql_fragments::session_mark;
+use super::{SessionStore, SessionTransaction};
+use crate::error::unknown_session;
 use crate::store::filter::SessionFilter;
 use crate::{Result, SessionId};
 
-/// Beginning of the names of dumped requests.
+/// Prefix of the names of dumped requests.
 const DUMP: &str = "request_dump_";
 
 impl SessionStore {
-    /// Deletes a session with its messages, the runs of its sub-agents and its files. Gives all
-    /// that went.
+    /// Deletes a session with its messages, the runs of its sub-agents and its files. Returns all
+    /// deleted sessions.
     pub fn delete_session(&mut self, id: &SessionId) -> Result<Vec<SessionId>> {
-        let removed = self.write(|scope| {
-            scope.must_exist(id)?;
-            scope.delete(std::slice::from_ref(id))
+        let removed = self.write(|transaction| {
+            transaction.must_exist(id)?;
+            transaction.delete(std::slice::from_ref(id))
         })?;
         self.remove_files(&removed);
         Ok(removed)
     }
 
-    /// Deletes the sessions that a filter means and that are over. A session that somebody opened
-    /// again meanwhile stays.
+    /// Deletes the ended sessions that match a filter. A session reopened in the meantime stays.
     pub fn prune(&mut self, filter: &SessionFilter) -> Result<Vec<SessionId>> {
         let filter = SessionFilter {
             ended: true,
             ..filter.clone()
         };
-        let removed = self.write(|scope| {
-            let chosen = scope.chosen(&filter)?;
-            let ids: Vec<SessionId> = chosen.into_iter().map(|session| session.id).collect();
-            scope.delete(&ids)
+        let removed = self.write(|transaction| {
+            let matching = transaction.matching(&filter)?;
+            let ids: Vec<SessionId> = matching.into_iter().map(|session| session.id).collect();
+            transaction.delete(&ids)
         })?;
         self.remove_files(&removed);
         Ok(removed)
     }
 
-    /// Puts a conversation away, or takes it out again: all its parts. Gives how many sessions
-    /// changed.
+    /// Archives or unarchives all sessions of a conversation. Returns how many changed.
     pub fn set_archived(&mut self, id: &SessionId, archived: bool) -> Result<usize> {
-        self.write(|scope| {
-            scope.must_exist(id)?;
-            scope.archive(id, archived)
+        self.write(|transaction| {
+            transaction.must_exist(id)?;
+            transaction.archive(id, archived)
         })
     }
 
-    /// Puts the conversations away that a filter means and that are over. Gives those that were
-    /// chosen.
-    pub fn archive_chosen(&mut self, filter: &SessionFilter) -> Result<Vec<SessionId>> {
+    /// Archives the ended conversations that match a filter and returns the matching sessions.
+    pub fn archive_matching(&mut self, filter: &SessionFilter) -> Result<Vec<SessionId>> {
         let filter = SessionFilter {
             ended: true,
             archived: Some(false),
             ..filter.clone()
         };
-        self.write(|scope| {
-            let chosen = scope.chosen(&filter)?;
-            for session in &chosen {
-                scope.archive(&session.id, true)?;
+        self.write(|transaction| {
+            let matching = transaction.matching(&filter)?;
+            for session in &matching {
+                transaction.archive(&session.id, true)?;
             }
-            Ok(chosen.into_iter().map(|session| session.id).collect())
+            Ok(matching.into_iter().map(|session| session.id).collect())
         })
     }
 
@@ -77,12 +74,12 @@ impl SessionStore {
         };
         let folder = home.join("sessions");
         if let Err(error) = remove_files(&folder, ids) {
-            tracing::warn!(%error, "files of deleted sessions are left");
+            tracing::warn!(%error, "files of deleted sessions could not be removed");
         }
     }
 }
 
-impl Scope<'_> {
+impl SessionTransaction<'_> {
     fn delete(&self, ids: &[SessionId]) -> Result<Vec<SessionId>> {
         let wanted: Vec<&str> = ids.iter().map(SessionId::as_str).collect();
         let wanted = serde_json::Value::from(wanted).to_string();
@@ -93,16 +90,16 @@ impl Scope<'_> {
                      UNION
                      SELECT s.id FROM gone JOIN sessions s
                          ON s.parent_session_id = gone.id OR (",
-                marked!("s", "_delegate_from"),
+                session_mark!("s", "_delegate_from"),
                 ") = gone.id
                      WHERE (",
-                marked!("s", "_delegate_from"),
+                session_mark!("s", "_delegate_from"),
                 ") IS NOT NULL
                  )
                  SELECT s.id FROM gone JOIN sessions s ON s.id = gone.id"
             ),
             params![wanted],
-            |row| Ok(SessionId::of_row(row.get(0)?)),
+            |row| Ok(SessionId::from_row(row.get(0)?)),
         )?;
         for id in &all {
             let id = params![id.as_str()];
@@ -116,7 +113,7 @@ impl Scope<'_> {
         }
         for id in &all {
             if self.execute("DELETE FROM sessions WHERE id = ?1", params![id.as_str()])? == 0 {
-                return Err(unknown(id));
+                return Err(unknown_session(id));
             }
         }
         Ok(all)
@@ -146,7 +143,7 @@ impl Scope<'_> {
     }
 }
 
-/// Removes snapshots and dumped requests of these sessions.
+/// Removes the snapshots and dumped requests of sessions.
 fn remove_files(folder: &Path, ids: &[SessionId]) -> hermes_fs::Result<()> {
     let names: Vec<&str> = ids
         .iter()

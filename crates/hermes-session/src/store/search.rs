@@ -1,26 +1,26 @@
-//! Searching messages. A query that FTS5 does not understand finds nothing; it is no error.
+//! Searching messages. A query that FTS5 rejects finds nothing instead of failing.
 
 use hermes_store::rusqlite::{Row, params};
 use serde::Serialize;
 
-use super::cells::Cells;
-use super::fragments::like_within;
-use super::{Scope, SessionStore, search_sql as sql};
-use crate::message::Content;
-use crate::search::{Plan, plan};
+use super::rows::SessionRow;
+use super::sql_fragments::like_within;
+use super::{SessionStore, SessionTransaction, search_sql as sql};
+use crate::message::MessageContent;
+use crate::search::{SearchPlan, plan};
 use crate::{Error, MessageId, Result, SessionId};
 
-/// Characters of a neighbouring message that a hit shows.
-const CONTEXT: usize = 200;
-/// Characters around the place where a text was found by scanning.
-const AROUND: usize = 40;
-/// Characters shown of such a place.
-const SCANNED: usize = 120;
+/// Characters of a neighbouring message in a hit.
+const NEIGHBOUR_CHARS: usize = 200;
+/// Characters before the match in the snippet of a scan.
+const CHARS_BEFORE_MATCH: usize = 40;
+/// Characters in the snippet of a scan.
+const SNIPPET_CHARS: usize = 120;
 
-/// In which order hits come.
+/// The order of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchOrder {
-    /// The best first.
+    /// Best match first.
     #[default]
     Relevance,
     /// The newest first.
@@ -32,22 +32,20 @@ pub enum SearchOrder {
 /// What to search for.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
-    /// What was typed.
+    /// The search text.
     pub query: String,
-    /// Only sessions of these sources; all if none is named.
+    /// Only sessions of these sources; all if empty.
     pub sources: Vec<String>,
     /// No sessions of these sources.
     pub excluded_sources: Vec<String>,
-    /// Only messages of these roles; all if none is named.
+    /// Only messages of these roles; all if empty.
     pub roles: Vec<String>,
-    /// In which order.
+    /// The order.
     pub order: SearchOrder,
     /// Most hits.
     pub limit: usize,
-    /// Hits left out at the beginning.
+    /// Hits to skip.
     pub offset: usize,
-    /// Whether messages that were taken back count, too. Summarised ones always do.
-    pub taken_back: bool,
 }
 
 impl Default for SearchRequest {
@@ -60,7 +58,6 @@ impl Default for SearchRequest {
             order: SearchOrder::default(),
             limit: 20,
             offset: 0,
-            taken_back: false,
         }
     }
 }
@@ -68,80 +65,83 @@ impl Default for SearchRequest {
 /// A message beside a hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Neighbour {
-    /// Who speaks.
+    /// The author.
     pub role: String,
-    /// The beginning of what is said.
+    /// The beginning of the text.
     pub content: String,
 }
 
-/// A message that was found.
+/// A message that matches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Hit {
-    /// Its number.
+pub struct SearchHit {
+    /// The id.
     pub id: MessageId,
-    /// Its session.
+    /// The session.
     pub session_id: SessionId,
-    /// Who speaks.
+    /// The author.
     pub role: String,
-    /// The place, with what was found between `>>>` and `<<<`.
+    /// The text around the match, with the match between `>>>` and `<<<`.
     pub snippet: String,
     /// Seconds since 1970.
     pub timestamp: f64,
-    /// The tool, in its messages.
+    /// In a tool result: the name of the tool.
     pub tool_name: Option<String>,
     /// Where the session comes from.
     pub source: String,
-    /// Its model.
+    /// The model of the session.
     pub model: Option<String>,
-    /// When it began.
+    /// When the session began.
     pub session_started: f64,
-    /// Whether a summary stands for the message.
+    /// Whether a summary replaces the message.
     pub compacted: bool,
-    /// The message before, itself, and the one after.
+    /// The message before, the match, and the message after.
     pub context: Vec<Neighbour>,
 }
 
 impl SessionStore {
     /// Searches all messages.
-    pub fn search(&self, request: &SearchRequest) -> Result<Vec<Hit>> {
+    pub fn search(&self, request: &SearchRequest) -> Result<Vec<SearchHit>> {
         let plan = plan(&request.query);
-        let found = self.read(|scope| {
-            let mut hits = scope.hits(&plan, request)?;
+        let found = self.read(|transaction| {
+            let mut hits = transaction.hits(&plan, request)?;
             for hit in &mut hits {
-                hit.context = scope.neighbours(hit)?;
+                hit.context = transaction.neighbours(hit)?;
             }
             Ok(hits)
         });
-        understood(found)
+        empty_if_rejected(found)
     }
 }
 
-/// What was found; nothing, if FTS5 did not understand what was asked.
-pub(super) fn understood<T>(found: Result<Vec<T>>) -> Result<Vec<T>> {
+/// The result, or nothing if FTS5 rejected the query.
+pub(super) fn empty_if_rejected<T>(found: Result<Vec<T>>) -> Result<Vec<T>> {
     match found {
         Err(Error::Store(hermes_store::Error::Statement { source, .. })) => {
-            tracing::debug!(error = %source, "a search was not understood");
+            tracing::debug!(error = %source, "full-text search rejected the query");
             Ok(Vec::new())
         }
         other => other,
     }
 }
 
-impl Scope<'_> {
-    /// The messages of a plan, without those beside them.
-    pub(super) fn hits(&self, plan: &Plan, request: &SearchRequest) -> Result<Vec<Hit>> {
-        let hidden = !request.taken_back;
+impl SessionTransaction<'_> {
+    /// The matching messages, without their neighbours.
+    pub(super) fn hits(
+        &self,
+        plan: &SearchPlan,
+        request: &SearchRequest,
+    ) -> Result<Vec<SearchHit>> {
         let (sql, query) = match plan {
-            Plan::Nothing => return Ok(Vec::new()),
-            Plan::Words(query) => (sql::words(hidden), query.clone()),
-            Plan::Trigrams(query) => (sql::trigrams(hidden), query.clone()),
-            Plan::Scan(texts) => {
+            SearchPlan::Nothing => return Ok(Vec::new()),
+            SearchPlan::Words(query) => (sql::WORDS, query.clone()),
+            SearchPlan::Trigrams(query) => (sql::TRIGRAMS, query.clone()),
+            SearchPlan::Scan(texts) => {
                 let patterns: Vec<String> = texts.iter().map(|text| like_within(text)).collect();
-                (sql::scan(hidden), json(&patterns))
+                (sql::SCAN, json(&patterns))
             }
         };
         let order = match (plan, request.order) {
-            (Plan::Scan(_), SearchOrder::Relevance) | (_, SearchOrder::Newest) => 1,
+            (SearchPlan::Scan(_), SearchOrder::Relevance) | (_, SearchOrder::Newest) => 1,
             (_, SearchOrder::Oldest) => 2,
             (_, SearchOrder::Relevance) => 0,
         };
@@ -158,15 +158,15 @@ impl Scope<'_> {
             ],
             hit,
         )?;
-        if let Plan::Scan(texts) = plan {
+        if let SearchPlan::Scan(texts) = plan {
             for hit in &mut hits {
-                hit.snippet = place(&hit.snippet, texts);
+                hit.snippet = snippet(&hit.snippet, texts);
             }
         }
         Ok(hits)
     }
 
-    fn neighbours(&self, hit: &Hit) -> Result<Vec<Neighbour>> {
+    fn neighbours(&self, hit: &SearchHit) -> Result<Vec<Neighbour>> {
         self.rows(
             "SELECT * FROM (SELECT id, role, content FROM messages
                  WHERE session_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1)
@@ -175,38 +175,42 @@ impl Scope<'_> {
                  WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 1)",
             params![hit.session_id.as_str(), hit.id.0],
             |row| {
-                let cells = Cells(row);
-                let text = cells
+                let columns = SessionRow(row);
+                let text = columns
                     .text("content")
-                    .map(|stored| Content::decode(stored).text());
+                    .map(|stored| MessageContent::decode(stored).text());
                 Ok(Neighbour {
-                    role: cells.text("role").unwrap_or_default(),
-                    content: text.unwrap_or_default().chars().take(CONTEXT).collect(),
+                    role: columns.text("role").unwrap_or_default(),
+                    content: text
+                        .unwrap_or_default()
+                        .chars()
+                        .take(NEIGHBOUR_CHARS)
+                        .collect(),
                 })
             },
         )
     }
 }
 
-fn hit(row: &Row<'_>) -> hermes_store::rusqlite::Result<Hit> {
-    let cells = Cells(row);
-    Ok(Hit {
+fn hit(row: &Row<'_>) -> hermes_store::rusqlite::Result<SearchHit> {
+    let columns = SessionRow(row);
+    Ok(SearchHit {
         id: MessageId(row.get("id")?),
-        session_id: SessionId::of_row(cells.text("session_id").unwrap_or_default()),
-        role: cells.text("role").unwrap_or_default(),
-        snippet: cells.text("snippet").unwrap_or_default(),
-        timestamp: cells.real("timestamp").unwrap_or_default(),
-        tool_name: cells.text("tool_name"),
-        source: cells.text("source").unwrap_or_default(),
-        model: cells.text("model"),
-        session_started: cells.real("session_started").unwrap_or_default(),
-        compacted: cells.flag("compacted"),
+        session_id: SessionId::from_row(columns.text("session_id").unwrap_or_default()),
+        role: columns.text("role").unwrap_or_default(),
+        snippet: columns.text("snippet").unwrap_or_default(),
+        timestamp: columns.real("timestamp").unwrap_or_default(),
+        tool_name: columns.text("tool_name"),
+        source: columns.text("source").unwrap_or_default(),
+        model: columns.text("model"),
+        session_started: columns.real("session_started").unwrap_or_default(),
+        compacted: columns.flag("compacted"),
         context: Vec::new(),
     })
 }
 
-/// The place in a text where one of these is found first.
-fn place(text: &str, wanted: &[String]) -> String {
+/// The text around the first match of any of `wanted`.
+fn snippet(text: &str, wanted: &[String]) -> String {
     let at = wanted
         .iter()
         .filter_map(|wanted| text.find(wanted.as_str()))
@@ -214,8 +218,8 @@ fn place(text: &str, wanted: &[String]) -> String {
     let before = at
         .and_then(|at| text.get(..at))
         .map_or(0, |before| before.chars().count());
-    let skipped = before.saturating_sub(AROUND);
-    text.chars().skip(skipped).take(SCANNED).collect()
+    let skipped = before.saturating_sub(CHARS_BEFORE_MATCH);
+    text.chars().skip(skipped).take(SNIPPET_CHARS).collect()
 }
 
 fn json(texts: &[String]) -> String {

@@ -1,13 +1,13 @@
-//! The three searches, each over all messages or only those that were not taken back.
+//! The three searches over all messages that were not undone.
 //!
 //! Parameters: 1 the query, 2 sources, 3 sources left out, 4 roles (each a JSON array), 5 order
 //! (1 newest first, 2 oldest first, 0 best first), 6 limit, 7 offset.
 
-/// The part that all of them share.
+/// The part that all searches share.
 macro_rules! hits {
-    ($snippet:literal, $from:literal, $condition:literal, $rank:literal, $shown:literal) => {
+    ($snippet:literal, $from:literal, $condition:literal, $rank:literal) => {
         concat!(
-            // Not all of a message: a sort holds what is selected.
+            // Not the whole message: sorting keeps every selected column in memory.
             "SELECT m.id, m.session_id, m.role, m.timestamp, m.tool_name, m.compacted, ",
             $snippet,
             " AS snippet, s.source AS source, s.model AS model, s.started_at AS session_started
@@ -16,8 +16,8 @@ macro_rules! hits {
             " JOIN sessions s ON s.id = m.session_id
              WHERE ",
             $condition,
-            $shown,
-            " AND (?2 = '[]' OR s.source IN (SELECT value FROM json_each(?2)))
+            " AND (m.active IS NOT 0 OR m.compacted = 1)
+              AND (?2 = '[]' OR s.source IN (SELECT value FROM json_each(?2)))
               AND s.source NOT IN (SELECT value FROM json_each(?3))
               AND (?4 = '[]' OR m.role IN (SELECT value FROM json_each(?4)))
              ORDER BY CASE ?5 WHEN 1 THEN -m.timestamp WHEN 2 THEN m.timestamp END, ",
@@ -27,67 +27,28 @@ macro_rules! hits {
     };
 }
 
-macro_rules! words {
-    ($shown:literal) => {
-        hits!(
-            "snippet(messages_fts, 0, '>>>', '<<<', '...', 40)",
-            "messages_fts JOIN messages m ON m.id = messages_fts.rowid",
-            "messages_fts MATCH ?1",
-            "messages_fts.rank",
-            $shown
-        )
-    };
-}
+/// Search in the index of words.
+pub(super) const WORDS: &str = hits!(
+    "snippet(messages_fts, 0, '>>>', '<<<', '...', 40)",
+    "messages_fts JOIN messages m ON m.id = messages_fts.rowid",
+    "messages_fts MATCH ?1",
+    "messages_fts.rank"
+);
 
-macro_rules! trigrams {
-    ($shown:literal) => {
-        hits!(
-            "snippet(messages_fts_trigram, 0, '>>>', '<<<', '...', 40)",
-            "messages_fts_trigram JOIN messages m ON m.id = messages_fts_trigram.rowid",
-            "messages_fts_trigram MATCH ?1",
-            "messages_fts_trigram.rank",
-            $shown
-        )
-    };
-}
+/// Search in the index of trigrams.
+pub(super) const TRIGRAMS: &str = hits!(
+    "snippet(messages_fts_trigram, 0, '>>>', '<<<', '...', 40)",
+    "messages_fts_trigram JOIN messages m ON m.id = messages_fts_trigram.rowid",
+    "messages_fts_trigram MATCH ?1",
+    "messages_fts_trigram.rank"
+);
 
-macro_rules! scan {
-    ($shown:literal) => {
-        hits!(
-            "m.content",
-            "messages m",
-            "EXISTS (SELECT 1 FROM json_each(?1) wanted
-                 WHERE COALESCE(m.content, '') || ' ' || COALESCE(m.tool_name, '') || ' '
-                     || COALESCE(m.tool_calls, '') LIKE wanted.value ESCAPE '\\')",
-            "m.id",
-            $shown
-        )
-    };
-}
-
-/// In the index of words.
-pub(super) fn words(hidden: bool) -> &'static str {
-    if hidden {
-        words!(" AND (m.active IS NOT 0 OR m.compacted = 1)")
-    } else {
-        words!("")
-    }
-}
-
-/// In the index of trigrams.
-pub(super) fn trigrams(hidden: bool) -> &'static str {
-    if hidden {
-        trigrams!(" AND (m.active IS NOT 0 OR m.compacted = 1)")
-    } else {
-        trigrams!("")
-    }
-}
-
-/// In every message; the query is a JSON array of patterns of which one must match.
-pub(super) fn scan(hidden: bool) -> &'static str {
-    if hidden {
-        scan!(" AND (m.active IS NOT 0 OR m.compacted = 1)")
-    } else {
-        scan!("")
-    }
-}
+/// Scan of every message; the query is a JSON array of patterns of which one must match.
+pub(super) const SCAN: &str = hits!(
+    "m.content",
+    "messages m",
+    "EXISTS (SELECT 1 FROM json_each(?1) wanted
+         WHERE COALESCE(m.content, '') || ' ' || COALESCE(m.tool_name, '') || ' '
+             || COALESCE(m.tool_calls, '') LIKE wanted.value ESCAPE '\\')",
+    "m.id"
+);

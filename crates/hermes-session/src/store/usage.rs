@@ -1,32 +1,32 @@
-//! What requests cost: totals on the session, and one row per model and purpose.
+//! Cost of requests: totals per session, and one row per model and task.
 
 use hermes_store::rusqlite::params;
 
-use super::{Scope, SessionStore};
-use crate::session::Usage;
+use super::{SessionStore, SessionTransaction};
+use crate::session::UsageRecord;
 use crate::{Result, SessionId};
 
 impl SessionStore {
-    /// Adds what one response cost.
-    pub fn record_usage(&mut self, session: &SessionId, usage: &Usage) -> Result<()> {
-        self.note(|scope| scope.add_usage(session, usage))
+    /// Adds the cost of one response.
+    pub fn record_usage(&mut self, session: &SessionId, usage: &UsageRecord) -> Result<()> {
+        self.write_unsynced(|transaction| transaction.add_usage(session, usage))
     }
 }
 
-impl Scope<'_> {
-    pub(super) fn add_usage(&self, session: &SessionId, usage: &Usage) -> Result<()> {
+impl SessionTransaction<'_> {
+    pub(super) fn add_usage(&self, session: &SessionId, usage: &UsageRecord) -> Result<()> {
         self.must_exist(session)?;
-        let usage = sane(usage);
+        let usage = sanitized(usage);
         if usage.task.is_empty() {
             self.add_to_session(session, &usage)?;
         }
         self.add_to_model(session, &usage)
     }
 
-    /// The route of the first request that was answered is the route of the session; later ones
-    /// have rows of their own. A price that is not known is not a price of nothing: without any the
-    /// cost stays empty, and a sum with an unknown part stays marked as unknown.
-    fn add_to_session(&self, session: &SessionId, usage: &Usage) -> Result<()> {
+    /// The model and provider of the first answered request become those of the session; others
+    /// have rows of their own. An unknown price is not zero: without any price the cost stays empty,
+    /// and a sum with an unknown part stays marked as unknown.
+    fn add_to_session(&self, session: &SessionId, usage: &UsageRecord) -> Result<()> {
         self.execute(
             "UPDATE sessions SET model = ?2, billing_provider = ?3, billing_base_url = ?4,
                  billing_mode = ?5
@@ -55,11 +55,10 @@ impl Scope<'_> {
                  cost_status = CASE WHEN cost_status = 'unknown' THEN cost_status
                      ELSE COALESCE(?10, cost_status) END,
                  cost_source = COALESCE(?11, cost_source),
-                 pricing_version = COALESCE(?12, pricing_version),
-                 model = COALESCE(model, ?13),
-                 billing_provider = COALESCE(billing_provider, ?14),
-                 billing_base_url = COALESCE(billing_base_url, ?15),
-                 billing_mode = COALESCE(billing_mode, ?16)
+                 model = COALESCE(model, ?12),
+                 billing_provider = COALESCE(billing_provider, ?13),
+                 billing_base_url = COALESCE(billing_base_url, ?14),
+                 billing_mode = COALESCE(billing_mode, ?15)
              WHERE id = ?1",
             params![
                 session.as_str(),
@@ -73,7 +72,6 @@ impl Scope<'_> {
                 usage.actual_cost_usd,
                 usage.cost_status,
                 usage.cost_source,
-                usage.pricing_version,
                 usage.model,
                 usage.provider,
                 usage.base_url,
@@ -83,9 +81,9 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// The conversation's own requests fall back to the route of the session; others, which may go
-    /// to quite another model, do not.
-    fn add_to_model(&self, session: &SessionId, usage: &Usage) -> Result<()> {
+    /// Requests of the conversation fall back to the model and provider of the session; those of
+    /// other tasks, which may go to another model, do not.
+    fn add_to_model(&self, session: &SessionId, usage: &UsageRecord) -> Result<()> {
         self.execute(
             "INSERT INTO session_model_usage (session_id, model, billing_provider,
                  billing_base_url, billing_mode, task, api_call_count, input_tokens, output_tokens,
@@ -136,10 +134,10 @@ impl Scope<'_> {
     }
 }
 
-/// Counters never run backwards, and a cost is a number.
-fn sane(usage: &Usage) -> Usage {
+/// The usage without negative counters and without costs that are no numbers.
+fn sanitized(usage: &UsageRecord) -> UsageRecord {
     let cost = |cost: Option<f64>| cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
-    Usage {
+    UsageRecord {
         api_calls: usage.api_calls.max(0),
         input_tokens: usage.input_tokens.max(0),
         output_tokens: usage.output_tokens.max(0),

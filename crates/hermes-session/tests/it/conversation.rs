@@ -3,47 +3,48 @@
 use std::os::unix::fs::PermissionsExt;
 
 use hermes_session::{
-    Content, EndReason, Error, Message, NewSession, Role, SessionId, SessionStore, Step, Usage,
+    ConversationStep, Error, MessageContent, MessageRole, NewSession, SessionEndReason, SessionId,
+    SessionMessage, SessionStore, UsageRecord,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::world::{call, new_session};
+use crate::test_store::{call, new_session};
 
 #[test]
-fn what_is_stored_comes_back() {
+fn stored_messages_are_loaded_unchanged() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
     let id = store.create_session(&new_session("cli")).unwrap();
     store
-        .append_user(&id, &Message::user("list files"))
+        .append_user(&id, &SessionMessage::user("list files"))
         .unwrap();
-    let assistant = Message {
+    let assistant = SessionMessage {
         reasoning: Some("hm".to_owned()),
         reasoning_details: Some(json!([{"signature": "s"}])),
         finish_reason: Some("tool_calls".to_owned()),
-        ..Message::calls(
-            Some(Content::from("looking")),
+        ..SessionMessage::calls(
+            Some(MessageContent::from("looking")),
             json!([call("a", "terminal"), call("b", "todo")]),
         )
     };
-    let step = Step {
+    let step = ConversationStep {
         assistant: assistant.clone(),
         results: vec![
-            Message::tool_result("b", "todo", r#"{"todos": [{"id": "1"}]}"#),
-            Message::tool_result(
+            SessionMessage::tool_result("b", "todo", r#"{"todos": [{"id": "1"}]}"#),
+            SessionMessage::tool_result(
                 "a",
                 "terminal",
-                Content::Parts(json!([{"type": "text", "text": "x"}])),
+                MessageContent::Parts(json!([{"type": "text", "text": "x"}])),
             ),
         ],
-        usage: Some(Usage {
+        usage: Some(UsageRecord {
             api_calls: 1,
             input_tokens: 10,
             output_tokens: 5,
             provider: Some("custom".to_owned()),
             model: Some("other".to_owned()),
-            ..Usage::default()
+            ..UsageRecord::default()
         }),
     };
     store.append_step(&id, &step).unwrap();
@@ -51,15 +52,20 @@ fn what_is_stored_comes_back() {
 
     let history = store.load_history(&id).unwrap();
     assert_eq!(history.left_out, []);
-    let roles: Vec<&Role> = history.messages.iter().map(|m| &m.message.role).collect();
+    let roles: Vec<&MessageRole> = history.messages.iter().map(|m| &m.message.role).collect();
     assert_eq!(
         roles,
-        [&Role::User, &Role::Assistant, &Role::Tool, &Role::Tool]
+        [
+            &MessageRole::User,
+            &MessageRole::Assistant,
+            &MessageRole::Tool,
+            &MessageRole::Tool
+        ]
     );
     let stored = &history.messages[1];
     assert_eq!(
         stored.message,
-        Message {
+        SessionMessage {
             timestamp: Some(stored.timestamp),
             ..assistant
         }
@@ -78,15 +84,19 @@ fn what_is_stored_comes_back() {
     // The first answer says which model the session really has.
     assert_eq!(session.model.as_deref(), Some("other"));
 
-    store.end_session(&id, &EndReason::AgentClose).unwrap();
-    store.end_session(&id, &EndReason::NewSession).unwrap();
+    store
+        .end_session(&id, SessionEndReason::AgentClose)
+        .unwrap();
+    store
+        .end_session(&id, SessionEndReason::NewSession)
+        .unwrap();
     let ended = store.session(&id).unwrap().unwrap();
     assert_eq!(ended.end_reason.as_deref(), Some("agent_close"));
-    assert_eq!(store.reopen_session(&id).unwrap().ended_at, None);
+    assert_eq!(store.resume(&id).unwrap().session.ended_at, None);
 }
 
 #[test]
-fn the_file_is_for_its_owner_only() {
+fn database_file_is_private() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
     store.create_session(&new_session("cli")).unwrap();
@@ -106,25 +116,26 @@ fn the_file_is_for_its_owner_only() {
 }
 
 #[test]
-fn a_step_without_all_results_is_refused_whole() {
+fn step_without_all_results_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
     let id = store.create_session(&new_session("cli")).unwrap();
-    let assistant = Message::calls(None, json!([call("a", "terminal"), call("b", "terminal")]));
+    let assistant =
+        SessionMessage::calls(None, json!([call("a", "terminal"), call("b", "terminal")]));
     for results in [
         vec![],
-        vec![Message::tool_result("a", "terminal", "x")],
+        vec![SessionMessage::tool_result("a", "terminal", "x")],
         vec![
-            Message::tool_result("a", "terminal", "x"),
-            Message::tool_result("c", "terminal", "x"),
+            SessionMessage::tool_result("a", "terminal", "x"),
+            SessionMessage::tool_result("c", "terminal", "x"),
         ],
         vec![
-            Message::tool_result("a", "terminal", "x"),
-            Message::tool_result("b", "terminal", "x"),
-            Message::tool_result("b", "terminal", "x"),
+            SessionMessage::tool_result("a", "terminal", "x"),
+            SessionMessage::tool_result("b", "terminal", "x"),
+            SessionMessage::tool_result("b", "terminal", "x"),
         ],
     ] {
-        let step = Step {
+        let step = ConversationStep {
             assistant: assistant.clone(),
             results,
             usage: None,
@@ -139,7 +150,7 @@ fn a_step_without_all_results_is_refused_whole() {
 }
 
 #[test]
-fn unanswered_calls_of_other_programs_are_healed() {
+fn unanswered_calls_are_left_out_or_get_a_placeholder() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
     let id = store.create_session(&new_session("cli")).unwrap();
@@ -147,13 +158,13 @@ fn unanswered_calls_of_other_programs_are_healed() {
         .append(
             &id,
             &[
-                Message::user("one"),
-                Message::tool_result("stray", "terminal", "whose?"),
-                Message::calls(None, json!([call("a", "terminal"), call("b", "read_file")])),
-                Message::tool_result("a", "terminal", "done"),
-                Message::user("two"),
-                Message::calls(None, json!([call("c", "terminal"), call("d", "terminal")])),
-                Message::tool_result("c", "terminal", "half"),
+                SessionMessage::user("one"),
+                SessionMessage::tool_result("stray", "terminal", "whose?"),
+                SessionMessage::calls(None, json!([call("a", "terminal"), call("b", "read_file")])),
+                SessionMessage::tool_result("a", "terminal", "done"),
+                SessionMessage::user("two"),
+                SessionMessage::calls(None, json!([call("c", "terminal"), call("d", "terminal")])),
+                SessionMessage::tool_result("c", "terminal", "half"),
             ],
         )
         .unwrap();
@@ -186,8 +197,10 @@ fn unanswered_calls_of_other_programs_are_healed() {
     assert_eq!(history.left_out.len(), 3);
 
     // Going on must not bring the open call back into the middle.
-    assert_eq!(store.reopen_session(&id).unwrap().counters.message_count, 5);
-    store.append_user(&id, &Message::user("three")).unwrap();
+    assert_eq!(store.resume(&id).unwrap().session.counters.message_count, 5);
+    store
+        .append_user(&id, &SessionMessage::user("three"))
+        .unwrap();
     let history = store.load_history(&id).unwrap();
     assert_eq!(history.messages.len(), 6);
     assert_eq!(history.messages[5].message.text(), "three");
@@ -195,7 +208,7 @@ fn unanswered_calls_of_other_programs_are_healed() {
 }
 
 #[test]
-fn a_cost_nobody_knows_stays_empty_and_marks_the_sum() {
+fn unknown_cost_stays_empty_and_marks_the_sum() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
     let mut session = |costs: &[Option<f64>]| {
@@ -206,11 +219,11 @@ fn a_cost_nobody_knows_stays_empty_and_marks_the_sum() {
         let id = store.create_session(&new).unwrap();
         for cost in costs {
             let status = cost.map_or("unknown", |_| "actual");
-            let usage = Usage {
+            let usage = UsageRecord {
                 api_calls: 1,
                 estimated_cost_usd: *cost,
                 cost_status: Some(status.to_owned()),
-                ..Usage::default()
+                ..UsageRecord::default()
             };
             store.record_usage(&id, &usage).unwrap();
         }
@@ -230,26 +243,23 @@ fn a_cost_nobody_knows_stays_empty_and_marks_the_sum() {
 }
 
 #[test]
-fn nothing_is_written_to_a_session_that_does_not_exist() {
+fn writes_to_an_unknown_session_fail() {
     let home = tempfile::tempdir().unwrap();
     let mut store = SessionStore::open(home.path()).unwrap();
     let id = SessionId::parse("nobody").unwrap();
     assert!(matches!(
-        store.append_user(&id, &Message::user("x")),
+        store.append_user(&id, &SessionMessage::user("x")),
         Err(Error::Unknown { .. })
     ));
     assert!(matches!(
-        store.record_usage(&id, &Usage::default()),
+        store.record_usage(&id, &UsageRecord::default()),
         Err(Error::Unknown { .. })
     ));
     assert!(matches!(
         store.load_history(&id),
         Err(Error::Unknown { .. })
     ));
-    assert!(matches!(
-        store.reopen_session(&id),
-        Err(Error::Unknown { .. })
-    ));
+    assert!(matches!(store.resume(&id), Err(Error::Unknown { .. })));
     let taken = store.create_session(&new_session("cli")).unwrap();
     let again = NewSession {
         id: Some(taken),

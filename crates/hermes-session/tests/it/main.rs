@@ -5,13 +5,12 @@
     reason = "tests look at files directly"
 )]
 
-mod compacting;
+mod compaction;
 mod conversation;
-mod finding;
-mod mending;
-
+mod lookup;
 mod processes;
-mod recalling;
-mod removing;
-mod searching;
-mod world;
+mod recall;
+mod remove;
+mod repair;
+mod search;
+mod test_store;

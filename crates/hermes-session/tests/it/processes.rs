@@ -14,12 +14,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hermes_session::{
-    Health, Message, NewSession, Role, SearchRequest, SessionId, SessionStore, Step, Usage, check,
+    ConversationStep, Health, MessageRole, NewSession, SearchRequest, SessionId, SessionMessage,
+    SessionStore, UsageRecord, check,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::world::{call, new_session, sql_in};
+use crate::test_store::{call, new_session, sql_in};
 
 /// How long the writers write.
 const SPAN: Duration = Duration::from_mins(1);
@@ -46,22 +47,25 @@ fn given_home() -> Option<PathBuf> {
 }
 
 /// A step with two calls, as large as an ordinary one.
-fn step(number: usize) -> Step {
+fn step(number: usize) -> ConversationStep {
     let (a, b) = (format!("a{number}"), format!("b{number}"));
-    Step {
-        assistant: Message::calls(None, json!([call(&a, "terminal"), call(&b, "read_file")])),
+    ConversationStep {
+        assistant: SessionMessage::calls(
+            None,
+            json!([call(&a, "terminal"), call(&b, "read_file")]),
+        ),
         results: vec![
-            Message::tool_result(
+            SessionMessage::tool_result(
                 a,
                 "terminal",
                 format!("output {number} {}", "line ".repeat(100)),
             ),
-            Message::tool_result(b, "read_file", "content ".repeat(200)),
+            SessionMessage::tool_result(b, "read_file", "content ".repeat(200)),
         ],
-        usage: Some(Usage {
+        usage: Some(UsageRecord {
             api_calls: 1,
             input_tokens: 10,
-            ..Usage::default()
+            ..UsageRecord::default()
         }),
     }
 }
@@ -76,7 +80,7 @@ fn write_for_a_while(home: &Path) {
     while start.elapsed() < SPAN {
         let before = Instant::now();
         store
-            .append_user(&id, &Message::user(format!("question {steps}")))
+            .append_user(&id, &SessionMessage::user(format!("question {steps}")))
             .unwrap();
         store.append_step(&id, &step(steps)).unwrap();
         longest = longest.max(before.elapsed());
@@ -87,12 +91,12 @@ fn write_for_a_while(home: &Path) {
 
 // check 31
 #[test]
-fn four_processes_write_at_once_and_nothing_is_lost() {
+fn four_concurrent_writers_lose_nothing() {
     if let Some(home) = given_home() {
         return write_for_a_while(&home);
     }
     let home = tempfile::tempdir().unwrap();
-    let test = "four_processes_write_at_once_and_nothing_is_lost";
+    let test = "four_concurrent_writers_lose_nothing";
     let children: Vec<Child> = (0..WRITERS).map(|_| play(test, home.path())).collect();
     let mut wrote = Vec::new();
     for mut child in children {
@@ -138,7 +142,7 @@ fn write_until_killed(home: &Path) {
     let id = store.create_session(&new_session("cli")).unwrap();
     for turn in 0.. {
         store
-            .append_user(&id, &Message::user(format!("question {turn}")))
+            .append_user(&id, &SessionMessage::user(format!("question {turn}")))
             .unwrap();
         if turn == 0 {
             println!("STARTED {id}");
@@ -151,10 +155,7 @@ fn write_until_killed(home: &Path) {
 
 /// Starts a writer and waits for its first words.
 fn started(home: &Path) -> (Child, SessionId) {
-    let mut child = play(
-        "a_killed_writer_leaves_a_history_that_can_be_gone_on_with",
-        home,
-    );
+    let mut child = play("killed_writer_leaves_a_resumable_history", home);
     let mut lines = BufReader::new(child.stdout.take().unwrap())
         .lines()
         .map(Result::unwrap);
@@ -165,7 +166,7 @@ fn started(home: &Path) -> (Child, SessionId) {
 
 // checks 13 and 14
 #[test]
-fn a_killed_writer_leaves_a_history_that_can_be_gone_on_with() {
+fn killed_writer_leaves_a_resumable_history() {
     if let Some(home) = given_home() {
         return write_until_killed(&home);
     }
@@ -185,29 +186,29 @@ fn a_killed_writer_leaves_a_history_that_can_be_gone_on_with() {
         let mut waiting = 0;
         for stored in &history.messages {
             match stored.message.role {
-                Role::Assistant => {
+                MessageRole::Assistant => {
                     assert_eq!(waiting, 0, "round {round}");
                     waiting = stored.message.call_count();
                 }
-                Role::Tool => waiting -= 1,
+                MessageRole::Tool => waiting -= 1,
                 _ => assert_eq!(waiting, 0, "round {round}"),
             }
         }
         assert_eq!(waiting, 0, "round {round}");
-        let session = store.reopen_session(&id).unwrap();
+        let session = store.resume(&id).unwrap().session;
         let count = i64::try_from(history.messages.len()).unwrap();
         assert_eq!(session.counters.message_count, count);
         let steps = history
             .messages
             .iter()
-            .filter(|m| m.message.role == Role::Assistant)
+            .filter(|m| m.message.role == MessageRole::Assistant)
             .count();
         assert_eq!(
             session.counters.api_call_count,
             i64::try_from(steps).unwrap()
         );
         store
-            .append_user(&id, &Message::user("it goes on"))
+            .append_user(&id, &SessionMessage::user("it goes on"))
             .unwrap();
         assert_eq!(
             store.load_history(&id).unwrap().messages.len(),
@@ -224,7 +225,7 @@ fn fill_the_disk(home: &Path) {
     let text = "words that fill the disk ".repeat(400);
     let mut stored = 0;
     let refused = loop {
-        match store.append_user(&id, &Message::user(text.as_str())) {
+        match store.append_user(&id, &SessionMessage::user(text.as_str())) {
             Ok(_) => stored += 1,
             Err(error) => break error,
         }
@@ -238,7 +239,7 @@ fn fill_the_disk(home: &Path) {
     std::fs::remove_file(home.join("ballast")).unwrap();
     let mut store = SessionStore::open(home).unwrap();
     store
-        .append_user(&id, &Message::user("room again"))
+        .append_user(&id, &SessionMessage::user("room again"))
         .unwrap();
     assert_eq!(store.load_history(&id).unwrap().messages.len(), stored + 1);
     drop(store);
@@ -247,14 +248,14 @@ fn fill_the_disk(home: &Path) {
 }
 
 #[test]
-fn a_full_disk_loses_nothing() {
+fn full_disk_loses_nothing() {
     if let Some(home) = given_home() {
         return fill_the_disk(&home);
     }
     let home = tempfile::tempdir().unwrap();
     let script = "mount -t tmpfs -o size=4m tmpfs \"$SESSION_TEST_HOME\" &&
                   head -c 1m /dev/zero > \"$SESSION_TEST_HOME/ballast\" &&
-                  exec \"$0\" --exact processes::a_full_disk_loses_nothing --nocapture";
+                  exec \"$0\" --exact processes::full_disk_loses_nothing --nocapture";
     let uid = std::fs::metadata("/proc/self").unwrap().uid();
     // Root needs no namespace of users, and may not be allowed one in a container.
     let become_root = (uid != 0).then_some("--map-root-user");
@@ -276,7 +277,7 @@ fn a_full_disk_loses_nothing() {
 }
 
 #[test]
-fn many_processes_may_make_the_file_at_once() {
+fn concurrent_processes_can_create_the_file() {
     let home = tempfile::tempdir().unwrap();
     let stores: Vec<_> = std::thread::scope(|scope| {
         let open = || SessionStore::open(home.path());

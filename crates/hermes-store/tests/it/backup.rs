@@ -151,7 +151,7 @@ fn an_exclusive_lock_ends_in_busy_after_the_patience_and_leaves_nothing() {
         .unwrap();
     let target = dir.path().join("copy.db");
     let options = BackupOptions {
-        patience: Duration::from_millis(50),
+        timeout: Duration::from_millis(50),
         ..BackupOptions::default()
     };
     let error = backup_to(&path, &target, &options, &mut |_| {}).unwrap_err();

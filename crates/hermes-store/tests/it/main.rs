@@ -41,12 +41,11 @@ fn count(path: &Path) -> i64 {
 
 /// Adds one number.
 fn add(database: &mut Database, number: i64) {
-    let transaction = database.transaction_immediate().unwrap();
-    transaction
-        .execute(
-            "INSERT INTO numbers VALUES (?1, randomblob(2000))",
-            [number],
-        )
+    let sql = "INSERT INTO numbers VALUES (?1, randomblob(2000))";
+    database
+        .write(|connection| {
+            connection.execute(sql, [number]).unwrap();
+            Ok::<(), hermes_store::Error>(())
+        })
         .unwrap();
-    transaction.commit().unwrap();
 }

@@ -11,6 +11,16 @@ use pretty_assertions::assert_eq;
 
 use crate::{add, count, mode, numbers};
 
+/// Takes the write lock.
+fn begin(database: &Database) {
+    let connection = database.connection();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+}
+
+fn try_to_write(database: &mut Database) -> Result<(), Error> {
+    database.write(|_| Ok(()))
+}
+
 #[test]
 fn a_new_file_is_private_and_follows_the_house_rules() {
     let dir = tempfile::tempdir().unwrap();
@@ -112,7 +122,7 @@ fn a_reader_cannot_write() {
             .execute("INSERT INTO numbers VALUES (1, NULL)", [])
             .is_err()
     );
-    assert!(reader.transaction_immediate().is_err());
+    assert!(try_to_write(&mut reader).is_err());
 }
 
 #[test]
@@ -186,18 +196,18 @@ fn damage_is_found_and_classified() {
 fn a_held_write_lock_is_reported_as_busy() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
-    let mut holder = numbers(&path);
-    let transaction = holder.transaction_immediate().unwrap();
+    let holder = numbers(&path);
+    begin(&holder);
     let options = OpenOptions {
         busy_timeout: Duration::from_millis(30),
         ..OpenOptions::default()
     };
     let mut other = Database::open(&path, &options).unwrap();
-    let error = other.transaction_immediate().unwrap_err();
+    let error = try_to_write(&mut other).unwrap_err();
     assert!(matches!(error, Error::Busy { .. }), "{error:?}");
     assert!(error.is_retryable());
-    drop(transaction);
-    other.transaction_immediate().unwrap();
+    drop(holder);
+    try_to_write(&mut other).unwrap();
 }
 
 #[test]
@@ -226,7 +236,7 @@ fn a_newer_schema_is_read_but_not_written() {
     );
     assert_eq!(older.schema_version().unwrap(), 7);
     assert!(matches!(
-        older.transaction_immediate().unwrap_err(),
+        try_to_write(&mut older).unwrap_err(),
         Error::NewerSchema {
             found: 7,
             supported: 6,
@@ -288,14 +298,14 @@ fn a_check_that_must_leave_no_trace_leaves_none() {
 }
 
 #[test]
-fn a_look_leaves_nothing_behind_and_changes_nothing() {
+fn an_inspection_leaves_no_files_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let mut database = numbers(&path);
     add(&mut database, 1);
     drop(database);
     let before = std::fs::read(&path).unwrap();
-    let look = Database::open_to_look(&path).unwrap();
+    let look = Database::open_for_inspection(&path).unwrap();
     let count: i64 = look
         .connection()
         .query_row("SELECT count(*) FROM numbers", [], |row| row.get(0))
@@ -308,25 +318,27 @@ fn a_look_leaves_nothing_behind_and_changes_nothing() {
     drop(look);
     assert!(std::fs::read(&path).unwrap() == before);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
-    assert!(Database::open_to_look(&dir.path().join("b.db")).is_err_and(|e| e.is_not_found()));
+    assert!(
+        Database::open_for_inspection(&dir.path().join("b.db")).is_err_and(|e| e.is_not_found())
+    );
 }
 
 #[test]
 fn an_eager_writer_waits_for_its_turn() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
-    let mut first = numbers(&path);
+    let first = numbers(&path);
     let eager = OpenOptions {
         eager: true,
         ..OpenOptions::default()
     };
     let mut second = Database::open(&path, &eager).unwrap();
-    let held = first.transaction_immediate().unwrap();
+    begin(&first);
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| add(&mut second, 2));
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(!waiting.is_finished());
-        held.commit().unwrap();
+        first.connection().execute_batch("COMMIT").unwrap();
         waiting.join().unwrap();
     });
     drop(first);
@@ -349,7 +361,7 @@ fn a_schema_that_contradicts_itself_can_still_be_read_for_salvage() {
         .unwrap();
     drop(database);
     assert!(matches!(
-        Database::open_read_only(&path).and_then(|_| Database::open_to_look(&path)),
+        Database::open_read_only(&path).and_then(|_| Database::open_for_inspection(&path)),
         Err(Error::Corrupt { .. })
     ));
     let salvage = Database::open_for_salvage(&path).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use hermes_store::rusqlite::Connection;
-use hermes_store::{Commit, Database, Error, Integrity, Journal, OpenOptions, integrity_check};
+use hermes_store::{Commit, Database, Error, Integrity, JournalMode, OpenOptions, integrity_check};
 use pretty_assertions::assert_eq;
 
 use crate::{count, numbers};
@@ -113,7 +113,7 @@ fn many_writers_all_get_their_turn() {
                     ..OpenOptions::default()
                 };
                 let mut database = Database::open(path, &options).unwrap();
-                assert_eq!(database.journal(), Journal::WriteAhead);
+                assert_eq!(database.journal(), JournalMode::WriteAhead);
                 for number in 0..50 {
                     database
                         .write(|connection| put(connection, writer * 1000 + number))

@@ -7,15 +7,15 @@ use std::time::Duration;
 use hermes_fs::{FileLock, LockOptions, Result};
 
 use super::name::LogName;
-use super::tracked::FileId;
+use super::tracked_file::FileId;
 use crate::rotating::rotated;
 
-/// Longest wait for a rotation to finish before the files are opened all the same.
-const ROTATION: Duration = Duration::from_millis(200);
+/// How long to wait for a rotation to finish; then the files are opened all the same.
+const ROTATION_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// One opened file of a chain.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct ChainFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
     pub(super) id: FileId,
@@ -25,19 +25,19 @@ pub(super) struct Link {
 ///
 /// Renaming is kept out meanwhile by the rotation's own lock, if there is one and it can be had:
 /// writers that find it taken write on, so nobody waits for us.
-pub(super) fn open_all(dir: &Path, name: &LogName) -> Result<Vec<Link>> {
+pub(super) fn open_all(dir: &Path, name: &LogName) -> Result<Vec<ChainFile>> {
     let path = name.path(dir);
     let _lock = rotation_lock(&path);
-    let mut links: Vec<Link> = Vec::new();
+    let mut files: Vec<ChainFile> = Vec::new();
     // Newest first: what moves up the chain while we walk is met twice, not missed.
-    add(&mut links, path.clone())?;
+    add(&mut files, path.clone())?;
     for older in older_files(&path, name)? {
-        add(&mut links, older)?;
+        add(&mut files, older)?;
     }
-    Ok(links)
+    Ok(files)
 }
 
-fn add(links: &mut Vec<Link>, path: PathBuf) -> Result<()> {
+fn add(files: &mut Vec<ChainFile>, path: PathBuf) -> Result<()> {
     let file = match hermes_fs::open(&path) {
         Ok(file) => file,
         Err(error) if error.is_not_found() => return Ok(()),
@@ -47,22 +47,20 @@ fn add(links: &mut Vec<Link>, path: PathBuf) -> Result<()> {
         .metadata()
         .map_err(hermes_fs::Error::io("look at", &path))?;
     let id = FileId::of(&meta);
-    if meta.is_file() && links.iter().all(|link| link.id != id) {
-        links.push(Link { file, path, id });
+    if meta.is_file() && files.iter().all(|known| known.id != id) {
+        files.push(ChainFile { file, path, id });
     }
     Ok(())
 }
 
 fn rotation_lock(path: &Path) -> Option<FileLock> {
-    let mut lock_path = path.as_os_str().to_owned();
-    lock_path.push(".lock");
-    let lock_path = PathBuf::from(lock_path);
+    let lock_path = path.with_added_extension("lock");
     // A reader creates nothing: without a lock file nothing was ever rotated.
     if !hermes_fs::exists_no_follow(&lock_path) {
         return None;
     }
     let options = LockOptions {
-        timeout: ROTATION,
+        timeout: ROTATION_TIMEOUT,
         ..LockOptions::new("the log rotation")
     };
     FileLock::acquire(&lock_path, &options).ok()
@@ -119,8 +117,8 @@ mod tests {
         open_all(dir, name)
             .unwrap()
             .iter()
-            .map(|link| {
-                link.path
+            .map(|file| {
+                file.path
                     .file_name()
                     .unwrap()
                     .to_string_lossy()

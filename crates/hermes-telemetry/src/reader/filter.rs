@@ -2,27 +2,27 @@
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
-use super::query::Query;
-use crate::head::{Head, Moment};
+use super::query::LogQuery;
+use crate::record_head::{LogTime, RecordHead};
 use crate::{Component, Level};
 
 /// A query made ready, and the verdict on the record being read.
 #[derive(Debug, Clone)]
-pub(super) struct Filter {
+pub(super) struct LineFilter {
     level: Option<Level>,
     session: Option<String>,
     component: Option<Component>,
-    since: Option<Moment>,
+    since: Option<LogTime>,
     unfiltered: bool,
     verdict: bool,
 }
 
-impl Filter {
-    pub(super) fn new(query: &Query, now: Timestamp, zone: &TimeZone) -> Self {
+impl LineFilter {
+    pub(super) fn new(query: &LogQuery, now: Timestamp, zone: &TimeZone) -> Self {
         let since = query.since.map(|age| {
             let age = SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX);
             let start = now.checked_sub(age).unwrap_or(Timestamp::MIN);
-            Moment::new(start, zone)
+            LogTime::new(start, zone)
         });
         let unfiltered = query.is_unfiltered();
         Self {
@@ -50,13 +50,13 @@ impl Filter {
         if self.unfiltered {
             return true;
         }
-        if let Some(head) = Head::parse(line) {
+        if let Some(head) = RecordHead::parse(line) {
             self.verdict = self.judge(&head, line);
         }
         self.verdict
     }
 
-    fn judge(&self, head: &Head<'_>, line: &str) -> bool {
+    fn judge(&self, head: &RecordHead<'_>, line: &str) -> bool {
         let level = self
             .level
             .is_none_or(|least| head.level.is_some_and(|level| level >= least));
@@ -90,13 +90,13 @@ Traceback
 2026-11-02T12:30:00+0000 profile=x action=started
 ";
 
-    fn shown(query: &Query) -> Vec<&'static str> {
+    fn shown(query: &LogQuery) -> Vec<&'static str> {
         let now = "2026-11-02T12:45:00Z".parse().unwrap();
-        let mut filter = Filter::new(query, now, &TimeZone::UTC);
+        let mut filter = LineFilter::new(query, now, &TimeZone::UTC);
         LOG.lines().filter(|line| filter.accepts(line)).collect()
     }
 
-    fn numbers(query: &Query) -> Vec<usize> {
+    fn numbers(query: &LogQuery) -> Vec<usize> {
         let shown = shown(query);
         let lines = LOG.lines().enumerate();
         lines
@@ -107,31 +107,31 @@ Traceback
 
     #[test]
     fn continuation_lines_share_the_verdict_of_their_record() {
-        assert_eq!(numbers(&Query::default()), [0, 1, 2, 3, 4, 5, 6]);
-        let level = Query {
+        assert_eq!(numbers(&LogQuery::default()), [0, 1, 2, 3, 4, 5, 6]);
+        let level = LogQuery {
             level: Some(Level::Warning),
-            ..Query::default()
+            ..LogQuery::default()
         };
         assert_eq!(numbers(&level), [3, 4, 5]);
-        let session = Query {
+        let session = LogQuery {
             session: Some("tg:1".to_owned()),
-            ..Query::default()
+            ..LogQuery::default()
         };
         assert_eq!(numbers(&session), [1, 2]);
-        let component = Query {
+        let component = LogQuery {
             component: Some(Component::Gateway),
-            ..Query::default()
+            ..LogQuery::default()
         };
         assert_eq!(numbers(&component), [3, 4]);
-        let since = Query {
+        let since = LogQuery {
             since: Some(Duration::from_hours(1)),
-            ..Query::default()
+            ..LogQuery::default()
         };
         assert_eq!(numbers(&since), [5, 6]);
-        let both = Query {
+        let both = LogQuery {
             level: Some(Level::Error),
             component: Some(Component::Tools),
-            ..Query::default()
+            ..LogQuery::default()
         };
         assert_eq!(numbers(&both), Vec::<usize>::new());
     }

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::chain;
-use super::filter::Filter;
+use super::filter::LineFilter;
 use super::tail::{LogReader, ReadError};
-use super::tracked::{FileId, Tracked};
+use super::tracked_file::{FileId, TrackedFile};
 
 /// Time between two looks at the log.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -24,8 +24,8 @@ const LATE_WRITERS: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Follower {
     reader: LogReader,
-    filter: Filter,
-    current: Option<Tracked>,
+    filter: LineFilter,
+    current: Option<TrackedFile>,
     retired: Vec<Retired>,
     /// Files that have been read or were there before; never read again from the start.
     known: Vec<FileId>,
@@ -33,15 +33,15 @@ pub struct Follower {
 
 #[derive(Debug)]
 struct Retired {
-    file: Tracked,
+    file: TrackedFile,
     until: Instant,
 }
 
 impl Follower {
     pub(super) fn new(
         reader: LogReader,
-        filter: Filter,
-        current: Option<Tracked>,
+        filter: LineFilter,
+        current: Option<TrackedFile>,
         known: Vec<FileId>,
     ) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Follower {
     /// Reads the older files to their ends, then the current one as far as it went before that. So
     /// a late writer's line in an older file comes before its next one in the newer.
     fn drain(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
-        let end = self.current.as_ref().map(Tracked::size).transpose()?;
+        let end = self.current.as_ref().map(TrackedFile::size).transpose()?;
         self.drain_retired(emit)?;
         if let (Some(current), Some(end)) = (&mut self.current, end) {
             if end < current.offset {
@@ -119,25 +119,25 @@ impl Follower {
 
     /// Reads the old file to its end, then every newer one, and stays at the newest.
     fn switch(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
-        let links = chain::open_all(&self.reader.dir, &self.reader.name)?;
+        let files = chain::open_all(&self.reader.dir, &self.reader.name)?;
         self.drain(emit)?;
-        let present: Vec<FileId> = links.iter().map(|link| link.id).collect();
-        let place = self
+        let present: Vec<FileId> = files.iter().map(|file| file.id).collect();
+        let position = self
             .current
             .as_ref()
             .and_then(|current| present.iter().position(|id| *id == current.id));
-        let unread = links
+        let unread = files
             .into_iter()
             .enumerate()
-            .filter(|(index, link)| match place {
-                Some(place) => *index < place,
-                // Rotated out or deleted: whatever was not there before is new, and the newest
-                // always is, even if it got the inode of a file we knew.
-                None => *index == 0 || !self.known.contains(&link.id),
+            .filter(|(index, file)| match position {
+                Some(position) => *index < position,
+                // Rotated out or deleted: every file that was not there before is new, and so is
+                // the newest, even if it got the inode of a known file.
+                None => *index == 0 || !self.known.contains(&file.id),
             });
-        let mut unread: Vec<_> = unread.map(|(_, link)| link).collect();
-        while let Some(link) = unread.pop() {
-            let mut file = Tracked::new(link.file, link.path, link.id, self.filter.clone());
+        let mut unread: Vec<_> = unread.map(|(_, file)| file).collect();
+        while let Some(next) = unread.pop() {
+            let mut file = TrackedFile::new(next, self.filter.clone());
             if let Some(older) = self.current.take() {
                 file.continue_verdict_of(&older);
                 self.retire(older);
@@ -150,7 +150,7 @@ impl Follower {
         Ok(())
     }
 
-    fn retire(&mut self, file: Tracked) {
+    fn retire(&mut self, file: TrackedFile) {
         self.retired.push(Retired {
             file,
             until: Instant::now() + LATE_WRITERS,

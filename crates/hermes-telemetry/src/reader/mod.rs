@@ -8,9 +8,9 @@ mod follow;
 mod name;
 mod query;
 mod tail;
-mod tracked;
+mod tracked_file;
 
 pub use follow::{Follower, POLL_INTERVAL};
 pub use name::{LogFile, LogName, list};
-pub use query::{Query, parse_age};
+pub use query::{LogQuery, parse_age};
 pub use tail::{LogReader, ReadError};

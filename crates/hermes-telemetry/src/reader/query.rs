@@ -6,7 +6,7 @@ use crate::{ArgumentError, Component, Level};
 
 /// Which lines to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
+pub struct LogQuery {
     /// At most so many, the newest.
     pub lines: usize,
     /// Records of this level and above.
@@ -19,7 +19,7 @@ pub struct Query {
     pub component: Option<Component>,
 }
 
-impl Default for Query {
+impl Default for LogQuery {
     /// The last fifty lines, whatever they are.
     fn default() -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Default for Query {
     }
 }
 
-impl Query {
+impl LogQuery {
     /// Whether every line is wanted.
     pub fn is_unfiltered(&self) -> bool {
         let Self {
@@ -46,29 +46,19 @@ impl Query {
     }
 }
 
-/// Reads an age such as `45s`, `30m`, `1h` or `2d`.
+/// Longest age, in seconds.
+const LONGEST: f64 = 100.0 * 366.0 * 86_400.0;
+
+/// Reads an age such as `45s`, `30m`, `1.5h`, `2d` or `1w`.
 pub fn parse_age(value: &str) -> Result<Duration, ArgumentError> {
-    let parsed = || {
-        let text = value.trim();
-        let mut chars = text.chars();
-        let unit = match chars.next_back()?.to_ascii_lowercase() {
-            's' => 1,
-            'm' => 60,
-            'h' => 60 * 60,
-            'd' => 24 * 60 * 60,
-            _ => return None,
-        };
-        let number = chars.as_str();
-        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        // Longer than a human life: a slip, and too far back for any clock.
-        let seconds = number.parse::<u64>().ok()?.checked_mul(unit)?;
-        (seconds <= 100 * 366 * 24 * 60 * 60).then(|| Duration::from_secs(seconds))
-    };
-    parsed().ok_or_else(|| ArgumentError::BadAge {
-        value: value.to_owned(),
-    })
+    let seconds = hermes_time::parse_seconds(value, None);
+    // Longer than a human life: a slip, and too far back for any clock.
+    let seconds = seconds.filter(|seconds| *seconds <= LONGEST);
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| ArgumentError::BadAge {
+            value: value.to_owned(),
+        })
 }
 
 #[cfg(test)]
@@ -84,6 +74,8 @@ mod tests {
             ("2d", 172_800),
             ("0s", 0),
             (" 1H ", 3600),
+            ("1.5h", 5400),
+            ("1w", 604_800),
         ] {
             assert_eq!(parse_age(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
@@ -97,8 +89,6 @@ mod tests {
             "5",
             "-1h",
             "+1h",
-            "1.5h",
-            "1w",
             "one hour",
             "99999999999999999999d",
             "1000000d",

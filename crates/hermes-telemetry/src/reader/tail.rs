@@ -7,21 +7,19 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::chain::{self, Link};
-use super::filter::Filter;
+use super::chain::{self, ChainFile};
+use super::filter::LineFilter;
 use super::follow::Follower;
 use super::name::LogName;
-use super::query::Query;
-use super::tracked::Tracked;
+use super::query::LogQuery;
+use super::tracked_file::{CHUNK, TrackedFile};
 use crate::Zone;
-
-const CHUNK: usize = 64 * 1024;
 
 /// A log that could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// There is no such file.
-    #[error("there is no log '{name}' yet ({} does not exist)", path.display())]
+    #[error("the log '{name}' does not exist yet: {} is missing", path.display())]
     Missing {
         /// What was asked for.
         name: LogName,
@@ -37,7 +35,9 @@ impl ReadError {
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Missing { .. } => Some("'hermes logs list' shows the logs there are".to_owned()),
+            Self::Missing { .. } => {
+                Some("run 'hermes logs list' to see which logs exist".to_owned())
+            }
             Self::Fs(error) => error.hint(),
         }
     }
@@ -69,15 +69,15 @@ impl LogReader {
     }
 
     /// The last lines that match, oldest first.
-    pub fn read(&self, query: &Query) -> Result<Vec<String>, ReadError> {
-        let links = chain::open_all(&self.dir, &self.name)?;
-        if links.is_empty() {
+    pub fn read(&self, query: &LogQuery) -> Result<Vec<String>, ReadError> {
+        let files = chain::open_all(&self.dir, &self.name)?;
+        if files.is_empty() {
             return Err(ReadError::Missing {
                 name: self.name.clone(),
                 path: self.path(),
             });
         }
-        let (mut last, newest) = self.read_links(links, query)?;
+        let (mut last, newest) = self.read_files(files, query)?;
         if let Some(mut newest) = newest {
             newest.finish(&mut |line| last.push(line));
         }
@@ -86,49 +86,49 @@ impl LogReader {
 
     /// The last lines that match, and what comes after them. A log that does not exist yet is waited
     /// for.
-    pub fn follow(&self, query: &Query) -> Result<(Vec<String>, Follower), ReadError> {
-        let links = chain::open_all(&self.dir, &self.name)?;
-        let known = links.iter().map(|link| link.id).collect();
-        let (last, newest) = self.read_links(links, query)?;
+    pub fn follow(&self, query: &LogQuery) -> Result<(Vec<String>, Follower), ReadError> {
+        let files = chain::open_all(&self.dir, &self.name)?;
+        let known = files.iter().map(|file| file.id).collect();
+        let (last, newest) = self.read_files(files, query)?;
         let filter = self.filter(query);
         let follower = Follower::new(self.clone(), filter, newest, known);
         Ok((last.into_lines(), follower))
     }
 
-    fn filter(&self, query: &Query) -> Filter {
-        Filter::new(query, self.now, &self.zone)
+    fn filter(&self, query: &LogQuery) -> LineFilter {
+        LineFilter::new(query, self.now, &self.zone)
     }
 
     /// Gives back the newest file where reading stopped, perhaps inside a line.
-    fn read_links(
+    fn read_files(
         &self,
-        links: Vec<Link>,
-        query: &Query,
-    ) -> hermes_fs::Result<(Last, Option<Tracked>)> {
+        files: Vec<ChainFile>,
+        query: &LogQuery,
+    ) -> hermes_fs::Result<(LastLines, Option<TrackedFile>)> {
         let filter = self.filter(query);
-        let mut last = Last::new(query.lines);
-        let mut files = Vec::new();
+        let mut last = LastLines::new(query.lines);
+        let mut read = Vec::new();
         let mut wanted = query.lines;
-        for (index, link) in links.into_iter().enumerate() {
+        for (index, file) in files.into_iter().enumerate() {
             // A file last written before the time in question holds nothing of it.
             let too_old = filter
                 .since()
-                .is_some_and(|since| modified(&link).is_some_and(|at| at < since));
+                .is_some_and(|since| modified(&file).is_some_and(|at| at < since));
             let enough = filter.is_unfiltered() && wanted == 0;
             if index > 0 && (too_old || enough) {
                 break;
             }
-            let mut file = Tracked::new(link.file, link.path, link.id, filter.clone());
+            let mut file = TrackedFile::new(file, filter.clone());
             let end = file.size()?;
             if filter.is_unfiltered() {
                 let (offset, found) = start_of_last_lines(&file, end, wanted)?;
                 file.offset = offset;
                 wanted -= found;
             }
-            files.push((file, end));
+            read.push((file, end));
         }
-        let mut newest: Option<Tracked> = None;
-        for (mut file, end) in files.into_iter().rev() {
+        let mut newest: Option<TrackedFile> = None;
+        for (mut file, end) in read.into_iter().rev() {
             if let Some(mut older) = newest.take() {
                 older.finish(&mut |line| last.push(line));
                 file.continue_verdict_of(&older);
@@ -140,14 +140,18 @@ impl LogReader {
     }
 }
 
-fn modified(link: &Link) -> Option<Timestamp> {
-    let modified = link.file.metadata().ok()?.modified().ok()?;
+fn modified(file: &ChainFile) -> Option<Timestamp> {
+    let modified = file.file.metadata().ok()?.modified().ok()?;
     Timestamp::try_from(modified).ok()
 }
 
 /// Where the last `wanted` lines before `end` begin, and how many there are, found by reading
 /// backwards.
-fn start_of_last_lines(file: &Tracked, end: u64, wanted: usize) -> hermes_fs::Result<(u64, usize)> {
+fn start_of_last_lines(
+    file: &TrackedFile,
+    end: u64,
+    wanted: usize,
+) -> hermes_fs::Result<(u64, usize)> {
     if wanted == 0 || end == 0 {
         return Ok((end, 0));
     }
@@ -178,12 +182,12 @@ fn start_of_last_lines(file: &Tracked, end: u64, wanted: usize) -> hermes_fs::Re
 
 /// The newest lines of all that were pushed.
 #[derive(Debug)]
-struct Last {
+struct LastLines {
     lines: VecDeque<String>,
     most: usize,
 }
 
-impl Last {
+impl LastLines {
     fn new(most: usize) -> Self {
         Self {
             lines: VecDeque::new(),

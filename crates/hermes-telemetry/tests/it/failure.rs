@@ -3,7 +3,7 @@
 use std::fs;
 
 use hermes_secret::Redactor;
-use hermes_telemetry::{Delivery, Level, LogSettings, LogStats, LogWriter, layer};
+use hermes_telemetry::{Level, LogDelivery, LogSettings, LogStats, LogWriter, layer};
 use pretty_assertions::assert_eq;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::Registry;
@@ -55,7 +55,7 @@ fn a_fifo_in_place_of_the_file_blocks_nobody() {
 
 #[test]
 fn events_that_cannot_be_written_are_counted_by_the_guard() {
-    for delivery in [Delivery::Direct, Delivery::Queued { capacity: 10 }] {
+    for delivery in [LogDelivery::Direct, LogDelivery::Queued { capacity: 10 }] {
         let (layer, guard) = layer(LogSettings {
             delivery,
             ..LogSettings::new("/proc/self/logs", Redactor::default())
@@ -64,7 +64,7 @@ fn events_that_cannot_be_written_are_counted_by_the_guard() {
         tracing::subscriber::with_default(Registry::default().with(layer), || {
             tracing::info!(target: "hermes_agent", "x");
         });
-        if delivery == Delivery::Direct {
+        if delivery == LogDelivery::Direct {
             assert_eq!(
                 guard.stats(),
                 LogStats {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hermes_telemetry::Zone;
-use hermes_telemetry::reader::{Follower, LogName, LogReader, Query};
+use hermes_telemetry::reader::{Follower, LogName, LogQuery, LogReader};
 use jiff::Timestamp;
 use pretty_assertions::assert_eq;
 
@@ -43,9 +43,9 @@ fn followed() -> Log {
     let path = dir.path().join("agent.log");
     append(&path, "one\ntwo\n");
     let (shown, follower) = reader(dir.path())
-        .follow(&Query {
+        .follow(&LogQuery {
             lines: 1,
-            ..Query::default()
+            ..LogQuery::default()
         })
         .unwrap();
     assert_eq!(shown, ["two"]);
@@ -72,7 +72,7 @@ fn every_line_once_while_processes_write_and_rotate() {
     const WRITERS: usize = 2;
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path().join("logs");
-    let (shown, mut follower) = reader(&logs).follow(&Query::default()).unwrap();
+    let (shown, mut follower) = reader(&logs).follow(&LogQuery::default()).unwrap();
     assert!(shown.is_empty());
     let mut children: Vec<_> = (0..WRITERS)
         .map(|writer| {
@@ -124,7 +124,7 @@ fn a_line_begun_before_following_is_given_out_whole() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("agent.log");
     append(&path, "one\ntw");
-    let (shown, mut follower) = reader(dir.path()).follow(&Query::default()).unwrap();
+    let (shown, mut follower) = reader(dir.path()).follow(&LogQuery::default()).unwrap();
     assert_eq!(shown, ["one"]);
     append(&path, "o\n");
     assert_eq!(polled(&mut follower), ["two"]);
@@ -194,7 +194,7 @@ fn deleting_the_log_does_not_bring_back_old_lines() {
     let mut log = followed();
     append(&log.path.with_extension("log.1"), "older\n");
     let (_, mut follower) = reader(log.path.parent().unwrap())
-        .follow(&Query::default())
+        .follow(&LogQuery::default())
         .unwrap();
     fs::remove_file(&log.path).unwrap();
     append(&log.path, "fresh\n");
@@ -206,9 +206,9 @@ fn deleting_the_log_does_not_bring_back_old_lines() {
 fn filters_hold_while_following_even_across_files() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("agent.log");
-    let query = Query {
+    let query = LogQuery {
         level: Some("error".parse().unwrap()),
-        ..Query::default()
+        ..LogQuery::default()
     };
     let (_, mut follower) = reader(dir.path()).follow(&query).unwrap();
     append(&path, "2026-11-02 10:00:00,000 ERROR agent: bad\n");

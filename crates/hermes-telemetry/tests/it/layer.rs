@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hermes_secret::Redactor;
-use hermes_telemetry::{Delivery, Level, LogSettings, Zone, best_effort, init, layer};
+use hermes_telemetry::{Level, LogDelivery, LogSettings, Zone, best_effort, init, layer};
 use jiff::tz::TimeZone;
 use pretty_assertions::assert_eq;
 use tracing_subscriber::layer::SubscriberExt;
@@ -93,7 +93,7 @@ fn sessions_are_known_even_if_only_errors_are_logged() {
 fn queued_records_are_all_there_when_the_guard_is_gone() {
     let dir = tempfile::tempdir().unwrap();
     let queued = LogSettings {
-        delivery: Delivery::Queued { capacity: 5_000 },
+        delivery: LogDelivery::Queued { capacity: 5_000 },
         ..settings(dir.path())
     };
     let lines = logged(queued, || {

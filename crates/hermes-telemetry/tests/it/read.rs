@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_telemetry::reader::{LogName, LogReader, Query, ReadError};
+use hermes_telemetry::reader::{LogName, LogQuery, LogReader, ReadError};
 use hermes_telemetry::{Level, Zone};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use pretty_assertions::assert_eq;
 
-fn read(dir: &Path, query: &Query) -> Vec<String> {
+fn read(dir: &Path, query: &LogQuery) -> Vec<String> {
     let zone = Zone::Explicit(TimeZone::UTC);
     let now: Timestamp = "2026-11-02T12:00:00Z".parse().unwrap();
     LogReader::new(dir, LogName::Agent, &zone, now)
@@ -21,9 +21,9 @@ fn read(dir: &Path, query: &Query) -> Vec<String> {
 fn last(dir: &Path, lines: usize) -> Vec<String> {
     read(
         dir,
-        &Query {
+        &LogQuery {
             lines,
-            ..Query::default()
+            ..LogQuery::default()
         },
     )
 }
@@ -68,10 +68,10 @@ fn with_filters_every_file_is_searched() {
         format!("its trace too\n{noise}"),
     )
     .unwrap();
-    let errors = Query {
+    let errors = LogQuery {
         lines: 50,
         level: Some(Level::Error),
-        ..Query::default()
+        ..LogQuery::default()
     };
     assert_eq!(
         read(dir.path(), &errors),
@@ -82,12 +82,12 @@ fn with_filters_every_file_is_searched() {
             "its trace too",
         ]
     );
-    let few = Query {
+    let few = LogQuery {
         lines: 2,
         ..errors.clone()
     };
     assert_eq!(read(dir.path(), &few).len(), 2);
-    let recent = Query {
+    let recent = LogQuery {
         since: Some(Duration::from_mins(100)),
         ..errors
     };
@@ -115,7 +115,7 @@ fn strange_bytes_and_long_lines_are_shown_within_bounds() {
 fn a_log_that_does_not_exist_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let reader = LogReader::new(dir.path(), LogName::Gui, &Zone::System, Timestamp::now());
-    let error = reader.read(&Query::default()).unwrap_err();
+    let error = reader.read(&LogQuery::default()).unwrap_err();
     assert!(matches!(error, ReadError::Missing { .. }));
     assert!(error.to_string().contains("gui.log"), "{error}");
     assert!(error.hint().is_some());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use hermes_secret::Redactor;
-use hermes_telemetry::{Delivery, Level, LogSettings, LogWriter, Mode, layer};
+use hermes_telemetry::{Level, LogDelivery, LogMode, LogSettings, LogWriter, layer};
 use pretty_assertions::assert_eq;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::Registry;
@@ -11,7 +11,7 @@ use tracing_subscriber::registry::Registry;
 const TOKEN: &str = "ghp_Ab3dEfGh1jKlMnOpQrStUvWx";
 const KNOWN: &str = "correct horse battery staple";
 
-fn settings(dir: &std::path::Path, mode: Mode) -> LogSettings {
+fn settings(dir: &std::path::Path, mode: LogMode) -> LogSettings {
     LogSettings {
         mode,
         ..LogSettings::new(dir, Redactor::new([KNOWN]))
@@ -32,9 +32,9 @@ fn check(dir: &std::path::Path, files: &[&str]) {
 fn a_token_in_a_message_is_masked_in_all_four_files() {
     let dir = tempfile::tempdir().unwrap();
     let message = format!("using {TOKEN} and the known {KNOWN}");
-    let gateway = LogWriter::new(settings(dir.path(), Mode::Gateway));
+    let gateway = LogWriter::new(settings(dir.path(), LogMode::Gateway));
     gateway.append(Level::Error, "gateway.run", None, &message);
-    let dashboard = LogWriter::new(settings(dir.path(), Mode::Dashboard));
+    let dashboard = LogWriter::new(settings(dir.path(), LogMode::Dashboard));
     dashboard.append(Level::Error, "gui", None, &message);
     check(
         dir.path(),
@@ -44,11 +44,11 @@ fn a_token_in_a_message_is_masked_in_all_four_files() {
 
 #[test]
 fn a_token_in_an_event_is_masked_too() {
-    for delivery in [Delivery::Direct, Delivery::Queued { capacity: 100 }] {
+    for delivery in [LogDelivery::Direct, LogDelivery::Queued { capacity: 100 }] {
         let dir = tempfile::tempdir().unwrap();
         let (layer, guard) = layer(LogSettings {
             delivery,
-            ..settings(dir.path(), Mode::Gateway)
+            ..settings(dir.path(), LogMode::Gateway)
         });
         tracing::subscriber::with_default(Registry::default().with(layer), || {
             tracing::error!(
@@ -70,7 +70,7 @@ fn a_token_in_an_event_is_masked_too() {
 #[test]
 fn a_private_key_over_many_lines_is_gone() {
     let dir = tempfile::tempdir().unwrap();
-    let writer = LogWriter::new(settings(dir.path(), Mode::Cli));
+    let writer = LogWriter::new(settings(dir.path(), LogMode::Cli));
     let key =
         "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBg\nkqhkiG9w0BAQEF\n-----END PRIVATE KEY-----";
     writer.append(Level::Info, "agent", None, &format!("loaded\n{key}\ndone"));

@@ -54,7 +54,7 @@ impl Guard {
 
     /// Looks after everything that carries a mark, for as long as the answer lives. Asked for before
     /// anything is started: afterwards we may be killed before we get to it.
-    pub(crate) fn look_after(&self, mark: &str) -> Option<Guarded<'_>> {
+    pub(crate) fn guard_processes(&self, mark: &str) -> Option<Guarded<'_>> {
         let slot = {
             let mut is_taken = lock(&self.is_taken);
             let slot = is_taken.iter().position(|taken| !taken)?;

@@ -83,7 +83,9 @@ impl ShellRun<'_> {
         waiting: Option<GatedShell>,
         sink: &mut dyn FnMut(&[u8]),
     ) -> hermes_proc::Result<Outcome> {
-        let guarded = self.guard.and_then(|guard| guard.look_after(self.mark));
+        let guarded = self
+            .guard
+            .and_then(|guard| guard.guard_processes(self.mark));
         let (child, pipes) = self.start(waiting)?;
         let tree = child.tree();
         if let Some(guarded) = &guarded {

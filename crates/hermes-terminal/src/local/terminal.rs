@@ -131,8 +131,8 @@ impl Terminal {
 
     /// Ends everything that carries this value of `HERMES_EXEC_ID` (16 hexadecimal digits) should we be
     /// killed, for as long as the answer lives. For programs that are not started as commands.
-    pub fn look_after(&self, mark: &str) -> Option<Guarded<'_>> {
-        self.guard()?.look_after(mark)
+    pub fn guard_processes(&self, mark: &str) -> Option<Guarded<'_>> {
+        self.guard()?.guard_processes(mark)
     }
 
     /// The process that ends our commands should we be killed. Without one they run all the same.

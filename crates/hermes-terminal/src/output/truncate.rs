@@ -1,5 +1,7 @@
 //! Cutting text for a reader with little room.
 
+use hermes_text::with_separators;
+
 use super::capture::split_after;
 
 /// Of what is shown, this share (in percent) is the beginning.
@@ -53,18 +55,6 @@ pub fn tail_from_line_start(text: &str, most: usize) -> &str {
         Some((_, rest)) if !rest.is_empty() => rest,
         _ => tail,
     }
-}
-
-fn with_separators(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A call the scripted model wants made.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ScriptedCall {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -18,7 +18,7 @@ pub struct Call {
 /// One answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    pub(super) body: Body,
+    pub(super) body: AnswerBody,
     pub(super) headers: Vec<(String, String)>,
     pub(super) before: Duration,
     pub(super) between: Duration,
@@ -28,9 +28,9 @@ pub struct Answer {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Body {
+pub(super) enum AnswerBody {
     /// A model's answer, in the format of the question.
-    Said(Said),
+    Message(ModelMessage),
     /// These bytes.
     Raw {
         status: u16,
@@ -45,16 +45,16 @@ pub(super) enum Body {
 
 /// What a model says.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said {
+pub(super) struct ModelMessage {
     pub(super) text: Vec<String>,
     pub(super) thought: Option<String>,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ScriptedCall>,
     pub(super) finish: Option<String>,
     pub(super) usage: Option<Value>,
 }
 
 impl Answer {
-    fn new(body: Body) -> Self {
+    fn new(body: AnswerBody) -> Self {
         Self {
             body,
             headers: Vec::new(),
@@ -72,9 +72,9 @@ impl Answer {
 
     /// A text that comes in these pieces.
     pub fn pieces(pieces: &[&str]) -> Self {
-        Self::new(Body::Said(Said {
+        Self::new(AnswerBody::Message(ModelMessage {
             text: pieces.iter().map(|&piece| piece.to_owned()).collect(),
-            ..Said::default()
+            ..ModelMessage::default()
         }))
     }
 
@@ -88,7 +88,7 @@ impl Answer {
         let calls = calls
             .iter()
             .enumerate()
-            .map(|(at, (name, arguments))| Call {
+            .map(|(at, (name, arguments))| ScriptedCall {
                 id: format!("call_{at}_{name}"),
                 name: (*name).to_owned(),
                 arguments: arguments.to_string(),
@@ -97,10 +97,10 @@ impl Answer {
     }
 
     /// Calls with arguments of any kind.
-    pub fn raw_calls(calls: Vec<Call>) -> Self {
-        Self::new(Body::Said(Said {
+    pub fn raw_calls(calls: Vec<ScriptedCall>) -> Self {
+        Self::new(AnswerBody::Message(ModelMessage {
             calls,
-            ..Said::default()
+            ..ModelMessage::default()
         }))
     }
 
@@ -116,7 +116,7 @@ impl Answer {
 
     /// Anything.
     pub fn raw(status: u16, content_type: &str, bytes: &[u8]) -> Self {
-        Self::new(Body::Raw {
+        Self::new(AnswerBody::Raw {
             status,
             content_type: content_type.to_owned(),
             bytes: bytes.to_vec(),
@@ -128,19 +128,19 @@ impl Answer {
         let events = data
             .iter()
             .map(|data| format!("data: {}\n\n", data.as_ref()));
-        Self::new(Body::Events(events.collect()))
+        Self::new(AnswerBody::Events(events.collect()))
     }
 
     /// The connection is closed without a word.
     pub fn close() -> Self {
-        Self::new(Body::Close)
+        Self::new(AnswerBody::Close)
     }
 
     /// With a thought before the text.
     #[must_use]
     pub fn thinking(mut self, thought: &str) -> Self {
-        if let Body::Said(said) = &mut self.body {
-            said.thought = Some(thought.to_owned());
+        if let AnswerBody::Message(message) = &mut self.body {
+            message.thought = Some(thought.to_owned());
         }
         self
     }
@@ -148,8 +148,8 @@ impl Answer {
     /// With text before the calls.
     #[must_use]
     pub fn saying(mut self, text: &str) -> Self {
-        if let Body::Said(said) = &mut self.body {
-            said.text = vec![text.to_owned()];
+        if let AnswerBody::Message(message) = &mut self.body {
+            message.text = vec![text.to_owned()];
         }
         self
     }
@@ -157,8 +157,8 @@ impl Answer {
     /// With this reason to end, in the words of the format.
     #[must_use]
     pub fn finish(mut self, reason: &str) -> Self {
-        if let Body::Said(said) = &mut self.body {
-            said.finish = Some(reason.to_owned());
+        if let AnswerBody::Message(message) = &mut self.body {
+            message.finish = Some(reason.to_owned());
         }
         self
     }
@@ -166,8 +166,8 @@ impl Answer {
     /// With this `usage` instead of the usual one.
     #[must_use]
     pub fn usage(mut self, usage: &Value) -> Self {
-        if let Body::Said(said) = &mut self.body {
-            said.usage = Some(usage.clone());
+        if let AnswerBody::Message(message) = &mut self.body {
+            message.usage = Some(usage.clone());
         }
         self
     }

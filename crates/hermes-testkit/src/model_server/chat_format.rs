@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Said;
+use super::answer::ModelMessage;
 
 const USAGE: (u64, u64) = (11, 7);
 
-fn usage(said: &Said) -> Value {
-    said.usage.clone().unwrap_or_else(|| {
+fn usage(answer: &ModelMessage) -> Value {
+    answer.usage.clone().unwrap_or_else(|| {
         json!({"prompt_tokens": USAGE.0, "completion_tokens": USAGE.1, "total_tokens": USAGE.0 + USAGE.1})
     })
 }
 
-fn finish(said: &Said) -> String {
-    said.finish.clone().unwrap_or_else(|| {
-        let natural = if said.calls.is_empty() {
+fn finish(answer: &ModelMessage) -> String {
+    answer.finish.clone().unwrap_or_else(|| {
+        let natural = if answer.calls.is_empty() {
             "stop"
         } else {
             "tool_calls"
@@ -23,20 +23,20 @@ fn finish(said: &Said) -> String {
     })
 }
 
-pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
+pub(super) fn events(answer: &ModelMessage, model: &Value) -> Vec<String> {
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
         json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": model, "choices": [choice]})
     };
     let mut chunks = Vec::new();
-    if let Some(thought) = &said.thought {
+    if let Some(thought) = &answer.thought {
         chunks.push(chunk(json!({"reasoning_content": thought}), Value::Null));
     }
-    for piece in &said.text {
+    for piece in &answer.text {
         let delta = json!({"role": "assistant", "content": piece});
         chunks.push(chunk(delta, Value::Null));
     }
-    for (at, call) in said.calls.iter().enumerate() {
+    for (at, call) in answer.calls.iter().enumerate() {
         let function = json!({"name": call.name, "arguments": ""});
         let begin = json!({"index": at, "id": call.id, "type": "function", "function": function});
         chunks.push(chunk(json!({"tool_calls": [begin]}), Value::Null));
@@ -51,8 +51,8 @@ pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
             chunks.push(chunk(json!({"tool_calls": [piece]}), Value::Null));
         }
     }
-    chunks.push(chunk(json!({}), json!(finish(said))));
-    chunks.push(json!({"id": "chatcmpl-1", "model": model, "choices": [], "usage": usage(said)}));
+    chunks.push(chunk(json!({}), json!(finish(answer))));
+    chunks.push(json!({"id": "chatcmpl-1", "model": model, "choices": [], "usage": usage(answer)}));
     let mut events: Vec<String> = chunks
         .iter()
         .map(|chunk| format!("data: {chunk}\n\n"))
@@ -61,8 +61,8 @@ pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
     events
 }
 
-pub(super) fn whole(said: &Said, model: &Value) -> Value {
-    let calls: Vec<Value> = said
+pub(super) fn whole(answer: &ModelMessage, model: &Value) -> Value {
+    let calls: Vec<Value> = answer
         .calls
         .iter()
         .map(|call| {
@@ -70,16 +70,16 @@ pub(super) fn whole(said: &Said, model: &Value) -> Value {
             json!({"id": call.id, "type": "function", "function": function})
         })
         .collect();
-    let mut message = json!({"role": "assistant", "content": said.text.concat()});
+    let mut message = json!({"role": "assistant", "content": answer.text.concat()});
     if !calls.is_empty() {
         message["tool_calls"] = Value::Array(calls);
     }
-    if let Some(thought) = &said.thought {
+    if let Some(thought) = &answer.thought {
         message["reasoning_content"] = json!(thought);
     }
     json!({
         "id": "chatcmpl-1", "object": "chat.completion", "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish(said)}],
-        "usage": usage(said),
+        "choices": [{"index": 0, "message": message, "finish_reason": finish(answer)}],
+        "usage": usage(answer),
     })
 }

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::answer::{Answer, Body};
-use super::server::Shared;
+use super::answer::{Answer, AnswerBody};
+use super::server::ServerState;
 use super::{Wire, chat_format, messages_format, responses_format};
 
 /// How often a pausing server looks whether its client is still there.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// `POST`, mostly.
     pub method: String,
     /// Path with query.
@@ -32,7 +32,7 @@ pub struct Received {
     pub connection: usize,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(key, _)| key == name);
@@ -48,12 +48,12 @@ impl Received {
 }
 
 /// Serves one connection until it ends.
-pub(super) fn serve(stream: TcpStream, shared: &Shared, connection: usize) {
+pub(super) fn serve(stream: TcpStream, shared: &ServerState, connection: usize) {
     // Errors are clients that went away; the tests look at what they got.
     drop(try_serve(stream, shared, connection));
 }
 
-fn try_serve(stream: TcpStream, shared: &Shared, connection: usize) -> std::io::Result<()> {
+fn try_serve(stream: TcpStream, shared: &ServerState, connection: usize) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
@@ -70,7 +70,7 @@ fn try_serve(stream: TcpStream, shared: &Shared, connection: usize) -> std::io::
 fn receive(
     reader: &mut BufReader<TcpStream>,
     connection: usize,
-) -> std::io::Result<Option<Received>> {
+) -> std::io::Result<Option<ReceivedRequest>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -99,7 +99,7 @@ fn receive(
         .unwrap_or(0);
     let mut raw = vec![0; length];
     reader.read_exact(&mut raw)?;
-    Ok(Some(Received {
+    Ok(Some(ReceivedRequest {
         method,
         path,
         headers,
@@ -114,35 +114,35 @@ fn receive(
 fn respond(
     stream: &mut TcpStream,
     answer: &Answer,
-    request: &Received,
-    shared: &Shared,
+    request: &ReceivedRequest,
+    shared: &ServerState,
 ) -> std::io::Result<bool> {
     if !pause(stream, answer.before, shared)? {
         return Ok(false);
     }
     let (status, content_type, bytes) = match &answer.body {
-        Body::Close => return Ok(false),
-        Body::Events(events) => return stream_events(stream, answer, events, shared),
-        Body::Raw {
+        AnswerBody::Close => return Ok(false),
+        AnswerBody::Events(events) => return stream_events(stream, answer, events, shared),
+        AnswerBody::Raw {
             status,
             content_type,
             bytes,
         } => (*status, content_type.as_str(), bytes.clone()),
-        Body::Said(said) => {
+        AnswerBody::Message(message) => {
             let model = &request.body["model"];
             let wire = Wire::of_path(&request.path).unwrap_or(Wire::Chat);
             if request.body["stream"] == true && !answer.whole {
                 let events = match wire {
-                    Wire::Chat => chat_format::events(said, model),
-                    Wire::Anthropic => messages_format::events(said, model),
-                    Wire::Responses => responses_format::events(said, model),
+                    Wire::Chat => chat_format::events(message, model),
+                    Wire::Anthropic => messages_format::events(message, model),
+                    Wire::Responses => responses_format::events(message, model),
                 };
                 return stream_events(stream, answer, &events, shared);
             }
             let value = match wire {
-                Wire::Chat => chat_format::whole(said, model),
-                Wire::Anthropic => messages_format::whole(said, model),
-                Wire::Responses => responses_format::whole(said, model),
+                Wire::Chat => chat_format::whole(message, model),
+                Wire::Anthropic => messages_format::whole(message, model),
+                Wire::Responses => responses_format::whole(message, model),
             };
             (200, "application/json", value.to_string().into_bytes())
         }
@@ -177,7 +177,7 @@ fn stream_events(
     stream: &mut TcpStream,
     answer: &Answer,
     events: &[String],
-    shared: &Shared,
+    shared: &ServerState,
 ) -> std::io::Result<bool> {
     let chunked = "transfer-encoding: chunked\r\n";
     write_head(stream, 200, "text/event-stream", chunked, answer)?;
@@ -198,12 +198,12 @@ fn stream_events(
 }
 
 /// Waits; `false` if the client went away or the server ends meanwhile.
-fn pause(stream: &TcpStream, duration: Duration, shared: &Shared) -> std::io::Result<bool> {
+fn pause(stream: &TcpStream, duration: Duration, shared: &ServerState) -> std::io::Result<bool> {
     let until = Instant::now() + duration;
     if duration.is_zero() {
         return Ok(true);
     }
-    stream.set_read_timeout(Some(LOOK))?;
+    stream.set_read_timeout(Some(POLL_INTERVAL))?;
     while Instant::now() < until {
         if shared.is_stopping() {
             return Ok(false);
@@ -213,7 +213,7 @@ fn pause(stream: &TcpStream, duration: Duration, shared: &Shared) -> std::io::Re
                 shared.note_departure();
                 return Ok(false);
             }
-            Ok(_) => std::thread::sleep(LOOK),
+            Ok(_) => std::thread::sleep(POLL_INTERVAL),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(error) => {
                 shared.note_departure();

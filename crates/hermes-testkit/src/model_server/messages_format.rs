@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Call, Said};
+use super::answer::{ModelMessage, ScriptedCall};
 
-fn usage(said: &Said) -> Value {
+fn usage(answer: &ModelMessage) -> Value {
     let usual = json!({
         "input_tokens": 11, "output_tokens": 7,
         "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2,
     });
-    said.usage.clone().unwrap_or(usual)
+    answer.usage.clone().unwrap_or(usual)
 }
 
-fn finish(said: &Said) -> String {
-    said.finish.clone().unwrap_or_else(|| {
-        let natural = if said.calls.is_empty() {
+fn finish(answer: &ModelMessage) -> String {
+    answer.finish.clone().unwrap_or_else(|| {
+        let natural = if answer.calls.is_empty() {
             "end_turn"
         } else {
             "tool_use"
@@ -23,18 +23,18 @@ fn finish(said: &Said) -> String {
     })
 }
 
-fn arguments(call: &Call) -> Value {
+fn arguments(call: &ScriptedCall) -> Value {
     serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}))
 }
 
-pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
+pub(super) fn events(answer: &ModelMessage, model: &Value) -> Vec<String> {
     let event = |value: Value| {
         let name = value["type"].as_str().unwrap_or_default().to_owned();
         format!("event: {name}\ndata: {value}\n\n")
     };
     let message = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": model,
-        "content": [], "stop_reason": null, "usage": usage(said),
+        "content": [], "stop_reason": null, "usage": usage(answer),
     });
     let mut events = vec![event(json!({"type": "message_start", "message": message}))];
     let mut index = 0;
@@ -50,25 +50,25 @@ pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
         events.push(event(json!({"type": "content_block_stop", "index": index})));
         index += 1;
     };
-    if let Some(thought) = &said.thought {
+    if let Some(thought) = &answer.thought {
         let deltas = vec![
             json!({"type": "thinking_delta", "thinking": thought}),
             json!({"type": "signature_delta", "signature": "sig-1"}),
         ];
         block(json!({"type": "thinking", "thinking": ""}), deltas);
     }
-    if !said.text.is_empty() {
-        let deltas = said.text.iter();
+    if !answer.text.is_empty() {
+        let deltas = answer.text.iter();
         let deltas = deltas.map(|piece| json!({"type": "text_delta", "text": piece}));
         block(json!({"type": "text", "text": ""}), deltas.collect());
     }
-    for call in &said.calls {
+    for call in &answer.calls {
         let start = json!({"type": "tool_use", "id": call.id, "name": call.name, "input": {}});
         let delta = json!({"type": "input_json_delta", "partial_json": call.arguments});
         block(start, vec![delta]);
     }
-    let delta = json!({"stop_reason": finish(said), "stop_sequence": null});
-    let used = json!({"output_tokens": usage(said)["output_tokens"]});
+    let delta = json!({"stop_reason": finish(answer), "stop_sequence": null});
+    let used = json!({"output_tokens": usage(answer)["output_tokens"]});
     events.push(event(
         json!({"type": "message_delta", "delta": delta, "usage": used}),
     ));
@@ -76,20 +76,20 @@ pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
     events
 }
 
-pub(super) fn whole(said: &Said, model: &Value) -> Value {
+pub(super) fn whole(answer: &ModelMessage, model: &Value) -> Value {
     let mut content = Vec::new();
-    if let Some(thought) = &said.thought {
+    if let Some(thought) = &answer.thought {
         content.push(json!({"type": "thinking", "thinking": thought, "signature": "sig-1"}));
     }
-    if !said.text.is_empty() {
-        content.push(json!({"type": "text", "text": said.text.concat()}));
+    if !answer.text.is_empty() {
+        content.push(json!({"type": "text", "text": answer.text.concat()}));
     }
-    for call in &said.calls {
+    for call in &answer.calls {
         let input = arguments(call);
         content.push(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input}));
     }
     json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": model,
-        "content": content, "stop_reason": finish(said), "usage": usage(said),
+        "content": content, "stop_reason": finish(answer), "usage": usage(answer),
     })
 }

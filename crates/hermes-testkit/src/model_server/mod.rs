@@ -11,8 +11,8 @@ mod messages_format;
 mod responses_format;
 mod server;
 
-pub use answer::{Answer, Call};
-pub use connection::Received;
+pub use answer::{Answer, ScriptedCall};
+pub use connection::ReceivedRequest;
 pub use server::ModelServer;
 
 /// A wire format.

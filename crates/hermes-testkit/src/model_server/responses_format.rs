@@ -2,33 +2,34 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Said;
+use super::answer::ModelMessage;
 
-fn usage(said: &Said) -> Value {
+fn usage(answer: &ModelMessage) -> Value {
     let usual = json!({
         "input_tokens": 11, "output_tokens": 7, "total_tokens": 18,
         "input_tokens_details": {"cached_tokens": 4},
         "output_tokens_details": {"reasoning_tokens": 2},
     });
-    said.usage.clone().unwrap_or(usual)
+    answer.usage.clone().unwrap_or(usual)
 }
 
-fn items(said: &Said) -> Vec<Value> {
+fn items(answer: &ModelMessage) -> Vec<Value> {
     let mut items = Vec::new();
-    if let Some(thought) = &said.thought {
+    if let Some(thought) = &answer.thought {
         items.push(json!({
             "type": "reasoning", "id": "rs_1", "encrypted_content": "enc-1",
             "summary": [{"type": "summary_text", "text": thought}],
         }));
     }
-    if !said.text.is_empty() {
-        let content = json!({"type": "output_text", "text": said.text.concat(), "annotations": []});
+    if !answer.text.is_empty() {
+        let content =
+            json!({"type": "output_text", "text": answer.text.concat(), "annotations": []});
         items.push(json!({
             "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
             "content": [content],
         }));
     }
-    for (at, call) in said.calls.iter().enumerate() {
+    for (at, call) in answer.calls.iter().enumerate() {
         items.push(json!({
             "type": "function_call", "id": format!("fc_{at}"), "call_id": call.id,
             "name": call.name, "arguments": call.arguments, "status": "completed",
@@ -37,8 +38,8 @@ fn items(said: &Said) -> Vec<Value> {
     items
 }
 
-pub(super) fn whole(said: &Said, model: &Value) -> Value {
-    let cut = said.finish.as_deref() == Some("max_output_tokens");
+pub(super) fn whole(answer: &ModelMessage, model: &Value) -> Value {
+    let cut = answer.finish.as_deref() == Some("max_output_tokens");
     let details = if cut {
         json!({"reason": "max_output_tokens"})
     } else {
@@ -48,11 +49,11 @@ pub(super) fn whole(said: &Said, model: &Value) -> Value {
         "id": "resp_1", "object": "response", "model": model,
         "status": if cut { "incomplete" } else { "completed" },
         "incomplete_details": details,
-        "output": items(said), "usage": usage(said),
+        "output": items(answer), "usage": usage(answer),
     })
 }
 
-pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
+pub(super) fn events(answer: &ModelMessage, model: &Value) -> Vec<String> {
     let event = |value: Value| {
         let name = value["type"].as_str().unwrap_or_default().to_owned();
         format!("event: {name}\ndata: {value}\n\n")
@@ -60,7 +61,7 @@ pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
     let mut events = vec![event(
         json!({"type": "response.created", "response": {"id": "resp_1", "model": model, "status": "in_progress"}}),
     )];
-    for (at, item) in items(said).into_iter().enumerate() {
+    for (at, item) in items(answer).into_iter().enumerate() {
         let mut begun = item.clone();
         if begun["type"] == "function_call" {
             begun["arguments"] = json!("");
@@ -71,10 +72,10 @@ pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
         match item["type"].as_str() {
             Some("reasoning") => events.push(event(json!({
                 "type": "response.reasoning_summary_text.delta", "output_index": at,
-                "item_id": item["id"], "delta": said.thought,
+                "item_id": item["id"], "delta": answer.thought,
             }))),
             Some("message") => {
-                for piece in &said.text {
+                for piece in &answer.text {
                     events.push(event(json!({
                         "type": "response.output_text.delta", "output_index": at,
                         "item_id": item["id"], "content_index": 0, "delta": piece,
@@ -90,7 +91,7 @@ pub(super) fn events(said: &Said, model: &Value) -> Vec<String> {
             json!({"type": "response.output_item.done", "output_index": at, "item": item}),
         ));
     }
-    let end = whole(said, model);
+    let end = whole(answer, model);
     let name = if end["status"] == "incomplete" {
         "response.incomplete"
     } else {

@@ -11,29 +11,29 @@ use serde_json::json;
 
 use super::Wire;
 use super::answer::Answer;
-use super::connection::{Received, serve};
+use super::connection::{ReceivedRequest, serve};
 
-type Script = Box<dyn FnMut(&Received) -> Answer + Send>;
+type AnswerScript = Box<dyn FnMut(&ReceivedRequest) -> Answer + Send>;
 
 /// A scripted model server on loopback. Ends when dropped.
 pub struct ModelServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     accepting: Option<JoinHandle<()>>,
 }
 
 /// What its threads share.
-pub(super) struct Shared {
-    script: Mutex<Script>,
+pub(super) struct ServerState {
+    script: Mutex<AnswerScript>,
     others: Mutex<Vec<(String, Answer)>>,
-    received: Mutex<Vec<Received>>,
+    received: Mutex<Vec<ReceivedRequest>>,
     arrived: Condvar,
     stopping: AtomicBool,
     departures: AtomicUsize,
 }
 
-impl Shared {
-    pub(super) fn answer(&self, request: &Received) -> Answer {
+impl ServerState {
+    pub(super) fn answer(&self, request: &ReceivedRequest) -> Answer {
         if Wire::of_path(&request.path).is_some() {
             return (self.script.lock().unwrap())(request);
         }
@@ -46,7 +46,7 @@ impl Shared {
         )
     }
 
-    pub(super) fn record(&self, request: Received) {
+    pub(super) fn record(&self, request: ReceivedRequest) {
         self.received.lock().unwrap().push(request);
         self.arrived.notify_all();
     }
@@ -83,10 +83,10 @@ impl ModelServer {
     }
 
     /// Answers as the function says.
-    pub fn start_with(script: impl FnMut(&Received) -> Answer + Send + 'static) -> Self {
+    pub fn start_with(script: impl FnMut(&ReceivedRequest) -> Answer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             script: Mutex::new(Box::new(script)),
             others: Mutex::default(),
             received: Mutex::default(),
@@ -132,12 +132,12 @@ impl ModelServer {
     }
 
     /// All requests so far.
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<ReceivedRequest> {
         self.shared.received.lock().unwrap().clone()
     }
 
     /// All questions to the model so far.
-    pub fn questions(&self) -> Vec<Received> {
+    pub fn questions(&self) -> Vec<ReceivedRequest> {
         let all = self.received();
         all.into_iter()
             .filter(|request| Wire::of_path(&request.path).is_some())

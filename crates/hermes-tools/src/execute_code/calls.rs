@@ -33,23 +33,23 @@ pub(super) struct CallRules {
     pub(super) context: CallContext,
 }
 
-/// The way an answer goes. Called once for each request, from any thread.
+/// Sends an answer. Called once for each request, from any thread.
 pub(super) type Reply = Arc<dyn Fn(&Value) -> io::Result<()> + Send + Sync>;
 
 /// The calls of one script. Clones are the same calls.
 #[derive(Clone)]
 pub(super) struct Calls {
-    shared: Arc<Shared>,
+    shared: Arc<SharedCalls>,
 }
 
-struct Shared {
+struct SharedCalls {
     rules: CallRules,
-    state: Mutex<State>,
+    state: Mutex<CallState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct CallState {
     calls_made: usize,
     under_way: usize,
     ids: HashSet<String>,
@@ -59,7 +59,7 @@ struct State {
 impl Calls {
     pub(super) fn new(rules: CallRules) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedCalls {
                 rules,
                 state: Mutex::default(),
                 changed: Condvar::new(),
@@ -79,7 +79,7 @@ impl Calls {
             .get("token")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        if !same(token.as_bytes(), shared.rules.token.as_bytes()) {
+        if !equal_in_constant_time(token.as_bytes(), shared.rules.token.as_bytes()) {
             return refuse(error("Unauthorized RPC request"));
         }
         let tool = request
@@ -118,7 +118,7 @@ impl Calls {
             .name("script-call".to_owned())
             .spawn(worker);
         if started.is_err() {
-            // No thread to be had: then one after the other.
+            // The system gives no more threads: run it in this one.
             return shared.finish(reply, (tool, args, id));
         }
         Ok(())
@@ -163,8 +163,8 @@ impl Calls {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedCalls {
+    fn lock(&self) -> MutexGuard<'_, CallState> {
         // Counters and flags: each is whole after a panic of another thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -224,7 +224,7 @@ impl Shared {
 
     fn finish(&self, reply: &Reply, (tool, args, id): (String, Value, Value)) -> io::Result<()> {
         let result = self.run(&tool, &args);
-        // Before the answer, so that whoever has it may use the id again.
+        // Before the answer, so that the script may use the id again when it gets it.
         self.give_id_back(&id);
         reply(&with_id(result, Some(&id)))
     }
@@ -247,7 +247,7 @@ pub(super) fn too_long() -> Value {
 }
 
 /// Whether two texts are equal, in a time that depends on their lengths only.
-fn same(one: &[u8], other: &[u8]) -> bool {
+fn equal_in_constant_time(one: &[u8], other: &[u8]) -> bool {
     let difference = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
     one.len() == other.len() && std::hint::black_box(difference) == 0
 }
@@ -258,9 +258,9 @@ mod tests {
 
     #[test]
     fn tokens_are_compared_whole() {
-        assert!(same(b"abc", b"abc"));
+        assert!(equal_in_constant_time(b"abc", b"abc"));
         for other in ["", "ab", "abd", "abcd", "Abc"] {
-            assert!(!same(b"abc", other.as_bytes()), "{other}");
+            assert!(!equal_in_constant_time(b"abc", other.as_bytes()), "{other}");
         }
     }
 }

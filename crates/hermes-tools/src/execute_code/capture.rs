@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
+use anstream::adapter::strip_str;
 use hermes_secret::Redactor;
+use hermes_text::with_separators;
 
 /// How many times the shown size is kept while reading.
 const SLACK: usize = 4;
@@ -24,7 +26,7 @@ pub(super) struct Capture {
 
 /// What is shown of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct ShownOutput {
     pub(super) text: String,
     /// Bytes of the stream.
     pub(super) total: usize,
@@ -53,7 +55,7 @@ impl Capture {
         (head, room - head)
     }
 
-    /// A stream of `total` bytes of which somebody else kept both ends.
+    /// A stream of `total` bytes of which only these two ends were kept.
     pub(super) fn of_ends(head: &[u8], tail: &[u8], total: usize) -> Self {
         Self {
             head: head.to_vec(),
@@ -77,37 +79,27 @@ impl Capture {
 
     /// The stream as text: decoded, stripped of terminal codes, masked, then cut to `limit` bytes,
     /// two fifths from the head and three from the tail.
-    pub(super) fn show(self, limit: usize, redactor: &Redactor) -> Shown {
+    pub(super) fn show(self, limit: usize, redactor: &Redactor) -> ShownOutput {
         let tail: Vec<u8> = self.tail.into();
         let gap = self.total - self.head.len() - tail.len();
-        let clean = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            redactor.redact(&strip_terminal_codes(&text)).into_owned()
-        };
+        let head_limit = limit * 2 / 5;
+        let tail_limit = limit - head_limit;
         if gap == 0 {
-            let text = clean(&[self.head, tail].concat());
+            let text = cleaned(&[self.head, tail].concat(), redactor);
             if text.len() <= limit {
-                return Shown {
+                return ShownOutput {
                     text,
                     total: self.total,
                     kept: self.total,
                     truncated: false,
                 };
             }
-            let (head, tail) = (
-                floor(&text, limit * 2 / 5),
-                ceil(&text, limit - limit * 2 / 5),
-            );
+            let (head, tail) = (head_of(&text, head_limit), tail_of(&text, tail_limit));
             return joined(head, tail, self.total);
         }
-        let head = clean(&self.head);
-        let head = floor(
-            &head,
-            (limit * 2 / 5).min(head.len().saturating_sub(MARGIN)),
-        );
-        let tail = clean(&tail);
-        let room = limit - limit * 2 / 5;
-        let tail = ceil(&tail, room.min(tail.len().saturating_sub(MARGIN)));
+        let (head, tail) = (cleaned(&self.head, redactor), cleaned(&tail, redactor));
+        let head = head_of(&head, head_limit.min(head.len().saturating_sub(MARGIN)));
+        let tail = tail_of(&tail, tail_limit.min(tail.len().saturating_sub(MARGIN)));
         joined(head, tail, self.total)
     }
 
@@ -115,8 +107,7 @@ impl Capture {
     pub(super) fn show_head(self, limit: usize, redactor: &Redactor) -> String {
         let total = self.total;
         let complete = self.head.len() == total;
-        let text = String::from_utf8_lossy(&self.head);
-        let text = redactor.redact(&strip_terminal_codes(&text)).into_owned();
+        let text = cleaned(&self.head, redactor);
         if complete && text.len() <= limit {
             return text;
         }
@@ -125,16 +116,16 @@ impl Capture {
         } else {
             limit.min(text.len().saturating_sub(MARGIN))
         };
-        let head = floor(&text, room);
+        let head = head_of(&text, room);
         format!("{head}\n… [{total} bytes in total]")
     }
 }
 
-fn joined(head: &str, tail: &str, total: usize) -> Shown {
+fn joined(head: &str, tail: &str, total: usize) -> ShownOutput {
     let kept = head.len() + tail.len();
     // Masks and replaced characters can make the text longer than the bytes it came from.
     let omitted = total.saturating_sub(kept);
-    Shown {
+    ShownOutput {
         text: format!(
             "{head}\n\n… [OUTPUT TRUNCATED - {} bytes omitted out of {} total] …\n\n{tail}",
             with_separators(omitted),
@@ -147,38 +138,21 @@ fn joined(head: &str, tail: &str, total: usize) -> Shown {
 }
 
 /// At most `limit` bytes from the start, whole characters.
-fn floor(text: &str, limit: usize) -> &str {
-    let mut end = limit.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+fn head_of(text: &str, limit: usize) -> &str {
+    text.get(..text.floor_char_boundary(limit))
+        .unwrap_or_default()
 }
 
 /// At most `limit` bytes from the end, whole characters.
-fn ceil(text: &str, limit: usize) -> &str {
-    let mut start = text.len().saturating_sub(limit);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
+fn tail_of(text: &str, limit: usize) -> &str {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(limit));
     text.get(start..).unwrap_or_default()
 }
 
-fn with_separators(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Where the text loses its terminal codes.
-fn strip_terminal_codes(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
+/// The bytes as text, without terminal codes and with secrets masked.
+fn cleaned(bytes: &[u8], redactor: &Redactor) -> String {
+    let text = strip_str(&String::from_utf8_lossy(bytes)).to_string();
+    redactor.redact(&text).into_owned()
 }
 
 #[cfg(test)]
@@ -187,7 +161,7 @@ mod tests {
     use pretty_assertions::assert_eq;
     use proptest::prelude::*;
 
-    fn shown(bytes: &[u8], limit: usize) -> Shown {
+    fn shown(bytes: &[u8], limit: usize) -> ShownOutput {
         let mut capture = Capture::new(limit);
         for chunk in bytes.chunks(7) {
             capture.push(chunk);
@@ -199,7 +173,7 @@ mod tests {
     fn short_output_is_whole_and_without_codes() {
         assert_eq!(
             shown(b"\x1b[31mred\x1b[0m \xff", 100),
-            Shown {
+            ShownOutput {
                 text: "red \u{fffd}".to_owned(),
                 total: 14,
                 kept: 14,

@@ -1,8 +1,8 @@
 //! Which Python runs a script: the first of a list that is 3.8 or newer.
 //!
-//! There is none of our own, and one that belongs to an install of Hermes is never taken. Whether
-//! there is one at all is told by looking: nothing is started before a script has been approved, for
-//! a project may bring an interpreter of its own, and a project may be a stranger's.
+//! Hermes brings none, and one that belongs to an install of Hermes is never used. Before a script has
+//! been approved interpreters are only looked at, never started: a project may bring one of its own,
+//! and the project may not be trusted.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -13,15 +13,15 @@ use std::time::{Duration, SystemTime};
 
 use hermes_proc::{ChildSpec, EnvPlan, SpawnClass, find_on_path};
 
-use super::settings::{CodeSettings, Mode, lies_in};
+use super::settings::{CodeSettings, ScriptMode, lies_in};
 use crate::context::CallContext;
 
-/// How long an interpreter may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an interpreter may take to print its version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Oldest version that runs scripts.
-const OLDEST: (u32, u32) = (3, 8);
-/// Answers kept; more interpreters than this in one process are asked again.
-const MOST_KNOWN: usize = 256;
+const MIN_VERSION: (u32, u32) = (3, 8);
+/// Interpreters whose versions are remembered; beyond that all are forgotten.
+const MAX_KNOWN: usize = 256;
 
 /// How programs begin that are no scripts: ELF, Mach-O of one and of several processors.
 const BINARIES: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"\xca\xfe\xba\xbe"];
@@ -50,24 +50,24 @@ fn listed(rejected: &[PathBuf]) -> String {
     }
 }
 
-/// Finds interpreters and remembers their answers.
+/// Finds interpreters and remembers their versions.
 #[derive(Debug, Default)]
 pub struct Interpreters {
     known: Mutex<HashMap<(PathBuf, SystemTime), bool>>,
 }
 
 impl Interpreters {
-    /// Whether scripts can be offered: an interpreter of the setting or of the path is there. What
-    /// only starting it could tell stays open, and what the project brings does not count.
+    /// Whether scripts can be offered: an interpreter is configured or on the path. Nothing is
+    /// started, and interpreters of the project do not count.
     pub fn look(settings: &CodeSettings, context: &CallContext) -> Result<(), NoInterpreter> {
         let mut rejected = Vec::new();
-        for candidate in installed(settings, context) {
+        for candidate in candidates(Candidates::Installed, settings, context) {
             if lies_in(&candidate, &settings.own_install_roots)
                 || executable_since(&candidate).is_none()
             {
                 continue;
             }
-            if named_version(&candidate).is_none_or(|version| version >= OLDEST) {
+            if named_version(&candidate).is_none_or(|version| version >= MIN_VERSION) {
                 return Ok(());
             }
             rejected.push(candidate);
@@ -83,7 +83,7 @@ impl Interpreters {
         context: &CallContext,
     ) -> Result<PathBuf, NoInterpreter> {
         let mut rejected = Vec::new();
-        for candidate in candidates(settings, context) {
+        for candidate in candidates(Candidates::All, settings, context) {
             if lies_in(&candidate, &settings.own_install_roots) {
                 continue;
             }
@@ -105,9 +105,9 @@ impl Interpreters {
         }
         // Not under the lock: a slow one must not hold up sessions that need another.
         let version = named_version(path).or_else(|| version_of(path, context));
-        let answer = version.is_some_and(|version| version >= OLDEST);
+        let answer = version.is_some_and(|version| version >= MIN_VERSION);
         let mut known = self.lock();
-        if known.len() >= MOST_KNOWN {
+        if known.len() >= MAX_KNOWN {
             known.clear();
         }
         known.insert(key, answer);
@@ -120,24 +120,24 @@ impl Interpreters {
     }
 }
 
-/// The setting, what is activated, the project, the path.
-fn candidates(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
+/// Which interpreters to look at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Candidates {
+    /// That of the setting and those on the path: installed, not part of a project.
+    Installed,
+    /// Also the activated environment and those of the project.
+    All,
+}
+
+fn candidates(which: Candidates, settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = settings.python.iter().cloned().collect();
-    if settings.mode == Mode::Project {
+    if which == Candidates::All && settings.mode == ScriptMode::Project {
         for marker in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
             let activated = context.session.variable(marker);
             found.extend(activated.map(|prefix| PathBuf::from(prefix).join("bin/python")));
         }
         found.extend(project_environments(&context.session.cwd()));
     }
-    found.extend(on_path(settings, context));
-    found.retain(|path| path.is_absolute());
-    found
-}
-
-/// The setting and the path: what was installed, not what came with a project.
-fn installed(settings: &CodeSettings, context: &CallContext) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = settings.python.iter().cloned().collect();
     found.extend(on_path(settings, context));
     found.retain(|path| path.is_absolute());
     found
@@ -206,11 +206,11 @@ fn version_of(path: &Path, context: &CallContext) -> Option<(u32, u32)> {
         cwd: Some(PathBuf::from("/")),
         ..ChildSpec::new(path, ["-E", "-S", "-c", code], env)
     };
-    let answer = match spec.run_captured(PATIENCE, 1024) {
+    let answer = match spec.run_captured(VERSION_TIMEOUT, 1024) {
         Ok(captured) if captured.status.success() => captured.stdout,
         Ok(_) => return None,
         Err(error) => {
-            tracing::debug!("no answer from an interpreter: {error}");
+            tracing::debug!("an interpreter did not print its version: {error}");
             return None;
         }
     };

@@ -18,6 +18,6 @@ mod tool;
 
 pub use interpreter::{Interpreters, NoInterpreter};
 pub use settings::{
-    CodeSettings, Mode, RpcEnv, SandboxEnv, ScriptGate, ScriptVerdict, UnattendedScripts,
+    CodeSettings, RpcEnv, SandboxEnv, ScriptGate, ScriptMode, ScriptVerdict, UnattendedScripts,
 };
 pub use tool::ExecuteCodeTool;

@@ -1,7 +1,7 @@
 //! The Python module `hermes_tools`: a fixed part, and one function per tool the script may call.
 
 use crate::argument::Argument;
-use crate::registry::Registry;
+use crate::registry::ToolRegistry;
 
 const HEAD: &str = include_str!("python/head.py");
 const BY_SOCKET: &str = include_str!("python/by_socket.py");
@@ -18,7 +18,7 @@ pub(super) enum Requests {
 }
 
 /// The module for these tools. Names and documentation come from the tables of the tools.
-pub(super) fn render(requests: Requests, registry: &Registry, allowed: &[&str]) -> String {
+pub(super) fn render(requests: Requests, registry: &ToolRegistry, allowed: &[&str]) -> String {
     let client = match requests {
         Requests::BySocket => BY_SOCKET,
         Requests::ByFiles => BY_FILES,
@@ -61,14 +61,14 @@ fn function(name: &str, arguments: &[Argument]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argument::Kind;
+    use crate::argument::ArgKind;
     use pretty_assertions::assert_eq;
 
     #[test]
     fn required_parameters_come_first() {
         let arguments = [
-            Argument::optional("limit", Kind::Flag, "How \"many\"."),
-            Argument::required("path", Kind::Text, "Where."),
+            Argument::optional("limit", ArgKind::Flag, "How \"many\"."),
+            Argument::required("path", ArgKind::Text, "Where."),
         ];
         assert_eq!(
             function("look", &arguments),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::run::{Ending, Finished};
+use super::run::{FinishedScript, ScriptEnding};
 use super::settings::CodeSettings;
 use crate::context::CallContext;
 
@@ -10,13 +10,17 @@ use crate::context::CallContext;
 pub(super) const MAX_STDERR: usize = 10_000;
 
 /// The result of a script.
-pub(super) fn report(settings: &CodeSettings, finished: Finished, context: &CallContext) -> Value {
+pub(super) fn report(
+    settings: &CodeSettings,
+    finished: FinishedScript,
+    context: &CallContext,
+) -> Value {
     let shown = finished.stdout.show(settings.max_stdout, &context.redactor);
     let stderr = finished.stderr.show_head(MAX_STDERR, &context.redactor);
     let mut output = shown.text.clone();
     let (status, exit_code, failure) = match finished.ending {
-        Ending::Exited(0) => ("success", 0, None),
-        Ending::Exited(code) => {
+        ScriptEnding::Exited(0) => ("success", 0, None),
+        ScriptEnding::Exited(code) => {
             let stderr = stderr.trim_end();
             let failure = if stderr.is_empty() {
                 format!("The script ended with exit code {code}.")
@@ -26,7 +30,7 @@ pub(super) fn report(settings: &CodeSettings, finished: Finished, context: &Call
             };
             ("error", code, Some(failure))
         }
-        Ending::TimedOut => {
+        ScriptEnding::TimedOut => {
             let note = format!(
                 "[Script timed out after {}s and was stopped]",
                 settings.timeout.as_secs()
@@ -34,7 +38,7 @@ pub(super) fn report(settings: &CodeSettings, finished: Finished, context: &Call
             output.push_str(&format!("\n{note}"));
             ("timeout", 124, Some(note))
         }
-        Ending::Interrupted => {
+        ScriptEnding::Interrupted => {
             let note = "[Script interrupted]".to_owned();
             output.push_str(&format!("\n{note}"));
             ("interrupted", 130, Some(note))

@@ -10,17 +10,17 @@ use serde_json::Value;
 use super::calls::{Calls, MAX_REQUEST, Reply, too_long};
 use crate::tool::error;
 
-/// How long a second connection waits for the first to be let go.
-const LET_GO: Duration = Duration::from_millis(100);
+/// How long a second connection waits for the first one to be closed.
+const RECONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Serves the calls of one script.
 pub(super) struct RpcServer {
     calls: Calls,
-    connection: Arc<Connection>,
+    connection: Arc<ScriptConnection>,
 }
 
 #[derive(Default)]
-struct Connection {
+struct ScriptConnection {
     client: Mutex<Option<UnixStream>>,
     changed: Condvar,
 }
@@ -36,17 +36,19 @@ impl RpcServer {
     /// Takes a connection: as the client if there is none, else it is told so and closed.
     pub(super) fn take(&self, stream: UnixStream) -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
-        // One that was closed a moment ago may not have been noticed yet.
+        // A connection that was just closed may not have been noticed yet.
         let mut client = self
             .connection
             .changed
-            .wait_timeout_while(self.connection.lock(), LET_GO, |client| client.is_some())
+            .wait_timeout_while(self.connection.lock(), RECONNECT_TIMEOUT, |client| {
+                client.is_some()
+            })
             .unwrap_or_else(PoisonError::into_inner)
             .0;
         if client.is_some() {
             drop(client);
-            let refusal = error("Another connection of this script is open; it has one.");
-            // Whoever sends first and reads later still finds the line.
+            let refusal = error("This script already has an open connection; only one is allowed.");
+            // A client that sends first and reads later still gets the line.
             return answer(&Mutex::new(stream), &refusal);
         }
         *client = Some(stream.try_clone()?);
@@ -82,7 +84,7 @@ impl RpcServer {
     }
 }
 
-impl Connection {
+impl ScriptConnection {
     fn lock(&self) -> MutexGuard<'_, Option<UnixStream>> {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,14 +102,14 @@ fn serve(calls: &Calls, stream: UnixStream) {
     let mut reader = BufReader::with_capacity(64 * 1024, stream);
     loop {
         let sent = match next_request(&mut reader) {
-            Ok(Line::End) => return,
-            Ok(Line::TooLong) => reply(&too_long()),
-            Ok(Line::Text(line)) if line.iter().all(u8::is_ascii_whitespace) => Ok(()),
-            Ok(Line::Text(line)) => calls.handle(&line, &reply),
+            Ok(RequestLine::End) => return,
+            Ok(RequestLine::TooLong) => reply(&too_long()),
+            Ok(RequestLine::Text(line)) if line.iter().all(u8::is_ascii_whitespace) => Ok(()),
+            Ok(RequestLine::Text(line)) => calls.handle(&line, &reply),
             Err(error) => Err(error),
         };
         if sent.is_err() {
-            // The script is gone or has closed its end; nobody is left to tell.
+            // The script has ended or closed its connection.
             return;
         }
     }
@@ -120,13 +122,13 @@ fn answer(writer: &Mutex<UnixStream>, result: &Value) -> std::io::Result<()> {
     stream.write_all(line.as_bytes())
 }
 
-enum Line {
+enum RequestLine {
     Text(Vec<u8>),
     TooLong,
     End,
 }
 
-fn next_request(reader: &mut impl BufRead) -> std::io::Result<Line> {
+fn next_request(reader: &mut impl BufRead) -> std::io::Result<RequestLine> {
     let mut line = Vec::new();
     let mut too_long = false;
     loop {
@@ -137,7 +139,7 @@ fn next_request(reader: &mut impl BufRead) -> std::io::Result<Line> {
         };
         if buffer.is_empty() {
             // A last line without an end is a request that was cut off.
-            return Ok(Line::End);
+            return Ok(RequestLine::End);
         }
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let (piece, taken) = match end {
@@ -151,9 +153,9 @@ fn next_request(reader: &mut impl BufRead) -> std::io::Result<Line> {
         reader.consume(taken);
         if end.is_some() {
             return Ok(if too_long {
-                Line::TooLong
+                RequestLine::TooLong
             } else {
-                Line::Text(line)
+                RequestLine::Text(line)
             });
         }
     }

@@ -11,18 +11,18 @@ use super::capture::Capture;
 use super::rpc::RpcServer;
 use super::staging::ScriptStage;
 
-/// How long the pipes may be silent after the script has ended: a process it left behind may hold
-/// them for ever.
-const SILENCE: Duration = Duration::from_millis(300);
-/// How long they may go on talking after it.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long a script whose time is over may take to end on SIGTERM.
+/// How long the pipes may be silent after the script has ended: a process it left behind may keep
+/// them open for ever.
+const PIPE_SILENCE: Duration = Duration::from_millis(300);
+/// How long they are read after it at most.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a script that timed out may take to end on SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(5);
-/// The same where a person waits, and for what a script left behind.
+/// The same where a user waits, and for processes a script left behind.
 const SHORT_GRACE: Duration = Duration::from_millis(250);
 
 /// What to watch besides the script.
-pub(super) struct Watch<'a> {
+pub(super) struct ScriptWatch<'a> {
     pub(super) stage: &'a ScriptStage,
     pub(super) server: &'a RpcServer,
     pub(super) interrupt: &'a Wake,
@@ -31,16 +31,16 @@ pub(super) struct Watch<'a> {
 
 /// How a script ended.
 #[derive(Debug)]
-pub(super) enum Ending {
-    /// With this code, or that of the signal below zero.
+pub(super) enum ScriptEnding {
+    /// With this exit code; for a signal, its negative number.
     Exited(i32),
     TimedOut,
     Interrupted,
 }
 
-/// What a script left.
-pub(super) struct Finished {
-    pub(super) ending: Ending,
+/// The output of a script and how it ended.
+pub(super) struct FinishedScript {
+    pub(super) ending: ScriptEnding,
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
 }
@@ -55,19 +55,19 @@ pub(super) struct StreamLimits {
 /// Waits for a script. When this returns, neither it nor anything it started runs any more.
 pub(super) fn wait(
     mut child: Child,
-    watch: &Watch<'_>,
+    watch: &ScriptWatch<'_>,
     limits: StreamLimits,
-) -> hermes_proc::Result<Finished> {
+) -> hermes_proc::Result<FinishedScript> {
     let mut streams = [
-        Stream::new(child.take_stdout(), limits.stdout),
-        Stream::new(child.take_stderr(), limits.stderr),
+        OutputStream::new(child.take_stdout(), limits.stdout),
+        OutputStream::new(child.take_stderr(), limits.stderr),
     ];
     let deadline = Instant::now() + watch.timeout;
     let mut stop = None;
     while stop.is_none() {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            stop = Some(Ending::TimedOut);
+            stop = Some(ScriptEnding::TimedOut);
             break;
         }
         let mut set = PollSet::new();
@@ -83,7 +83,7 @@ pub(super) fn wait(
         }
         let has_ended = set.is_ready(&exit);
         if set.is_ready(&interrupt) {
-            stop = Some(Ending::Interrupted);
+            stop = Some(ScriptEnding::Interrupted);
         }
         let outputs = outputs.map(|output| set.is_ready(&output));
         fill(&mut streams, outputs);
@@ -93,16 +93,16 @@ pub(super) fn wait(
     }
     let ending = match stop {
         None => {
-            // What it left behind may be about to end by itself.
+            // Processes it left behind may be about to end by themselves.
             drain(&mut streams, Some(watch.interrupt));
-            Ending::Exited(end_leftovers(&mut child)?.signed_code())
+            ScriptEnding::Exited(end_leftovers(&mut child)?.signed_code())
         }
         Some(ending) => {
             // First the calls: a command of the script must not outlive it.
             watch.server.stop();
             let grace = match ending {
-                Ending::Interrupted => SHORT_GRACE,
-                Ending::TimedOut | Ending::Exited(_) => TERM_GRACE,
+                ScriptEnding::Interrupted => SHORT_GRACE,
+                ScriptEnding::TimedOut | ScriptEnding::Exited(_) => TERM_GRACE,
             };
             child.kill_tree(timing(grace))?;
             watch.server.close();
@@ -111,7 +111,7 @@ pub(super) fn wait(
     };
     drain(&mut streams, None);
     let [stdout, stderr] = streams.map(|stream| stream.capture);
-    Ok(Finished {
+    Ok(FinishedScript {
         ending,
         stdout,
         stderr,
@@ -125,18 +125,17 @@ fn timing(grace: Duration) -> KillTiming {
     }
 }
 
-/// Ends what a script that has ended left behind. It is no failure of the script if that cannot be
-/// done.
+/// Ends processes that a script left behind. A failure to do so is no failure of the script.
 fn end_leftovers(child: &mut Child) -> hermes_proc::Result<ExitStatus> {
     child.kill_tree(timing(SHORT_GRACE)).or_else(|error| {
-        tracing::warn!("what a script left behind: {error}");
+        tracing::warn!("could not end the processes a script left behind: {error}");
         child.wait()
     })
 }
 
-/// Reads what is still in the pipes, until both end or fall silent, or for long enough.
-fn drain(streams: &mut [Stream; 2], interrupt: Option<&Wake>) {
-    let deadline = Instant::now() + LAST_WORDS;
+/// Reads what is still in the pipes until both end or are silent, or the time is up.
+fn drain(streams: &mut [OutputStream; 2], interrupt: Option<&Wake>) {
+    let deadline = Instant::now() + DRAIN_TIMEOUT;
     while streams.iter().any(|stream| stream.pipe.is_some()) && Instant::now() < deadline {
         let mut set = PollSet::new();
         let outputs = streams
@@ -144,7 +143,7 @@ fn drain(streams: &mut [Stream; 2], interrupt: Option<&Wake>) {
             .map(|stream| set.readable(stream.pipe.as_ref()));
         let interrupt = set.readable(interrupt);
         // Descriptors of our own, so only memory can be short: then the output ends here.
-        if !set.wait(SILENCE).unwrap_or(false) || set.is_ready(&interrupt) {
+        if !set.wait(PIPE_SILENCE).unwrap_or(false) || set.is_ready(&interrupt) {
             return;
         }
         let outputs = outputs.map(|output| set.is_ready(&output));
@@ -159,17 +158,17 @@ fn take_connection(listener: &UnixListener, server: &RpcServer) {
                 tracing::warn!("a connection of a script was lost: {error}");
             }
         }
-        // It went away again between the two calls.
-        Err(error) => tracing::debug!("no connection after all: {error}"),
+        // The client went away between the two calls.
+        Err(error) => tracing::debug!("could not accept a connection of a script: {error}"),
     }
 }
 
-struct Stream {
+struct OutputStream {
     pipe: Option<OwnedFd>,
     capture: Capture,
 }
 
-impl Stream {
+impl OutputStream {
     fn new(pipe: Option<OwnedFd>, shown: usize) -> Self {
         Self {
             pipe,
@@ -188,7 +187,7 @@ impl Stream {
 }
 
 /// Reads once from each stream that is ready.
-fn fill(streams: &mut [Stream; 2], ready: [bool; 2]) {
+fn fill(streams: &mut [OutputStream; 2], ready: [bool; 2]) {
     for (stream, is_ready) in streams.iter_mut().zip(ready) {
         if is_ready {
             stream.fill();

@@ -1,4 +1,4 @@
-//! What the composition of the program decides about scripts: limits, environment, approval.
+//! Settings of scripts: limits, environment, approval.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::context::CallContext;
 
 /// Where a script runs (`code_execution.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum ScriptMode {
     /// In the session's directory, with the interpreter of the project.
     #[default]
     Project,
@@ -18,7 +18,7 @@ pub enum Mode {
     Strict,
 }
 
-impl Mode {
+impl ScriptMode {
     /// The mode of this name; unknown words mean `project`, with a warning.
     pub fn parse(text: &str) -> Self {
         match text.trim() {
@@ -38,7 +38,7 @@ impl Mode {
 #[derive(Debug, Clone)]
 pub struct CodeSettings {
     /// Where scripts run.
-    pub mode: Mode,
+    pub mode: ScriptMode,
     /// The interpreter to use before all others (`code_execution.python`).
     pub python: Option<PathBuf>,
     /// How long a script may run (`code_execution.timeout`).
@@ -56,7 +56,7 @@ pub struct CodeSettings {
 impl Default for CodeSettings {
     fn default() -> Self {
         Self {
-            mode: Mode::Project,
+            mode: ScriptMode::Project,
             python: None,
             timeout: Duration::from_mins(5),
             max_tool_calls: 50,
@@ -107,9 +107,8 @@ pub trait SandboxEnv: Send + Sync {
     /// All variables of one script of this machine, those of [`RpcEnv::variables`] included.
     fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)>;
 
-    /// Sees to it that nothing with this mark goes on running should this program be killed, for as
-    /// long as the answer lives.
-    fn look_after<'a>(&'a self, _mark: &str) -> Option<Box<dyn Send + 'a>> {
+    /// Ends every process with this mark if this program is killed while the returned value lives.
+    fn guard_processes<'a>(&'a self, _mark: &str) -> Option<Box<dyn Send + 'a>> {
         None
     }
 
@@ -135,7 +134,7 @@ pub trait ScriptGate: Send + Sync {
     fn decide(&self, code: &str, context: &CallContext) -> ScriptVerdict;
 }
 
-/// The gate where nobody can be asked: one decision for all scripts.
+/// The gate without a user to ask: one decision for all scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnattendedScripts {
     /// Every script runs.
@@ -150,8 +149,8 @@ impl ScriptGate for UnattendedScripts {
             Self::Approve => ScriptVerdict::Approved,
             Self::Deny => ScriptVerdict::Refused(json!({
                 "status": "blocked",
-                "error": "BLOCKED: scripts need an approval and nobody can be asked here. Do not \
-                          try to reach the same end another way. The user can allow them with \
+                "error": "BLOCKED: scripts need approval and no user can be asked here. Do not try \
+                          to achieve the same another way. The user can allow them with \
                           'execute_code' in command_allowlist or with \
                           approvals.noninteractive_mode: approve.",
                 "pattern_key": "execute_code",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use hermes_proc::{ChildSpec, Group, Wake};
 use serde_json::{Value, json};
 
 use super::calls::{CallRules, Calls};
@@ -13,15 +14,14 @@ use super::interpreter::Interpreters;
 use super::module::{Requests, render};
 use super::result::{MAX_STDERR, report};
 use super::rpc::RpcServer;
-use super::run::{Finished, StreamLimits, Watch, wait};
-use super::settings::{CodeSettings, Mode, SandboxEnv, ScriptGate, ScriptVerdict};
+use super::run::{FinishedScript, ScriptWatch, StreamLimits, wait};
+use super::settings::{CodeSettings, SandboxEnv, ScriptGate, ScriptMode, ScriptVerdict};
 use super::staging::{ScriptStage, new_token, sweep};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 use crate::context::CallContext;
 use crate::files::FileLedger;
 use crate::place::Place;
 use crate::tool::{Tool, error, two_decimals};
-use hermes_proc::{ChildSpec, Group, Wake};
 
 /// Tools a script may call, where the session has them.
 const SCRIPT_TOOLS: [&str; 7] = [
@@ -80,7 +80,7 @@ impl Tool for ExecuteCodeTool {
     fn arguments(&self) -> &'static [Argument] {
         const ARGUMENTS: &[Argument] = &[Argument::required(
             "code",
-            Kind::Text,
+            ArgKind::Text,
             "The script. Print what you want to see.",
         )];
         ARGUMENTS
@@ -88,7 +88,7 @@ impl Tool for ExecuteCodeTool {
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {
         if context.filesystem.operations().place().is_some() {
-            // Only the place knows, and asking it is for a call to do.
+            // Only the other machine knows, and only a call may ask it.
             return None;
         }
         let looked = Interpreters::look(&self.settings, context);
@@ -137,7 +137,7 @@ impl ExecuteCodeTool {
             max_calls: self.settings.max_tool_calls,
             context: context_of_script(context)?,
         });
-        let script = Script {
+        let script = PreparedScript {
             code,
             allowed,
             token,
@@ -161,10 +161,10 @@ impl ExecuteCodeTool {
 
     fn run_here(
         &self,
-        script: &Script<'_>,
+        script: &PreparedScript<'_>,
         context: &CallContext,
         warnings: &mut Vec<String>,
-    ) -> Result<Finished, String> {
+    ) -> Result<FinishedScript, String> {
         let interpreter = self
             .interpreters
             .find(&self.settings, context)
@@ -176,7 +176,7 @@ impl ExecuteCodeTool {
         let temp_dir = &self.settings.temp_dir;
         let stage = ScriptStage::prepare(temp_dir, script.code, &module, &script.token)?;
         let server = RpcServer::new(script.calls.clone());
-        let _looked_after = self.environment.look_after(&stage.rpc.mark);
+        let _guard = self.environment.guard_processes(&stage.rpc.mark);
         let variables = self.environment.variables(&stage.rpc, context);
         let spec = ChildSpec {
             cwd: Some(self.directory_for(&stage, context, warnings)),
@@ -185,7 +185,7 @@ impl ExecuteCodeTool {
             ..ChildSpec::new(interpreter, self.arguments_for(&stage), variables)
         };
         let child = spec.spawn().map_err(|error| error.to_string())?;
-        let watch = Watch {
+        let watch = ScriptWatch {
             stage: &stage,
             server: &server,
             interrupt: &context.interrupt,
@@ -199,10 +199,10 @@ impl ExecuteCodeTool {
     fn run_there(
         &self,
         place: Arc<dyn Place>,
-        script: &Script<'_>,
+        script: &PreparedScript<'_>,
         context: &CallContext,
         warnings: &mut Vec<String>,
-    ) -> Result<Finished, String> {
+    ) -> Result<FinishedScript, String> {
         let module = render(Requests::ByFiles, &context.registry, &script.allowed);
         let job = ScriptElsewhere {
             place,
@@ -229,7 +229,7 @@ impl ExecuteCodeTool {
     fn arguments_for(&self, stage: &ScriptStage) -> Vec<std::ffi::OsString> {
         // Unbuffered: a script that is stopped has said what it printed.
         let mut arguments = vec!["-u".into()];
-        if self.settings.mode == Mode::Strict {
+        if self.settings.mode == ScriptMode::Strict {
             arguments.push("-s".into());
         }
         arguments.push(stage.script.clone().into());
@@ -242,7 +242,7 @@ impl ExecuteCodeTool {
         context: &CallContext,
         warnings: &mut Vec<String>,
     ) -> PathBuf {
-        if self.settings.mode == Mode::Strict {
+        if self.settings.mode == ScriptMode::Strict {
             return stage.path().to_owned();
         }
         let cwd = context.session.cwd();
@@ -258,15 +258,15 @@ impl ExecuteCodeTool {
 }
 
 /// A script that is about to run.
-struct Script<'a> {
+struct PreparedScript<'a> {
     code: &'a str,
     allowed: Vec<&'static str>,
     token: String,
     calls: Calls,
 }
 
-/// What scripts may call: of the seven, those the session has. A script is no way around what was
-/// switched off.
+/// The tools scripts may call: of the seven, those the session has, so that a script cannot use a tool
+/// that is switched off.
 fn allowed_tools(context: &CallContext) -> Vec<&'static str> {
     let enabled = &context.enabled_tools;
     SCRIPT_TOOLS
@@ -276,10 +276,11 @@ fn allowed_tools(context: &CallContext) -> Vec<&'static str> {
         .collect()
 }
 
-/// The session of a script: its calls can be stopped without stopping the turn, and pages are
-/// given as often as it asks.
+/// The context of a script's calls: they can be stopped without stopping the turn, and a page of a
+/// file may be read any number of times.
 fn context_of_script(context: &CallContext) -> Result<CallContext, String> {
-    let interrupt = Wake::new().map_err(|error| format!("no descriptor is left: {error}"))?;
+    let interrupt =
+        Wake::new().map_err(|error| format!("could not prepare the script: {error}"))?;
     Ok(CallContext {
         files: Arc::new(FileLedger::for_script()),
         interrupt: Arc::new(interrupt),

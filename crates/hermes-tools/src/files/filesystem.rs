@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::elsewhere::PlaceFiles;
+use super::file_ledger::FileStamp;
 use super::host::HostFiles;
-use super::ledger::Stamp;
-use super::page::{Data, Lines, PageWanted};
-use super::search::{Found, Query};
+use super::page::{BinaryFile, PageLines, PageRequest};
+use super::search::{FileQuery, SearchResults};
 use crate::context::{CallContext, CrossProfile};
-use crate::kept_result::Keeping;
 use crate::place::Place;
+use crate::saved_result::ResultToSave;
 
 /// The files a session works with. A cheap handle; clones mean the same files.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ pub(crate) trait FileOperations: Send + Sync {
     fn read_page(
         &self,
         path: &Path,
-        wanted: PageWanted,
+        wanted: PageRequest,
         context: &CallContext,
     ) -> Result<PageRead, String>;
 
@@ -76,13 +76,13 @@ pub(crate) trait FileOperations: Send + Sync {
     fn write(&self, target: &Path, bytes: &[u8], context: &CallContext) -> Result<Written, String>;
 
     /// Keeps a result in a file of our own; says where.
-    fn keep(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String>;
+    fn keep(&self, keeping: &ResultToSave<'_>) -> Result<PathBuf, String>;
 
     /// Removes a file at a place that was checked before.
     fn remove(&self, target: &Path, context: &CallContext) -> Result<(), String>;
 
     /// Looks for names or contents.
-    fn search(&self, query: &Query, context: &CallContext) -> Result<Found, String>;
+    fn search(&self, query: &FileQuery, context: &CallContext) -> Result<SearchResults, String>;
 }
 
 /// A write that is about to be made.
@@ -111,13 +111,13 @@ pub(crate) struct FilePage {
     /// Its path without links.
     pub(crate) real: PathBuf,
     pub(crate) size: u64,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileStamp,
     pub(crate) content: Content,
 }
 
 pub(crate) enum Content {
-    Text(Lines),
-    Data(Data),
+    Text(PageLines),
+    BinaryFile(BinaryFile),
 }
 
 /// A file that was read for editing.
@@ -125,7 +125,7 @@ pub(crate) struct Loaded {
     /// Its path without links, where it is written back to.
     pub(crate) target: PathBuf,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileStamp,
 }
 
 /// What a write did.
@@ -134,7 +134,7 @@ pub(crate) struct Written {
     pub(crate) target: PathBuf,
     pub(crate) dirs_created: bool,
     /// Its state before; `None` if it was not there.
-    pub(crate) before: Option<Stamp>,
+    pub(crate) before: Option<FileStamp>,
     /// Its state now, if it could be looked at.
-    pub(crate) after: Option<Stamp>,
+    pub(crate) after: Option<FileStamp>,
 }

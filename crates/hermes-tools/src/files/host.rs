@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use hermes_policy::{PrivateHomes, ReadGuard};
 
+use super::deadline::{InterruptibleReader, ReadDeadline};
+use super::file_ledger::FileStamp;
 use super::filesystem::{Content, FileOperations, FilePage, Loaded, PageRead, Writing, Written};
 use super::kept_host;
-use super::ledger::Stamp;
-use super::page::{Data, Lines, PageWanted, SNIFFED_BYTES};
-use super::patience::{Attentive, Patience};
-use super::search::{Found, Query, walk_and_search};
+use super::page::{BinaryFile, PageLines, PageRequest, SNIFFED_BYTES};
+use super::search::{FileQuery, SearchResults, walk_and_search};
 use crate::context::{CallContext, WriteGuard};
-use crate::kept_result::Keeping;
 use crate::place::Place;
+use crate::saved_result::ResultToSave;
 
 /// A reading that takes longer ends with what it has.
-const READ_PATIENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The files of this machine, as the user of this process sees them.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl FileOperations for HostFiles {
     fn read_page(
         &self,
         path: &Path,
-        wanted: PageWanted,
+        wanted: PageRequest,
         context: &CallContext,
     ) -> Result<PageRead, String> {
         if let Some(message) = ReadGuard::here(&self.private_homes).refusal(&real(path)) {
@@ -80,18 +80,19 @@ impl FileOperations for HostFiles {
             .take(SNIFFED_BYTES)
             .read_to_end(&mut head)
             .map_err(lost)?;
-        let content = if let Some(data) = Data::recognised(path, &head) {
-            Content::Data(data)
+        let content = if let Some(data) = BinaryFile::recognised(path, &head) {
+            Content::BinaryFile(data)
         } else {
             std::io::Seek::rewind(&mut &file).map_err(lost)?;
-            let patience = Patience::new(&context.interrupt, READ_PATIENCE);
-            let mut reader = BufReader::with_capacity(64 * 1024, Attentive::new(file, patience));
-            Content::Text(Lines::read(&mut reader, 1, wanted, path)?)
+            let deadline = ReadDeadline::new(&context.interrupt, READ_TIMEOUT);
+            let mut reader =
+                BufReader::with_capacity(64 * 1024, InterruptibleReader::new(file, deadline));
+            Content::Text(PageLines::read(&mut reader, 1, wanted, path)?)
         };
         Ok(PageRead::File(FilePage {
             real: real(path),
             size: meta.len(),
-            stamp: Stamp::of(&meta),
+            stamp: FileStamp::of(&meta),
             content,
         }))
     }
@@ -107,7 +108,7 @@ impl FileOperations for HostFiles {
         Ok(Some(Loaded {
             target,
             bytes,
-            stamp: Stamp::of(&meta),
+            stamp: FileStamp::of(&meta),
         }))
     }
 
@@ -118,7 +119,7 @@ impl FileOperations for HostFiles {
 
     fn write(&self, target: &Path, bytes: &[u8], _: &CallContext) -> Result<Written, String> {
         refuse_special(target)?;
-        let before = Stamp::now(target);
+        let before = FileStamp::now(target);
         let dirs_created = make_parent(target)?;
         hermes_fs::write_atomic(target, bytes, new_file_mode())
             .map_err(|error| error.to_string())?;
@@ -126,11 +127,11 @@ impl FileOperations for HostFiles {
             target: target.to_owned(),
             dirs_created,
             before,
-            after: Stamp::now(target),
+            after: FileStamp::now(target),
         })
     }
 
-    fn keep(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String> {
+    fn keep(&self, keeping: &ResultToSave<'_>) -> Result<PathBuf, String> {
         kept_host::keep(keeping)
     }
 
@@ -138,7 +139,7 @@ impl FileOperations for HostFiles {
         hermes_fs::remove_file(target).map_err(|error| error.to_string())
     }
 
-    fn search(&self, query: &Query, context: &CallContext) -> Result<Found, String> {
+    fn search(&self, query: &FileQuery, context: &CallContext) -> Result<SearchResults, String> {
         let root = hermes_fs::canonicalize(&query.root).map_err(|error| {
             if error.is_not_found() {
                 query.not_found()

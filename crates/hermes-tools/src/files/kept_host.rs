@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::kept_result::Keeping;
+use crate::saved_result::ResultToSave;
 
 /// The directory of all conversations.
 const TOP: &str = "hermes-results";
@@ -15,7 +15,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
 /// Writes a result and says where.
-pub(super) fn keep(keeping: &Keeping<'_>) -> Result<PathBuf, String> {
+pub(super) fn keep(keeping: &ResultToSave<'_>) -> Result<PathBuf, String> {
     let set = keeping
         .context
         .session

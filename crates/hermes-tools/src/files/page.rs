@@ -1,4 +1,4 @@
-//! A page of a text file: which lines are shown, how, and how it is told from data.
+//! A page of a text file: which lines are shown and how, and how text is told from binary data.
 //!
 //! Needs memory for the page only, however large the file is. Never opens a file itself.
 
@@ -7,18 +7,18 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::patience::Stopped;
+use super::deadline::ReadStopped;
 
 /// Lines of a larger file are not counted to the end.
 pub(super) const MAX_COUNTED_BYTES: u64 = 1024 * 1024 * 1024;
-/// What is looked at to tell text from data.
+/// Bytes that are inspected to tell text from binary data.
 pub(super) const SNIFFED_BYTES: u64 = 8192;
 
 const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tiff"];
 
 /// The lines a call asks for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PageWanted {
+pub(crate) struct PageRequest {
     /// Number of the first, from 1.
     pub(crate) offset: u64,
     /// How many.
@@ -29,7 +29,7 @@ pub(crate) struct PageWanted {
     pub(crate) max_line_chars: usize,
 }
 
-impl PageWanted {
+impl PageRequest {
     /// The number after the last.
     pub(super) fn end(self) -> u64 {
         self.offset.saturating_add(self.limit)
@@ -44,7 +44,7 @@ impl PageWanted {
 
 /// The lines of a page, as they are shown.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct PageLines {
     shown: Vec<String>,
     /// Lines of the file, as far as they were counted.
     pub(super) total: u64,
@@ -56,13 +56,13 @@ pub(crate) struct Lines {
     pub(super) uncounted: bool,
 }
 
-impl Lines {
+impl PageLines {
     /// Takes the page out of a reader whose first line has the number `first`. The error is a
     /// sentence.
     pub(super) fn read(
         reader: &mut impl BufRead,
         first: u64,
-        wanted: PageWanted,
+        wanted: PageRequest,
         path: &Path,
     ) -> Result<Self, String> {
         let mut lines = Self {
@@ -77,13 +77,13 @@ impl Lines {
             let is_behind = number >= wanted.end();
             let is_wanted = number >= wanted.offset && !is_behind;
             line.clear();
-            let taking = Taking {
+            let taking = LineLimits {
                 keep: if is_wanted {
                     wanted.max_line_bytes()
                 } else {
                     0
                 },
-                most: if is_behind {
+                stop_after: if is_behind {
                     MAX_COUNTED_BYTES.saturating_sub(scanned)
                 } else {
                     u64::MAX
@@ -92,7 +92,7 @@ impl Lines {
             let length = match next_line(reader, taking, &mut line) {
                 Ok(length) => length,
                 // The page is there; only how much follows it is not known.
-                Err(error) if is_behind && Stopped::behind(&error).is_some() => {
+                Err(error) if is_behind && ReadStopped::from_error(&error).is_some() => {
                     lines.uncounted = true;
                     break;
                 }
@@ -127,7 +127,7 @@ impl Lines {
     }
 
     /// The line that was just counted, as it is shown.
-    fn shown_line(&mut self, line: &[u8], wanted: PageWanted) -> String {
+    fn shown_line(&mut self, line: &[u8], wanted: PageRequest) -> String {
         let number = self.total;
         let whole = line.len() < wanted.max_line_bytes();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -166,7 +166,7 @@ impl Lines {
             hints.push(format!("The file ends at line {}.", self.total));
         } else if goes_on {
             hints.push(format!(
-                "Lines {offset} to {last} of {}{}; go on with offset={}.",
+                "Lines {offset} to {last} of {}{}; continue with offset={}.",
                 if self.uncounted { "more than " } else { "" },
                 self.total,
                 last + 1
@@ -174,8 +174,8 @@ impl Lines {
         }
         if let Some((number, shown)) = self.cut {
             hints.push(format!(
-                "Lines of more than {shown} characters are cut, line {number} first; the rest of \
-                 one can be had from the terminal: sed -n {number}p FILE | cut -c {}-{}",
+                "Lines of more than {shown} characters are cut, line {number} first; read the rest \
+                 in the terminal: sed -n {number}p FILE | cut -c {}-{}",
                 shown + 1,
                 shown * 2
             ));
@@ -192,17 +192,17 @@ impl Lines {
 
 /// How a line is read.
 #[derive(Clone, Copy)]
-struct Taking {
+struct LineLimits {
     /// Bytes of it that are kept.
     keep: usize,
     /// Bytes after which it is given up.
-    most: u64,
+    stop_after: u64,
 }
 
 /// Reads one line, its end included in the returned length; keeps its beginning in `line`.
 fn next_line(
     reader: &mut impl BufRead,
-    taking: Taking,
+    taking: LineLimits,
     line: &mut Vec<u8>,
 ) -> std::io::Result<u64> {
     let mut length = 0;
@@ -218,18 +218,18 @@ fn next_line(
         line.extend_from_slice(buffer.get(..text).unwrap_or_default());
         reader.consume(taken);
         length += taken as u64;
-        if end.is_some() || length >= taking.most {
+        if end.is_some() || length >= taking.stop_after {
             return Ok(length);
         }
     }
 }
 
 fn not_read(error: &std::io::Error, number: u64, path: &Path) -> String {
-    match Stopped::behind(error) {
-        Some(Stopped::Interrupted) => "The call was interrupted.".to_owned(),
-        Some(Stopped::TooLong) => format!(
-            "Reading {} took too long: after {} lines the page was not there yet. Find the place \
-             with a program in the terminal.",
+    match ReadStopped::from_error(error) {
+        Some(ReadStopped::Interrupted) => "The call was interrupted.".to_owned(),
+        Some(ReadStopped::TooLong) => format!(
+            "Reading {} took too long: the page does not start within the first {} lines. Find the \
+             place with a program in the terminal.",
             path.display(),
             number.saturating_sub(1)
         ),
@@ -239,12 +239,12 @@ fn not_read(error: &std::io::Error, number: u64, path: &Path) -> String {
 
 /// A file that is not shown as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Data {
+pub(crate) struct BinaryFile {
     is_binary: bool,
     is_image: bool,
 }
 
-impl Data {
+impl BinaryFile {
     /// What a file of this name with this beginning is, unless it is text.
     pub(super) fn recognised(path: &Path, head: &[u8]) -> Option<Self> {
         let extension = path

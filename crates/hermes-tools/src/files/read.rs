@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use hermes_secret::{Sink, is_variables_file};
 use serde_json::{Value, json};
 
+use super::file_ledger::{PageKey, PageStatus};
 use super::filesystem::{Content, PageRead};
-use super::ledger::{Page, Reading};
-use super::page::PageWanted;
-use crate::argument::{Argument, Kind};
+use super::page::PageRequest;
+use crate::argument::{ArgKind, Argument};
 use crate::context::CallContext;
-use crate::tool::{Reach, Tool, error};
+use crate::tool::{Tool, ToolReach, error};
 
 const DEFAULT_LIMIT: u64 = 500;
 const MAX_LIMIT: i64 = 2000;
@@ -56,12 +56,12 @@ impl Tool for ReadFileTool {
         const ARGUMENTS: &[Argument] = &[
             Argument::required(
                 "path",
-                Kind::Text,
+                ArgKind::Text,
                 "File to read: absolute, relative to the working directory, or starting with ~/.",
             ),
             Argument::optional(
                 "offset",
-                Kind::ClampedInt {
+                ArgKind::ClampedInt {
                     min: 1,
                     max: i64::MAX,
                 },
@@ -69,7 +69,7 @@ impl Tool for ReadFileTool {
             ),
             Argument::optional(
                 "limit",
-                Kind::ClampedInt {
+                ArgKind::ClampedInt {
                     min: 1,
                     max: i64::MAX,
                 },
@@ -79,8 +79,8 @@ impl Tool for ReadFileTool {
         ARGUMENTS
     }
 
-    fn reach(&self) -> Reach {
-        Reach::ReadsPath
+    fn reach(&self) -> ToolReach {
+        ToolReach::ReadsPath
     }
 
     fn bounds_its_own_result(&self) -> bool {
@@ -99,7 +99,7 @@ impl ReadFileTool {
     fn read(self, args: &Value, context: &CallContext) -> Result<Value, String> {
         let raw = args["path"].as_str().unwrap_or_default();
         let limit = args["limit"].as_u64().unwrap_or(DEFAULT_LIMIT);
-        let wanted = PageWanted {
+        let wanted = PageRequest {
             offset: args["offset"].as_u64().unwrap_or(1),
             limit: limit.min(self.max_lines.max(1)),
             max_chars: self.max_chars,
@@ -118,23 +118,23 @@ impl ReadFileTool {
             }
             PageRead::Special => {
                 return Err(format!(
-                    "{} is not a regular file; reading it could wait for ever.",
+                    "{} is not a regular file; reading it might never end.",
                     path.display()
                 ));
             }
         };
         let lines = match file.content {
             Content::Text(lines) => lines,
-            Content::Data(data) => return Ok(data.to_json(file.size)),
+            Content::BinaryFile(data) => return Ok(data.to_json(file.size)),
         };
         let holds_variables = is_variables(&path) || is_variables(&file.real);
-        let key = Page {
+        let key = PageKey {
             path: file.real,
             offset: wanted.offset,
             limit: wanted.limit,
         };
-        match context.files.note_reading(key, file.stamp) {
-            Reading::New => {
+        match context.files.note_read(key, file.stamp) {
+            PageStatus::New => {
                 let page = lines.to_json(wanted.offset, file.size);
                 Ok(if holds_variables {
                     masked(page, context)
@@ -142,16 +142,16 @@ impl ReadFileTool {
                     page
                 })
             }
-            Reading::Unchanged => Ok(json!({
+            PageStatus::Unchanged => Ok(json!({
                 "status": "unchanged",
                 "dedup": true,
                 "path": raw,
                 "message": "This page was already shown in this conversation and the file has not \
                             changed since; use what was shown.",
             })),
-            Reading::Insisting => Err(format!(
-                "BLOCKED: {raw} (lines from {}) was asked for again although it has not changed. \
-                 It is above in this conversation; go on with the task, or read other lines.",
+            PageStatus::RequestedAgain => Err(format!(
+                "BLOCKED: {raw} (lines from {}) was requested again although it has not changed. \
+                 It is above in this conversation; continue with the task, or read other lines.",
                 wanted.offset
             )),
         }

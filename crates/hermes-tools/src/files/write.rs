@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::filesystem::Writing;
 use super::lint::lint;
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 use crate::context::{CallContext, CrossProfile};
-use crate::tool::{Reach, Tool, error};
+use crate::tool::{Tool, ToolReach, error};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,17 +31,17 @@ impl Tool for WriteFileTool {
         const ARGUMENTS: &[Argument] = &[
             Argument::required(
                 "path",
-                Kind::Text,
+                ArgKind::Text,
                 "File to write: absolute, relative to the working directory, or starting with ~/.",
             ),
-            Argument::required("content", Kind::Document, "The whole new content."),
+            Argument::required("content", ArgKind::Document, "The whole new content."),
             CROSS_PROFILE,
         ];
         ARGUMENTS
     }
 
-    fn reach(&self) -> Reach {
-        Reach::ChangesPath
+    fn reach(&self) -> ToolReach {
+        ToolReach::ChangesPath
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -68,7 +68,7 @@ impl Tool for WriteFileTool {
 /// The argument all writing tools share.
 pub(super) const CROSS_PROFILE: Argument = Argument::optional(
     "cross_profile",
-    Kind::Flag,
+    ArgKind::Flag,
     "Set to true only when the user asked to change files of another profile.",
 );
 

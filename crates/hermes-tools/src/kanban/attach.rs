@@ -9,20 +9,19 @@ use serde_json::{Map, Value};
 use super::desk::known;
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
-use crate::download::download;
+use crate::argument::{ArgKind, Argument};
 
 pub(super) const ATTACH: Verb = Verb {
     name: "kanban_attach",
     description: "Attaches a file to your card, from its bytes in base64; at most 25 MiB. Files in the \
                   workspace need no attaching: name them as artifacts when you complete the card.",
     arguments: &[
-        Argument::required("filename", Kind::Text, "Display name."),
-        Argument::required("content_base64", Kind::Text, "The bytes, in base64."),
-        Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
+        Argument::required("filename", ArgKind::Text, "Display name."),
+        Argument::required("content_base64", ArgKind::Text, "The bytes, in base64."),
+        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
         Argument::optional(
             "content_type",
-            Kind::Text,
+            ArgKind::Text,
             "Content type, such as image/png.",
         ),
         BOARD,
@@ -36,11 +35,11 @@ pub(super) const ATTACH_URL: Verb = Verb {
     description: "Fetches a file from the public web and attaches it to your card; at most 25 MiB, \
                   within 30 seconds.",
     arguments: &[
-        Argument::required("url", Kind::Text, "An http or https address."),
-        Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
+        Argument::required("url", ArgKind::Text, "An http or https address."),
+        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
         Argument::optional(
             "filename",
-            Kind::Text,
+            ArgKind::Text,
             "Display name; taken from the address if left out.",
         ),
         BOARD,
@@ -53,7 +52,7 @@ pub(super) const ATTACHMENTS: Verb = Verb {
     name: "kanban_attachments",
     description: "Lists the files attached to a card, with the paths under which they can be read.",
     arguments: &[
-        Argument::optional("task_id", Kind::Text, "The card; your own if left out."),
+        Argument::optional("task_id", ArgKind::Text, "The card; your own if left out."),
         BOARD,
     ],
     audience: Audience::All,
@@ -92,7 +91,7 @@ fn attach_url(call: &Call<'_>) -> Result<Map<String, Value>, Refusal> {
     // Nothing is fetched for a card that does not exist.
     known(&store, &id)?;
     let address = call.args["url"].as_str().unwrap_or_default();
-    let fetched = download(address, ATTACHMENT_LIMIT, call.desk.reachable)?;
+    let fetched = call.desk.downloads.fetch(address, ATTACHMENT_LIMIT)?;
     let named = call.args["filename"].as_str().map(str::trim);
     let named = named.filter(|name| !name.is_empty());
     let file = NewFile {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::desk::{known, named_task};
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 
 pub(super) const BLOCK: Verb = Verb {
     name: "kanban_block",
@@ -18,13 +18,13 @@ pub(super) const BLOCK: Verb = Verb {
     arguments: &[
         Argument::required(
             "reason",
-            Kind::Text,
+            ArgKind::Text,
             "What is needed, for the person who unblocks the card.",
         ),
-        Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
+        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
         Argument::optional(
             "kind",
-            Kind::Choice(&["dependency", "needs_input", "capability", "transient"]),
+            ArgKind::Choice(&["dependency", "needs_input", "capability", "transient"]),
             "dependency: another card comes first (link it). needs_input: a person decides. \
              capability: no agent here can do it. transient: it may work later.",
         ),
@@ -38,7 +38,7 @@ pub(super) const UNBLOCK: Verb = Verb {
     name: "kanban_unblock",
     description: "Unblocks a blocked or scheduled card: it becomes ready, or waits for its parents.",
     arguments: &[
-        Argument::required("task_id", Kind::Text, "The card."),
+        Argument::required("task_id", ArgKind::Text, "The card."),
         BOARD,
     ],
     audience: Audience::Orchestrators,

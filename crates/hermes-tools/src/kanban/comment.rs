@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 use super::desk::named_task;
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 
 pub(super) const COMMENT: Verb = Verb {
     name: "kanban_comment",
     description: "Adds a comment to a card. It stays for people and for later workers: findings, \
                   open questions, hints for another card. No secrets.",
     arguments: &[
-        Argument::required("task_id", Kind::Text, "The card; any card of the board."),
-        Argument::required("body", Kind::Text, "Text of the comment."),
+        Argument::required("task_id", ArgKind::Text, "The card; any card of the board."),
+        Argument::required("body", ArgKind::Text, "Text of the comment."),
         BOARD,
     ],
     audience: Audience::All,

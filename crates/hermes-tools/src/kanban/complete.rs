@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::desk::{named_tasks, texts};
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 use crate::registry::redacted;
 
 pub(super) const COMPLETE: Verb = Verb {
@@ -21,22 +21,22 @@ pub(super) const COMPLETE: Verb = Verb {
                   you created in created_cards. No secrets. If the card has \
                   acceptance checks they are run now; your attempt ends with this call.",
     arguments: &[
-        Argument::optional("summary", Kind::Text, "Summary of the result."),
+        Argument::optional("summary", ArgKind::Text, "Summary of the result."),
         Argument::optional(
             "result",
-            Kind::Text,
+            ArgKind::Text,
             "Short result, if there is no summary.",
         ),
-        Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
-        Argument::optional("metadata", Kind::Object, "Facts for programs."),
+        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
+        Argument::optional("metadata", ArgKind::Object, "Facts for programs."),
         Argument::optional(
             "created_cards",
-            Kind::Texts,
+            ArgKind::Texts,
             "Ids that kanban_create returned to you, and no others.",
         ),
         Argument::optional(
             "artifacts",
-            Kind::Texts,
+            ArgKind::Texts,
             "Paths of deliverables. Those in a scratch workspace are kept before it is removed.",
         ),
         BOARD,

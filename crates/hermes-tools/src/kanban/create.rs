@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::desk::{KanbanDesk, named_tasks, texts};
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 use crate::toolset::TOOLSET_NAMES;
 
 pub(super) const CREATE: Verb = Verb {
@@ -21,14 +21,22 @@ pub(super) const CREATE: Verb = Verb {
                   card with parents waits until they are done, and its worker reads their results. \
                   Create a card for follow-up work instead of doing it on the side.",
     arguments: &[
-        Argument::required("title", Kind::Text, "What is to be achieved, in one line."),
-        Argument::required("assignee", Kind::Text, "Profile of the worker."),
-        Argument::optional("body", Kind::Text, "Everything the worker needs to know."),
-        Argument::optional("parents", Kind::Texts, "Cards that must be done first."),
-        Argument::optional("tenant", Kind::Text, "Namespace inside the board."),
+        Argument::required(
+            "title",
+            ArgKind::Text,
+            "What is to be achieved, in one line.",
+        ),
+        Argument::required("assignee", ArgKind::Text, "Profile of the worker."),
+        Argument::optional(
+            "body",
+            ArgKind::Text,
+            "Everything the worker needs to know.",
+        ),
+        Argument::optional("parents", ArgKind::Texts, "Cards that must be done first."),
+        Argument::optional("tenant", ArgKind::Text, "Namespace inside the board."),
         Argument::optional(
             "priority",
-            Kind::Int {
+            ArgKind::Int {
                 min: i64::MIN,
                 max: i64::MAX,
             },
@@ -36,29 +44,29 @@ pub(super) const CREATE: Verb = Verb {
         ),
         Argument::optional(
             "workspace_kind",
-            Kind::Choice(&["scratch", "dir", "worktree"]),
+            ArgKind::Choice(&["scratch", "dir", "worktree"]),
             "scratch: a directory of its own, removed afterwards. dir: the directory workspace_path. \
              worktree: a git worktree on a branch of its own.",
         ),
         Argument::optional(
             "workspace_path",
-            Kind::Text,
+            ArgKind::Text,
             "Absolute path, for dir and worktree.",
         ),
-        Argument::optional("project", Kind::Text, "Project of the card."),
+        Argument::optional("project", ArgKind::Text, "Project of the card."),
         Argument::optional(
             "triage",
-            Kind::Flag,
+            ArgKind::Flag,
             "Put the card into triage, to be specified first.",
         ),
         Argument::optional(
             "idempotency_key",
-            Kind::Text,
+            ArgKind::Text,
             "A second call with the same key returns the existing card.",
         ),
         Argument::optional(
             "max_runtime_seconds",
-            Kind::Int {
+            ArgKind::Int {
                 min: 1,
                 max: i64::MAX,
             },
@@ -66,18 +74,18 @@ pub(super) const CREATE: Verb = Verb {
         ),
         Argument::optional(
             "initial_status",
-            Kind::Choice(&["running", "blocked"]),
+            ArgKind::Choice(&["running", "blocked"]),
             "blocked: the card waits until somebody unblocks it.",
         ),
-        Argument::optional("skills", Kind::Texts, "Skills for the worker."),
+        Argument::optional("skills", ArgKind::Texts, "Skills for the worker."),
         Argument::optional(
             "goal_mode",
-            Kind::Flag,
+            ArgKind::Flag,
             "The worker goes on until a judge finds the goal reached.",
         ),
         Argument::optional(
             "goal_max_turns",
-            Kind::Int {
+            ArgKind::Int {
                 min: 1,
                 max: i64::MAX,
             },

@@ -10,10 +10,10 @@ use hermes_board::store::BoardStore;
 use hermes_board::{BoardOptions, ContextOptions, NewSubscription, SqliteBoard, WorkerVariables};
 use hermes_config::{Config, Environment, vars};
 use hermes_home::Location;
+use hermes_http::Downloads;
 use serde_json::Value;
 
 use super::verb::Refusal;
-use crate::download::Reachable;
 
 /// Author where no profile is known.
 const NAMELESS: &str = "worker";
@@ -43,8 +43,8 @@ pub struct KanbanDesk {
     pub context: ContextOptions,
     /// Whether the profile has these tools although it is no worker.
     pub is_orchestrator: bool,
-    /// Where files to be attached may come from.
-    pub reachable: Reachable,
+    /// How files to be attached are fetched.
+    pub downloads: Downloads,
     /// The chat that follows cards created here.
     pub follower: Option<NewSubscription>,
 }
@@ -80,11 +80,7 @@ impl KanbanDesk {
                 ..ContextOptions::default()
             },
             is_orchestrator: lists_kanban(config),
-            reachable: if config.flag("security.allow_private_urls") {
-                Reachable::Anywhere
-            } else {
-                Reachable::Public
-            },
+            downloads: Downloads::resolve(config),
             follower,
             home,
             workers,

@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 
 pub(super) const HEARTBEAT: Verb = Verb {
     name: "kanban_heartbeat",
     description: "Reports that you are still working on your card, so that it is not given to another \
                   worker. Call it every few minutes during long work, and at least once an hour.",
     arguments: &[
-        Argument::optional("task_id", Kind::Text, "Your card; may be left out."),
-        Argument::optional("note", Kind::Text, "Progress, in a few words."),
+        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
+        Argument::optional("note", ArgKind::Text, "Progress, in a few words."),
         BOARD,
     ],
     audience: Audience::All,

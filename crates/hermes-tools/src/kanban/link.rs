@@ -6,15 +6,19 @@ use serde_json::{Map, Value};
 use super::desk::named_task;
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 
 pub(super) const LINK: Verb = Verb {
     name: "kanban_link",
     description: "Makes one card wait for another: child_id is not started before parent_id is done. \
                   Cycles are refused.",
     arguments: &[
-        Argument::required("parent_id", Kind::Text, "The card that must be done first."),
-        Argument::required("child_id", Kind::Text, "The card that waits."),
+        Argument::required(
+            "parent_id",
+            ArgKind::Text,
+            "The card that must be done first.",
+        ),
+        Argument::required("child_id", ArgKind::Text, "The card that waits."),
         BOARD,
     ],
     audience: Audience::All,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::show::BOARD;
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 
 const DEFAULT_LIMIT: u32 = 50;
 const MOST: u32 = 200;
@@ -18,10 +18,14 @@ pub(super) const LIST: Verb = Verb {
                   each. Cards whose parents are done become ready first. kanban_show has the rest \
                   of a card.",
     arguments: &[
-        Argument::optional("assignee", Kind::Text, "Only cards given to this profile."),
+        Argument::optional(
+            "assignee",
+            ArgKind::Text,
+            "Only cards given to this profile.",
+        ),
         Argument::optional(
             "status",
-            Kind::Choice(&[
+            ArgKind::Choice(&[
                 "triage",
                 "todo",
                 "scheduled",
@@ -34,15 +38,15 @@ pub(super) const LIST: Verb = Verb {
             ]),
             "Only cards that stand there.",
         ),
-        Argument::optional("tenant", Kind::Text, "Only cards in this namespace."),
+        Argument::optional("tenant", ArgKind::Text, "Only cards in this namespace."),
         Argument::optional(
             "include_archived",
-            Kind::Flag,
+            ArgKind::Flag,
             "Also cards that were put away.",
         ),
         Argument::optional(
             "limit",
-            Kind::ClampedInt {
+            ArgKind::ClampedInt {
                 min: 1,
                 max: MOST as i64,
             },

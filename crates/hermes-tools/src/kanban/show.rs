@@ -4,14 +4,14 @@ use hermes_board::worker_context;
 use serde_json::{Map, Value};
 
 use super::verb::{Audience, Call, Refusal, Verb, facts};
-use crate::argument::{Argument, Kind};
+use crate::argument::{ArgKind, Argument};
 
 /// Most events that are shown; older ones rarely matter.
 const SHOWN_EVENTS: usize = 50;
 
 pub(super) const BOARD: Argument = Argument::optional(
     "board",
-    Kind::Text,
+    ArgKind::Text,
     "Slug of the board; the current one if left out.",
 );
 
@@ -22,7 +22,7 @@ pub(super) const SHOW: Verb = Verb {
                   order in which it matters. Without task_id: your own card. Begin work on a card \
                   with it.",
     arguments: &[
-        Argument::optional("task_id", Kind::Text, "The card; your own if left out."),
+        Argument::optional("task_id", ArgKind::Text, "The card; your own if left out."),
         BOARD,
     ],
     audience: Audience::All,

@@ -7,5 +7,5 @@ mod table;
 
 pub use names::TOOLSET_NAMES;
 pub use schema::normalised_schema;
-pub use selection::{Offer, OfferedTool, ToolSelection};
+pub use selection::{OfferedTool, ToolOffer, ToolSelection};
 pub use table::{basic_toolsets, toolset_doc};

@@ -5,15 +5,15 @@ use serde_json::{Map, Value, json};
 
 /// Parts of a schema that are looked at; behind them stands an object without fields. References
 /// can make a small text mean an endless schema.
-const MOST_PARTS: usize = 5000;
+const MAX_PARTS: usize = 5000;
 /// Depth from which on the same holds.
-const MOST_DEPTH: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 /// The schema of a tool's arguments, brought to that dialect. Anything that is no object becomes
 /// one without arguments.
 pub fn normalised_schema(schema: Value) -> Value {
     let root = schema.clone();
-    let mut walk = Walk {
+    let mut walk = SchemaWalk {
         root: &root,
         open: Vec::new(),
         parts: 0,
@@ -35,7 +35,7 @@ fn any_object() -> Value {
     json!({"type": "object", "properties": {}})
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     root: &'a Value,
     /// References that are being followed.
     open: Vec<String>,
@@ -43,13 +43,13 @@ struct Walk<'a> {
     depth: usize,
 }
 
-impl Walk<'_> {
+impl SchemaWalk<'_> {
     fn plain(&mut self, schema: Value) -> Value {
         let Value::Object(mut fields) = schema else {
             return schema;
         };
         self.parts += 1;
-        if self.parts > MOST_PARTS || self.depth > MOST_DEPTH {
+        if self.parts > MAX_PARTS || self.depth > MAX_DEPTH {
             return any_object();
         }
         if let Some(Value::String(reference)) = fields.remove("$ref") {

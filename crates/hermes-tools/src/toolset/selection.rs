@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::schema::normalised_schema;
 use super::table::{Meaning, basic_toolsets, meaning};
 use crate::context::CallContext;
-use crate::registry::Registry;
+use crate::registry::ToolRegistry;
 use crate::tool::Tool;
 
 /// Names of toolsets as settings or a flag give them.
@@ -84,7 +84,7 @@ impl ToolSelection {
     }
 
     /// Names that stand for nothing in this registry.
-    fn unknown(&self, registry: &Registry) -> Vec<String> {
+    fn unknown(&self, registry: &ToolRegistry) -> Vec<String> {
         let is_known = |name: &String| {
             meaning(name) != Meaning::Unknown
                 || registry.iter().any(|tool| tool.toolset() == name.trim())
@@ -135,7 +135,7 @@ pub struct OfferedTool {
 
 /// What a conversation gets.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Offer {
+pub struct ToolOffer {
     /// The tools, in the order of the registry: the same in every request.
     pub tools: Vec<OfferedTool>,
     /// Tools that are switched on and cannot be used here, with the reason.
@@ -144,19 +144,19 @@ pub struct Offer {
     pub unknown: Vec<String>,
 }
 
-impl Offer {
+impl ToolOffer {
     /// Names of the tools.
     pub fn names(&self) -> Vec<String> {
         self.tools.iter().map(|tool| tool.name.to_owned()).collect()
     }
 }
 
-impl Registry {
+impl ToolRegistry {
     /// What a conversation with this selection gets. Looks at this machine, never at the network.
-    pub fn offer(&self, selection: &ToolSelection, context: &CallContext) -> Offer {
-        let mut offer = Offer {
+    pub fn offer(&self, selection: &ToolSelection, context: &CallContext) -> ToolOffer {
+        let mut offer = ToolOffer {
             unknown: selection.unknown(self),
-            ..Offer::default()
+            ..ToolOffer::default()
         };
         for tool in self.iter().filter(|tool| selection.holds(*tool)) {
             match tool.unavailable(context) {

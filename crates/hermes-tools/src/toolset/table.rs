@@ -38,9 +38,9 @@ const BASIC: &[(&str, &str)] = &[
     ("yuanbao", "Yuanbao"),
 ];
 
-/// What a conversation has unless it is told otherwise. The rest costs money, needs an account or
-/// reaches further than people expect, so it is off until it is named.
-const USUAL: &[&str] = &[
+/// The default sets. The others cost money, need an account or do more than users expect, so they are
+/// off until they are named.
+const DEFAULT_SETS: &[&str] = &[
     "browser",
     "clarify",
     "code_execution",
@@ -89,11 +89,11 @@ pub(super) enum Meaning {
 pub(super) fn meaning(name: &str) -> Meaning {
     let name = name.trim().to_lowercase();
     let sets = |names: &[&'static str]| Meaning::Sets(names.to_vec());
-    let without = |left_out: &[&str]| {
-        let rest = USUAL
+    let without = |excluded: &[&str]| {
+        let rest = DEFAULT_SETS
             .iter()
             .copied()
-            .filter(|name| !left_out.contains(name));
+            .filter(|name| !excluded.contains(name));
         Meaning::Sets(rest.collect())
     };
     match name.as_str() {
@@ -102,13 +102,13 @@ pub(super) fn meaning(name: &str) -> Meaning {
         "debugging" => sets(&["terminal", "web", "file"]),
         "safe" => sets(&["web", "vision", "image_gen"]),
         "coding" => without(&["cronjob", "image_gen", "messaging", "tts"]),
-        // Nobody sits there who could answer.
+        // No user can answer there.
         "hermes-cron" | "hermes-api-server" | "hermes-webhook" => {
             without(&["clarify", "messaging"])
         }
         "hermes-acp" => without(&["clarify", "cronjob", "image_gen", "messaging", "tts"]),
         "image_tools" => sets(&["image_gen"]),
-        name if name.starts_with("hermes-") && TOOLSET_NAMES.contains(&name) => sets(USUAL),
+        name if name.starts_with("hermes-") && TOOLSET_NAMES.contains(&name) => sets(DEFAULT_SETS),
         name => {
             let plain = name.strip_suffix("_tools").unwrap_or(name);
             let known = BASIC.iter().find(|(basic, _)| *basic == plain);
@@ -127,7 +127,7 @@ mod tests {
         for name in TOOLSET_NAMES {
             assert_ne!(meaning(name), Meaning::Unknown, "{name}");
         }
-        assert!(USUAL.iter().all(|name| toolset_doc(name).is_some()));
+        assert!(DEFAULT_SETS.iter().all(|name| toolset_doc(name).is_some()));
         assert!(BASIC.is_sorted_by_key(|(name, _)| *name));
     }
 

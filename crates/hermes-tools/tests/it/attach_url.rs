@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use hermes_board::store::NewTask;
-use hermes_tools::{KanbanDesk, Reachable};
+use hermes_http::Downloads;
+use hermes_tools::KanbanDesk;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -91,7 +92,7 @@ fn this_machine_and_its_neighbours_are_out_of_reach() {
     let board = BoardStage::new();
     let own = board.card(NewTask::titled("x"));
     let desk = KanbanDesk {
-        reachable: Reachable::Public,
+        downloads: Downloads::default(),
         ..board.desk()
     };
     let url = format!("{}/file.txt", server(0));

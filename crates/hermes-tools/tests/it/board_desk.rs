@@ -11,7 +11,7 @@ use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::EnvPolicy;
 use hermes_proc::home::ChildHome;
-use hermes_tools::{KanbanDesk, Registry, kanban_tools};
+use hermes_tools::{KanbanDesk, ToolRegistry, kanban_tools};
 use serde_json::Value;
 
 use crate::stage::Stage;
@@ -26,7 +26,7 @@ pub(crate) struct BoardStage {
 impl BoardStage {
     pub(crate) fn new() -> Self {
         Self {
-            stage: Stage::with(Registry::default()),
+            stage: Stage::with(ToolRegistry::default()),
         }
     }
 
@@ -97,7 +97,10 @@ impl BoardStage {
             profile_home: root,
             context: ContextOptions::default(),
             is_orchestrator: true,
-            reachable: hermes_tools::Reachable::Anywhere,
+            downloads: hermes_http::Downloads {
+                reachable: hermes_http::Reachable::Anywhere,
+                ..hermes_http::Downloads::default()
+            },
             follower: None,
         }
     }
@@ -106,7 +109,7 @@ impl BoardStage {
     pub(crate) fn at(&self, desk: KanbanDesk, tool: &str, args: Value) -> Value {
         let registry = kanban_tools(desk)
             .into_iter()
-            .fold(Registry::default(), Registry::with);
+            .fold(ToolRegistry::default(), ToolRegistry::with);
         registry.call(tool, &args, &self.stage.context)
     }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hermes_session::{Message, NewSession, SessionId, SessionStore, Step};
+use hermes_session::{ConversationStep, NewSession, SessionId, SessionMessage, SessionStore};
 use hermes_tools::{
-    Answerer, CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus, ClarifyTool,
-    DelegateTool, Question, Registry, SessionSearchTool,
+    Answerer, CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus,
+    ClarifyQuestion, ClarifyTool, DelegateTool, SessionSearchTool, ToolRegistry,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use crate::stage::{SECRET, Stage};
 struct Always(Option<&'static str>);
 
 impl Answerer for Always {
-    fn answer(&self, question: &Question, _: &CallContext) -> Option<String> {
+    fn answer(&self, question: &ClarifyQuestion, _: &CallContext) -> Option<String> {
         assert!(question.choices.len() <= 4);
         self.0
             .map(|answer| format!("{answer} ({})", question.choices.len()))
@@ -26,7 +26,7 @@ impl Answerer for Always {
 
 #[test]
 fn a_question_is_answered_or_decided_at_once() {
-    let mut stage = Stage::with(Registry::default().with(ClarifyTool));
+    let mut stage = Stage::with(ToolRegistry::default().with(ClarifyTool));
     let ask = |stage: &Stage| {
         stage.call(
             "clarify",
@@ -89,7 +89,7 @@ impl ChildRunner for Meeting {
 }
 
 fn delegating(children: usize) -> (Stage, Arc<Meeting>) {
-    let mut stage = Stage::with(Registry::default().with(DelegateTool::default()));
+    let mut stage = Stage::with(ToolRegistry::default().with(DelegateTool::default()));
     let meeting = Arc::new(Meeting {
         all: std::sync::Barrier::new(children),
         jobs: Mutex::default(),
@@ -163,14 +163,17 @@ fn what_cannot_be_delegated_is_said() {
     }
     stage.context.conversation.children = None;
     let message = stage.refused("delegate_task", json!({"goal": "a"}));
-    assert!(message.contains("nobody runs other agents"), "{message}");
+    assert!(
+        message.contains("sub-agents are not available"),
+        "{message}"
+    );
 }
 
 fn searching() -> (Stage, SessionStore) {
-    let mut stage = Stage::with(Registry::default());
+    let mut stage = Stage::with(ToolRegistry::default());
     let home = stage.root("hermes");
     let store = SessionStore::open(&home).unwrap();
-    let registry = Registry::default().with(SessionSearchTool { home });
+    let registry = ToolRegistry::default().with(SessionSearchTool { home });
     stage.context.registry = Arc::new(registry);
     (stage, store)
 }
@@ -190,10 +193,13 @@ fn conversation(store: &mut SessionStore, turns: usize, word: &str) -> SessionId
             "nothing much"
         };
         store
-            .append_user(&id, &Message::user(format!("question {turn} {said}")))
+            .append_user(
+                &id,
+                &SessionMessage::user(format!("question {turn} {said}")),
+            )
             .unwrap();
-        let step = Step {
-            assistant: Message::assistant(format!("answer {turn}")),
+        let step = ConversationStep {
+            assistant: SessionMessage::assistant(format!("answer {turn}")),
             results: Vec::new(),
             usage: None,
         };
@@ -268,9 +274,9 @@ fn what_only_a_tool_said_is_found_too() {
     let (stage, mut store) = searching();
     let id = conversation(&mut store, 1, "x");
     let calls = json!([{"id": "c1", "type": "function", "function": {"name": "terminal", "arguments": "{}"}}]);
-    let step = Step {
-        assistant: Message::calls(None, calls),
-        results: vec![Message::tool_result(
+    let step = ConversationStep {
+        assistant: SessionMessage::calls(None, calls),
+        results: vec![SessionMessage::tool_result(
             "c1",
             "terminal",
             format!("platypus {SECRET}"),
@@ -321,7 +327,7 @@ fn searches_that_make_no_sense_are_answered() {
             "{odd}"
         );
     }
-    let nothing = Stage::with(Registry::default().with(SessionSearchTool {
+    let nothing = Stage::with(ToolRegistry::default().with(SessionSearchTool {
         home: "/nonexistent".into(),
     }));
     let result: Value = nothing.call("session_search", json!({"query": "x"}));

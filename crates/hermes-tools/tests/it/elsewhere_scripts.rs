@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hermes_tools::{
-    CallContext, CodeSettings, ExecuteCodeTool, FixedSession, Mode, Registry, RpcEnv, SandboxEnv,
-    UnattendedScripts, WriteRules,
+    CallContext, CodeSettings, ExecuteCodeTool, FixedSession, RpcEnv, SandboxEnv, ScriptMode,
+    ToolRegistry, UnattendedScripts, WriteRules,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -33,7 +33,7 @@ impl SandboxEnv for Elsewhere {
     }
 }
 
-pub(crate) fn scripts_registry(settings: CodeSettings) -> Registry {
+pub(crate) fn scripts_registry(settings: CodeSettings) -> ToolRegistry {
     let gate = Arc::new(UnattendedScripts::Approve);
     let tool = ExecuteCodeTool::new(settings, Arc::new(Elsewhere), gate);
     files_registry().with(FakeTerminal).with(tool)
@@ -282,7 +282,7 @@ fn modes_and_missing_directories() {
     let strict = stage_with(
         Programs::Gnu,
         CodeSettings {
-            mode: Mode::Strict,
+            mode: ScriptMode::Strict,
             ..CodeSettings::default()
         },
     );

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use hermes_proc::{identity_of, is_same_live_process};
 use hermes_tools::{
-    Argument, CallContext, CodeSettings, ExecuteCodeTool, Kind, Mode, RpcEnv, SandboxEnv, Tool,
-    UnattendedScripts,
+    ArgKind, Argument, CallContext, CodeSettings, ExecuteCodeTool, RpcEnv, SandboxEnv, ScriptMode,
+    Tool, UnattendedScripts,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -44,10 +44,10 @@ impl Tool for FakeTerminal {
 
     fn arguments(&self) -> &'static [Argument] {
         const ARGUMENTS: &[Argument] = &[
-            Argument::required("command", Kind::Text, "Text."),
-            Argument::optional("background", Kind::Flag, "Text."),
-            Argument::optional("pty", Kind::Flag, "Text."),
-            Argument::optional("watch_patterns", Kind::Texts, "Text."),
+            Argument::required("command", ArgKind::Text, "Text."),
+            Argument::optional("background", ArgKind::Flag, "Text."),
+            Argument::optional("pty", ArgKind::Flag, "Text."),
+            Argument::optional("watch_patterns", ArgKind::Texts, "Text."),
         ];
         ARGUMENTS
     }
@@ -203,7 +203,7 @@ fn modes_decide_where_a_script_runs() {
         stage.work("").to_str().unwrap().trim_end_matches('/')
     );
     let strict = stage_with(CodeSettings {
-        mode: Mode::Strict,
+        mode: ScriptMode::Strict,
         ..CodeSettings::default()
     });
     let code = "import os, sys\n\
@@ -211,8 +211,8 @@ fn modes_decide_where_a_script_runs() {
                 print(sys.flags.no_user_site)\n\
                 import hermes_tools";
     assert_eq!(printed(&strict, code), "True\n1\n");
-    assert_eq!(Mode::parse("strict"), Mode::Strict);
-    assert_eq!(Mode::parse("loose"), Mode::Project);
+    assert_eq!(ScriptMode::parse("strict"), ScriptMode::Strict);
+    assert_eq!(ScriptMode::parse("loose"), ScriptMode::Project);
 }
 
 #[test]

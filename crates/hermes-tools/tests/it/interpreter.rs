@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hermes_tools::{CodeSettings, FixedSession, Interpreters, Mode};
+use hermes_tools::{CodeSettings, FixedSession, Interpreters, ScriptMode};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -94,7 +94,7 @@ fn the_order_is_setting_activated_project_path() {
     assert_eq!(scene.found(), Some(set));
     // Strict knows only the setting and the path.
     scene.settings.python = None;
-    scene.settings.mode = Mode::Strict;
+    scene.settings.mode = ScriptMode::Strict;
     assert_eq!(scene.found(), Some(on_path));
 }
 

@@ -221,7 +221,7 @@ fn a_line_that_was_cut_is_said_with_the_way_to_its_rest() {
         max_line_chars: 10,
         ..ReadFileTool::default()
     };
-    let stage = Stage::with(hermes_tools::Registry::default().with(tool));
+    let stage = Stage::with(hermes_tools::ToolRegistry::default().with(tool));
     stage.file("one.json", format!("{long}\n{long}\n"));
     let page = stage.call("read_file", json!({"path": "one.json", "limit": 9}));
     assert_eq!(page["content"], "     1|xxxxxxxxxx... [truncated]");

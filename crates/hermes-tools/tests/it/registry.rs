@@ -1,6 +1,8 @@
 //! What every tool gets from the registry.
 
-use hermes_tools::{Argument, CallContext, Kind, MAX_RESULT_CHARS, Registry, Tool, is_failure};
+use hermes_tools::{
+    ArgKind, Argument, CallContext, MAX_RESULT_CHARS, Tool, ToolRegistry, is_failure,
+};
 use serde_json::{Value, json};
 
 use crate::stage::{SECRET, Stage};
@@ -21,7 +23,7 @@ impl Tool for Echo {
     }
 
     fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[Argument::required("text", Kind::Text, "What to say.")];
+        const ARGUMENTS: &[Argument] = &[Argument::required("text", ArgKind::Text, "What to say.")];
         ARGUMENTS
     }
 
@@ -34,7 +36,7 @@ impl Tool for Echo {
 }
 
 fn stage() -> Stage {
-    Stage::with(Registry::default().with(Echo))
+    Stage::with(ToolRegistry::default().with(Echo))
 }
 
 #[test]

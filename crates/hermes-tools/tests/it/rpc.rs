@@ -156,7 +156,10 @@ fn one_connection_at_a_time() {
                 say({'tool': 'read_file', 'args': {'path': 'x'}, 'token': T})";
     let errors = errors(code);
     assert!(
-        errors.get(1).unwrap().contains("Another connection"),
+        errors
+            .get(1)
+            .unwrap()
+            .contains("already has an open connection"),
         "{errors:?}"
     );
     assert_eq!(errors.get(2).unwrap(), "File not found: x");

@@ -8,7 +8,7 @@ use hermes_proc::Wake;
 use hermes_secret::Redactor;
 use hermes_tools::{
     CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, PatchTool, Place,
-    PlaceFiles, ReadFileTool, Registry, SearchFilesTool, WriteFileTool, WriteGuard, WriteRules,
+    PlaceFiles, ReadFileTool, SearchFilesTool, ToolRegistry, WriteFileTool, WriteGuard, WriteRules,
 };
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ impl Stage {
     pub(crate) fn elsewhere_with(
         programs: Programs,
         rules: WriteRules,
-        registry: Registry,
+        registry: ToolRegistry,
     ) -> Self {
         let stage = Self::with(registry);
         let place = Arc::new(ShellPlace::new(programs, &stage.root("")));
@@ -72,7 +72,7 @@ impl Stage {
         self
     }
 
-    pub(crate) fn with(registry: Registry) -> Self {
+    pub(crate) fn with(registry: ToolRegistry) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for name in ["work", "home", "hermes", "forbidden"] {
@@ -80,7 +80,7 @@ impl Stage {
         }
         let context = CallContext {
             session_key: "test".to_owned(),
-            conversation: hermes_tools::Conversation::default(),
+            conversation: hermes_tools::ToolConversation::default(),
             session: Arc::new(FixedSession {
                 cwd: root.join("work"),
                 variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
@@ -145,8 +145,8 @@ impl Stage {
     }
 }
 
-pub(crate) fn files_registry() -> Registry {
-    Registry::default()
+pub(crate) fn files_registry() -> ToolRegistry {
+    ToolRegistry::default()
         .with(ReadFileTool::default())
         .with(WriteFileTool)
         .with(PatchTool)

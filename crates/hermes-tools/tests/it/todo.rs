@@ -1,13 +1,13 @@
 //! The list of things to do: replaced, merged, read, restored; whatever is sent.
 
-use hermes_tools::{Registry, TodoList, TodoTool};
+use hermes_tools::{TodoList, TodoTool, ToolRegistry};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
 
 fn stage() -> Stage {
-    Stage::with(Registry::default().with(TodoTool))
+    Stage::with(ToolRegistry::default().with(TodoTool))
 }
 
 fn items(result: &Value) -> Vec<(String, String, String)> {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use hermes_config::{Config, Environment, Sources};
 use hermes_tools::{
-    ClarifyTool, DelegateTool, KanbanDesk, PatchTool, Reach, ReadFileTool, Registry,
-    SearchFilesTool, SessionSearchTool, TodoTool, Tool, ToolSelection, WriteFileTool, kanban_tools,
+    ClarifyTool, DelegateTool, KanbanDesk, PatchTool, ReadFileTool, SearchFilesTool,
+    SessionSearchTool, TodoTool, Tool, ToolReach, ToolRegistry, ToolSelection, WriteFileTool,
+    kanban_tools,
 };
 use pretty_assertions::assert_eq;
 use serde_json::Value;
@@ -20,8 +21,8 @@ fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolS
     ToolSelection::resolve(&config, &env, "cli", flag)
 }
 
-fn registry(desk: KanbanDesk, home: &Path) -> Registry {
-    let registry = Registry::default()
+fn registry(desk: KanbanDesk, home: &Path) -> ToolRegistry {
+    let registry = ToolRegistry::default()
         .with(ReadFileTool::default())
         .with(WriteFileTool)
         .with(PatchTool)
@@ -34,7 +35,7 @@ fn registry(desk: KanbanDesk, home: &Path) -> Registry {
         });
     kanban_tools(desk)
         .into_iter()
-        .fold(registry, Registry::with)
+        .fold(registry, ToolRegistry::with)
 }
 
 const FILES: [&str; 4] = ["read_file", "write_file", "patch", "search_files"];
@@ -183,10 +184,10 @@ fn what_may_run_side_by_side_is_known_of_every_tool() {
     let registry = registry(board.desk(), &board.stage.root("hermes"));
     for tool in registry.iter() {
         let reach = match tool.name() {
-            "read_file" => Reach::ReadsPath,
-            "write_file" | "patch" => Reach::ChangesPath,
-            "search_files" | "session_search" => Reach::Looks,
-            _ => Reach::Anything,
+            "read_file" => ToolReach::ReadsPath,
+            "write_file" | "patch" => ToolReach::ChangesPath,
+            "search_files" | "session_search" => ToolReach::ReadOnly,
+            _ => ToolReach::Anything,
         };
         assert_eq!(tool.reach(), reach, "{}", tool.name());
     }

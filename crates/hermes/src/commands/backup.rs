@@ -2,11 +2,10 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use hermes_config::vars;
 use hermes_home::backup::{
-    BackupReport, BackupRequest, Progress, QuickRequest, create_full, create_quick,
+    BackupProgress, BackupReport, BackupRequest, QuickRequest, create_full, create_quick,
 };
 
 use crate::context::Context;
@@ -29,7 +28,7 @@ pub(crate) struct Args {
     label: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.quick {
         return quick(args, context);
     }
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let report = report?;
     say(context, &report)?;
     if report.is_complete() {
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     } else {
         Err(CommandError::silent())
     }
@@ -95,7 +94,7 @@ fn say(context: &Context, report: &BackupReport) -> Result<()> {
     Ok(())
 }
 
-fn quick(args: &Args, context: &Context) -> Result<ExitCode> {
+fn quick(args: &Args, context: &Context) -> Result<()> {
     if args.output.is_some() {
         return Err(CommandError::usage(
             "--quick keeps its snapshot in the home; leave out -o",
@@ -126,7 +125,7 @@ fn quick(args: &Args, context: &Context) -> Result<ExitCode> {
         context.display(&report.path)
     ))?;
     if report.failed.is_empty() {
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     } else {
         Err(CommandError::silent())
     }
@@ -153,7 +152,7 @@ fn max_file_bytes(context: &Context) -> Result<Option<u64>> {
         None => DEFAULT_MAX_MB,
         Some(text) => text.parse().map_err(|_| {
             CommandError::user(format!(
-                "{} is '{text}', which is no number of megabytes",
+                "{} is '{text}', which is not a number of megabytes",
                 var.name
             ))
         })?,
@@ -177,7 +176,7 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    pub(super) fn show(&mut self, step: Progress) {
+    pub(super) fn show(&mut self, step: BackupProgress) {
         let percent = (step.bytes_done * 100)
             .checked_div(step.bytes_total)
             .unwrap_or(100);

@@ -1,7 +1,5 @@
 //! `hermes completion`: the command tree for a shell.
 
-use std::process::ExitCode;
-
 use clap_complete::Shell;
 
 use crate::context::Context;
@@ -21,7 +19,7 @@ enum Supported {
     Fish,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     let shell = match args.shell {
         Supported::Bash => Shell::Bash,
         Supported::Zsh => Shell::Zsh,
@@ -29,6 +27,5 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut crate::cli::command(), "hermes", &mut script);
-    context.printer.out(&String::from_utf8_lossy(&script))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&String::from_utf8_lossy(&script))?)
 }

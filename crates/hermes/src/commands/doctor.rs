@@ -1,8 +1,6 @@
 //! `hermes doctor`: checks as a table or as JSON. Read-only without `--fix`. With `--child-env`, the
 //! receipt of a child environment instead.
 
-use std::process::ExitCode;
-
 use hermes_proc::SpawnClass;
 use hermes_proc::env::{Fate, Receipt, ReceiptRow};
 use hermes_terminal::environment::Circumstances;
@@ -35,7 +33,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if let Some(class) = args.child_env {
         return child_env(context, class, args.json);
     }
@@ -44,7 +42,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if args.fix {
         fixed = apply_fixes(context, &rows);
         // A fresh look: settings and files are not what they were.
-        rows = examine(&context.anew(), args.all_profiles);
+        rows = examine(&context.reloaded(), args.all_profiles);
     }
     let problems = rows.iter().filter(|row| row.mark == Mark::Problem).count();
     if args.json {
@@ -57,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         print(context, &rows, &fixed)?;
     }
     if problems == 0 {
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     } else {
         Err(CommandError::silent())
     }
@@ -66,7 +64,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 /// Columns of a name; with fate and rule a line has at most 80.
 const NAME_WIDTH: usize = 34;
 
-fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<ExitCode> {
+fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> {
     let builder = context.environment();
     for warning in builder.warnings() {
         context.printer.warn(warning, None)?;
@@ -84,7 +82,7 @@ fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<Exit
             .printer
             .out(&child_env_table(context, plan.receipt()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn runs_for_agent(class: SpawnClass) -> bool {
@@ -157,6 +155,5 @@ fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
             out.push_str("`hermes doctor --fix` mends what can be mended safely.\n");
         }
     }
-    context.printer.out(&out)?;
-    Ok(())
+    Ok(context.printer.out(&out)?)
 }

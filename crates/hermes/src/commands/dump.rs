@@ -1,7 +1,5 @@
 //! `hermes dump`: the set-up as plain text, for a report.
 
-use std::process::ExitCode;
-
 use hermes_config::dotenv::known_names;
 use hermes_home::{count_skills, probe_gateway};
 use hermes_secret::display_mask;
@@ -16,7 +14,7 @@ pub(crate) struct Args {
     show_keys: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     let config = context.config();
     let mut out = String::from("--- hermes dump ---\n");
     let (model, provider) = config.model();
@@ -47,8 +45,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         out.push_str(&format!("  {:<20}{value}\n", format!("{label}:")));
     }
     out.push_str("--- end dump ---\n");
-    context.printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&out)?)
 }
 
 fn features(context: &Context) -> Vec<(&'static str, String)> {

@@ -4,12 +4,14 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteBackend};
 use serde_json::{Value, json};
 
-use crate::backend::{Backend, Elsewhere, PlaceRequest};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::toolbox::{Asking, Toolbox};
+use crate::signal_watch::SignalWatch;
+use crate::tool_access;
+use crate::ui::Asked;
 
 /// The exit code for an engine or a machine that cannot be reached.
 pub(super) const MISSING_PART: u8 = 3;
@@ -43,8 +45,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let place = PlaceRequest {
-        backend: Backend::chosen(context, args.backend.as_deref())?,
+    let backend = BackendRequest {
+        kind: BackendKind::choose(context, args.backend.as_deref())?,
         task: args.task.as_deref(),
         session: &args.session,
     };
@@ -55,27 +57,27 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(timeout) = args.timeout {
         call["timeout"] = json!(timeout);
     }
-    let toolbox = Toolbox::assemble(context, place, Asking::WhoeverIsThere)?;
-    if toolbox.registry.get(TOOL).is_none() {
+    let tools = tool_access::assemble(context, backend, Approval::Needed, Asked::Approval)?;
+    if tools.registry.get(TOOL).is_none() {
         return Err(CommandError::environment(
             "this build has no terminal tool to run commands with",
         ));
     }
-    let ending = toolbox.watch_for_end()?;
-    toolbox.tidy_up();
-    let surroundings = toolbox.call_context(&args.session);
-    let result = toolbox.registry.call(TOOL, &call, &surroundings);
+    let signals = SignalWatch::start(&tools)?;
+    tools.recover();
+    let surroundings = tools.call_context(&args.session);
+    let result = tools.registry.call(TOOL, &call, &surroundings);
     let mut code = exit_code_of(&result);
-    if did_not_start(&result) && toolbox.elsewhere().is_some_and(Elsewhere::is_down) {
+    if did_not_start(&result) && tools.remote().is_some_and(RemoteBackend::is_down) {
         code = MISSING_PART;
     }
-    toolbox.leave();
+    tools.release();
     if args.json {
         context.printer.line(result.to_string())?;
     } else {
         show(context, &result)?;
     }
-    Ok(ending.exit_code(code))
+    Ok(signals.exit_code(code))
 }
 
 /// One argument is the line itself; several are quoted so that the shell sees each as one word.

@@ -1,7 +1,6 @@
 //! `hermes import`: a backup, back into the root.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use hermes_home::backup::{Restore, RestoreLimits, RestoreRequest};
 use hermes_home::profiles::list;
@@ -21,7 +20,7 @@ pub(crate) struct Args {
     force: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     let mut restore = Restore::open(&args.file)?;
     let inspection = restore.inspect();
     let root = &context.location.root;
@@ -75,7 +74,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             report.restored,
             context.display(root)
         ))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     } else {
         printer.note(format!(
             "Restore partial: {} files restored, {} skipped",

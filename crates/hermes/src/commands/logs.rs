@@ -1,16 +1,15 @@
 //! `hermes logs`: the end of a log, filtered, and what comes after it.
 
 use std::ops::ControlFlow;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use hermes_telemetry::reader::{LogName, LogReader, Query, list, parse_age};
+use hermes_telemetry::reader::{LogName, LogQuery, LogReader, list, parse_age};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::ui::{Table, human_age, human_size};
+use crate::ui::{Table, human_size};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,7 +39,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.name == "list" {
         return list_logs(args, context);
     }
@@ -62,11 +61,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     for line in lines {
         context.printer.line(line)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn query(args: &Args) -> Result<Query> {
-    Ok(Query {
+fn query(args: &Args) -> Result<LogQuery> {
+    Ok(LogQuery {
         lines: args.lines,
         level: args.level.as_deref().map(str::parse).transpose()?,
         session: args.session.clone(),
@@ -92,7 +91,7 @@ fn filters(args: &Args) -> String {
     }
 }
 
-fn follow(context: &Context, reader: &LogReader, query: &Query, header: &str) -> Result<ExitCode> {
+fn follow(context: &Context, reader: &LogReader, query: &LogQuery, header: &str) -> Result<()> {
     let (lines, mut follower) = reader.follow(query)?;
     context.printer.line(header)?;
     for line in lines {
@@ -110,11 +109,11 @@ fn follow(context: &Context, reader: &LogReader, query: &Query, header: &str) ->
     })?;
     match failure {
         Some(error) => Err(CommandError::from(error)),
-        None => Ok(ExitCode::SUCCESS),
+        None => Ok(()),
     }
 }
 
-fn list_logs(args: &Args, context: &Context) -> Result<ExitCode> {
+fn list_logs(args: &Args, context: &Context) -> Result<()> {
     let dir = context.location.home.join("logs");
     let files = list(&dir)?;
     if args.json {
@@ -129,30 +128,26 @@ fn list_logs(args: &Args, context: &Context) -> Result<ExitCode> {
                 })
             })
             .collect();
-        context.printer.json(&json!({ "logs": rows }))?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&json!({ "logs": rows }));
     }
     if files.is_empty() {
-        context.printer.note(format!(
+        return Ok(context.printer.note(format!(
             "There are no logs in {} yet.",
             context.display(&dir)
-        ))?;
-        return Ok(ExitCode::SUCCESS);
+        ))?);
     }
     let mut table = Table::new(&["Log", "Size", "Written"]);
     for file in files {
         table.row(vec![
             file.name.to_string(),
             human_size(file.bytes),
-            human_age(age(file.modified)),
+            hermes_time::ago(age(file.modified)),
         ]);
     }
-    context.printer.out(&table.render())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&table.render())?)
 }
 
-fn age(modified: SystemTime) -> u64 {
-    SystemTime::now()
-        .duration_since(modified)
-        .map_or(0, |age| age.as_secs())
+fn age(modified: SystemTime) -> i64 {
+    let age = SystemTime::now().duration_since(modified);
+    age.map_or(0, |age| age.as_secs().cast_signed())
 }

@@ -1,7 +1,5 @@
 //! `hermes status`: what is configured and what runs.
 
-use std::process::ExitCode;
-
 use hermes_config::dotenv::known_names;
 use hermes_config::settings::Layer;
 use hermes_home::probe_gateway;
@@ -23,11 +21,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     if args.json {
-        context.printer.json(&record(context))?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&record(context));
     }
     let config = context.config();
     let mut out = String::new();
@@ -121,8 +118,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
     section(&mut out, "Scheduled Jobs");
     row(&mut out, "Jobs", &doctor::cron_jobs(context).to_string());
-    context.printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&out)?)
 }
 
 fn record(context: &Context) -> Value {

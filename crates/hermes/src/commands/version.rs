@@ -1,7 +1,5 @@
 //! `hermes version`: which program this is.
 
-use std::process::ExitCode;
-
 use crate::context::Context;
 use crate::error::Result;
 
@@ -11,7 +9,7 @@ pub(crate) const COMPATIBLE: &str = "0.19.0";
 /// Version of this program.
 pub(crate) const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (as hermes-agent 0.19.0)");
 
-pub(crate) fn run(context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(context: &Context) -> Result<()> {
     context.printer.line(format!("hermes {SHORT}"))?;
     if let Ok(program) = std::env::current_exe() {
         context
@@ -22,8 +20,7 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode> {
         "Install method: {}",
         crate::doctor::install_method(context)
     ))?;
-    context
+    Ok(context
         .printer
-        .line(format!("Home: {}", context.display(&context.location.home)))?;
-    Ok(ExitCode::SUCCESS)
+        .line(format!("Home: {}", context.display(&context.location.home)))?)
 }

@@ -1,4 +1,4 @@
-//! The place where commands run: whether it can be used, and what about it may surprise.
+//! The terminal backend: whether it can be used, and what about it may surprise.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -6,12 +6,13 @@ use std::time::Duration;
 use hermes_config::vars;
 use hermes_docker::{DockerHost, manage};
 use hermes_proc::find_on_path;
+use hermes_runtime::{BackendKind, docker_host, live_environment};
 use hermes_ssh::{SshSettings, check_programs};
 
 use super::facts::terminal_backend;
 use super::row::Row;
-use crate::backend::{Backend, docker_host, live_environment};
 use crate::context::Context;
+use crate::ui::TerminalPerson;
 
 const SECTION: &str = "Terminal Backend";
 /// A sandbox that runs unused for longer is worth a word.
@@ -19,20 +20,16 @@ const LONG_IDLE: Duration = Duration::from_hours(7 * 24);
 
 pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
     let shown = terminal_backend(context);
-    match Backend::chosen(context, None) {
+    match BackendKind::choose(context, None) {
         Ok(backend) => {
             rows.push(Row::ok(SECTION, "backend", shown));
             match backend {
-                Backend::Docker => containers(context, rows),
-                Backend::Ssh => machine(context, rows),
-                Backend::Local => rows.push(optional_engine(context)),
+                BackendKind::Docker => containers(context, rows),
+                BackendKind::Ssh => machine(context, rows),
+                BackendKind::Local => rows.push(optional_engine(context)),
             }
         }
-        Err(error) => {
-            let (message, hints) = error.words();
-            let row = Row::problem(SECTION, "backend", message);
-            rows.push(hints.iter().fold(row, Row::hint));
-        }
+        Err(error) => rows.push(unusable("backend", error.to_string(), error.hint())),
     }
 }
 
@@ -51,15 +48,10 @@ fn optional_engine(context: &Context) -> Row {
 
 fn containers(context: &Context, rows: &mut Vec<Row>) {
     let environment = live_environment(context);
-    let host = docker_host(context, &environment);
-    let host = match host {
+    let person = TerminalPerson::shown_only(&context.printer);
+    let host = match docker_host(context, &environment, &person) {
         Ok(host) => host,
-        Err(error) => {
-            let (message, hints) = error.words();
-            let row = Row::problem(SECTION, "docker", message);
-            rows.push(hints.iter().fold(row, Row::hint));
-            return;
-        }
+        Err(error) => return rows.push(unusable("docker", error.to_string(), error.hint())),
     };
     match host.check() {
         Ok(info) => {
@@ -70,15 +62,8 @@ fn containers(context: &Context, rows: &mut Vec<Row>) {
             idle(&host, rows);
         }
         Err(error) => {
-            let row = Row::problem(
-                SECTION,
-                "docker",
-                format!("docker daemon not running: {error}"),
-            );
-            rows.push(match error.hint() {
-                Some(hint) => row.hint(hint),
-                None => row,
-            });
+            let text = format!("docker daemon not running: {error}");
+            rows.push(unusable("docker", text, error.hint()));
         }
     }
     let weakenings = host.weakenings();
@@ -141,12 +126,14 @@ fn machine(context: &Context, rows: &mut Vec<Row>) {
     });
     rows.push(match usable {
         Ok(target) => Row::ok(SECTION, "ssh", format!("ssh to {target} (not tried)")),
-        Err(error) => {
-            let row = Row::problem(SECTION, "ssh", error.message);
-            match error.hint {
-                Some(hint) => row.hint(hint),
-                None => row,
-            }
-        }
+        Err(error) => unusable("ssh", error.message, error.hint),
     });
+}
+
+fn unusable(name: &'static str, text: String, hint: Option<String>) -> Row {
+    let row = Row::problem(SECTION, name, text);
+    match hint {
+        Some(hint) => row.hint(hint),
+        None => row,
+    }
 }

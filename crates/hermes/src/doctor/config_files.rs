@@ -49,7 +49,7 @@ fn check_file(context: &Context, rows: &mut Vec<Row>) {
             ));
             return;
         }
-        // Told among the problems, with the reason.
+        // Reported among the problems, with the reason.
         FileState::Broken(_) => return,
         FileState::Parsed(document) => document,
     };
@@ -81,7 +81,7 @@ fn check_file(context: &Context, rows: &mut Vec<Row>) {
             Row::warning(
                 SECTION,
                 "literal_secrets",
-                format!("secrets written out: {}", keys.join(", ")),
+                format!("secrets in plain text: {}", keys.join(", ")),
             )
             .hint("keep them in .env and write ${NAME} here"),
         );
@@ -119,7 +119,7 @@ fn check_dotenv(context: &Context, rows: &mut Vec<Row>) {
             ));
             return;
         }
-        // Told among the problems, with the reason.
+        // Reported among the problems, with the reason.
         Err(_) => return,
     };
     let mode = meta.permissions().mode() & 0o777;
@@ -165,9 +165,6 @@ fn check_problems(context: &Context, rows: &mut Vec<Row>) {
                 Row::problem(SECTION, "bad_variable", problem.to_string())
             }
         };
-        rows.push(match problem.hint() {
-            Some(hint) => row.hint(hint),
-            None => row,
-        });
+        rows.push(row.hints(problem.hint()));
     }
 }

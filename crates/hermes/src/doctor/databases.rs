@@ -17,7 +17,7 @@ const FILES: [&str; 5] = [
     "kanban.db",
 ];
 
-/// A log this large means that nobody checkpoints.
+/// A write-ahead log of this size means that no process checkpoints.
 const LARGE_WAL: u64 = 64 << 20;
 
 pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
@@ -41,15 +41,11 @@ pub(super) fn check(context: &Context, rows: &mut Vec<Row>) {
             Ok(None) => Row::ok(
                 SECTION,
                 "database",
-                format!("{name} has a log that the next start writes back; not checked"),
+                format!(
+                    "{name} was not checked: its write-ahead log is written back at the next start"
+                ),
             ),
-            Err(error) => {
-                let row = Row::problem(SECTION, "database", error.to_string());
-                match error.hint() {
-                    Some(hint) => row.hint(hint),
-                    None => row,
-                }
-            }
+            Err(error) => Row::problem(SECTION, "database", error.to_string()).hints(error.hint()),
         });
         if let Ok(size) = wal_size(&path)
             && size > LARGE_WAL

@@ -1,4 +1,4 @@
-//! A row: one thing that was looked at.
+//! The result of one check, for the table and for `--json`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::ui::Mark;
 /// The result of one check.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// Heading it stands under.
+    /// Its heading.
     pub(crate) section: &'static str,
     /// Stable name for programs.
     pub(crate) id: &'static str,
@@ -71,6 +71,12 @@ impl Row {
     #[must_use]
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub(super) fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        self.hints.extend(hints);
         self
     }
 

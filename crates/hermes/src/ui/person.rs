@@ -1,126 +1,118 @@
-//! Somebody at the terminal this program was started from: shown a question, given time, heard.
-//!
-//! Only an answer typed after the question counts. Silence, the end of input, a signal and a
-//! question that cannot be seen are no answer; what that means is up to whoever asks.
+//! The person at the terminal: asked there if there is one, shown everything on standard error.
 
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
 
-use hermes_proc::{Wake, first_readable};
+use hermes_policy::{Answer, ApprovalRequest};
+use hermes_proc::Wake;
+use hermes_runtime::Person;
 use hermes_secret::SecretString;
-use rustix::io::Errno;
-use rustix::process::getpgrp;
-use rustix::stdio::{stderr, stdin};
-use rustix::termios::{
-    LocalModes, OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcgetpgrp,
-    tcsetattr,
-};
-use zeroize::Zeroizing;
+use hermes_tools::ClarifyQuestion;
 
-use super::Printer;
+use super::question::{Echo, TerminalQuestions};
+use super::{Printer, approval_prompt, one_line, visible};
 
-/// Longest answer that is read.
-const MAX_ANSWER: usize = 4096;
+/// Characters of a notice that are shown.
+const NOTICE: usize = 1_000;
 
-/// Whether an answer is seen while it is typed.
+/// What the person at the terminal is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Echo {
-    On,
-    /// For passwords.
-    Off,
+pub(crate) enum Asked {
+    /// Nothing: a program is at the other end.
+    Nothing,
+    /// For approval of commands, and for passwords.
+    Approval,
+    /// That, and the agent's own questions.
+    Everything,
 }
 
-/// A person at the terminal.
+/// The person at the terminal.
 #[derive(Debug)]
-pub(crate) struct Person {
+pub(crate) struct TerminalPerson {
     printer: Printer,
-    /// Takes the question back.
-    interrupt: Arc<Wake>,
-    /// One question at a time.
-    turn: Mutex<()>,
+    questions: Option<TerminalQuestions>,
+    asked: Asked,
 }
 
-impl Person {
-    /// Whoever sits there; `None` unless questions can be shown and answers typed.
-    pub(crate) fn present(printer: &Printer, interrupt: &Arc<Wake>) -> Option<Self> {
-        (isatty(stdin()) && isatty(stderr())).then(|| Self {
+impl TerminalPerson {
+    /// Questions are withdrawn when `interrupt` is raised.
+    pub(crate) fn new(printer: &Printer, interrupt: &Arc<Wake>, asked: Asked) -> Arc<Self> {
+        let questions = match asked {
+            Asked::Nothing => None,
+            Asked::Approval | Asked::Everything => TerminalQuestions::new(printer, interrupt),
+        };
+        Arc::new(Self {
             printer: printer.clone(),
-            interrupt: Arc::clone(interrupt),
-            turn: Mutex::new(()),
+            questions,
+            asked,
         })
     }
 
-    /// Shows a question and waits for a line.
-    pub(crate) fn ask(&self, question: &str, limit: Duration, echo: Echo) -> Option<SecretString> {
-        // Nothing is kept under the lock: a question that panicked has been asked.
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        // In the background of a shell a read would stop the program, and nobody would know why.
-        if tcgetpgrp(stdin()).ok() != Some(getpgrp()) {
-            return None;
-        }
-        let hidden = match echo {
-            Echo::On => None,
-            Echo::Off => Some(Hidden::from_now(stdin())?),
-        };
-        // What was typed before the question is no answer to it.
-        tcflush(stdin(), QueueSelector::IFlush).ok()?;
-        self.printer.err(question).ok()?;
-        let answer = self.line(Instant::now() + limit);
-        drop(hidden);
-        if answer.is_none() || echo == Echo::Off {
-            // The cursor still stands behind the question; if that cannot be mended, so be it.
-            drop(self.printer.err("\n"));
-        }
-        answer
+    /// A person who is shown things and asked nothing.
+    pub(crate) fn shown_only(printer: &Printer) -> Arc<dyn Person> {
+        Arc::new(Self {
+            printer: printer.clone(),
+            questions: None,
+            asked: Asked::Nothing,
+        })
     }
 
-    fn line(&self, deadline: Instant) -> Option<SecretString> {
-        // Read into room that is there already: a buffer that grows leaves a copy behind.
-        let mut typed = Zeroizing::new(vec![0; MAX_ANSWER]);
-        let mut end = 0;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let sources = [self.interrupt.as_fd(), stdin()];
-            match first_readable(&sources, Some(left)) {
-                Ok(Some(1)) => {}
-                Ok(_) | Err(_) => return None,
-            }
-            match rustix::io::read(stdin(), typed.get_mut(end..)?) {
-                // The end of input, or an answer that does not end.
-                Ok(0) => return None,
-                Ok(count) => end += count,
-                Err(Errno::INTR | Errno::AGAIN) => continue,
-                Err(_) => return None,
-            }
-            if let Some(line) = typed.get(..end)?.strip_suffix(b"\n") {
-                let line = line.strip_suffix(b"\r").unwrap_or(line);
-                return std::str::from_utf8(line).ok().map(SecretString::from);
-            }
-        }
+    fn ask(&self, question: &str, timeout: Duration, echo: Echo) -> Option<SecretString> {
+        self.questions.as_ref()?.ask(question, timeout, echo)
     }
 }
 
-/// A terminal that does not show what is typed; shows it again when this is dropped.
-struct Hidden {
-    terminal: BorrowedFd<'static>,
-    before: Termios,
-}
-
-impl Hidden {
-    /// `None` if it cannot be had: then nothing secret is asked for.
-    fn from_now(terminal: BorrowedFd<'static>) -> Option<Self> {
-        let before = tcgetattr(terminal).ok()?;
-        let mut modes = before.clone();
-        modes.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(terminal, OptionalActions::Drain, &modes).ok()?;
-        Some(Self { terminal, before })
+// A failure to write these lines is ignored: with standard error closed nobody wants to read them.
+impl Person for TerminalPerson {
+    fn approves_commands(&self) -> bool {
+        self.questions.is_some()
     }
-}
 
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        // A terminal that is gone needs no echo.
-        let _: Result<(), Errno> = tcsetattr(self.terminal, OptionalActions::Drain, &self.before);
+    fn answers_questions(&self) -> bool {
+        self.questions.is_some() && self.asked == Asked::Everything
+    }
+
+    fn approve(&self, request: &ApprovalRequest) -> Answer {
+        let answer = self.ask(&approval_prompt::prompt(request), request.timeout, Echo::On);
+        let answer = answer.map(|answer| answer.expose().trim().to_lowercase());
+        approval_prompt::meaning(answer.as_deref(), request)
+    }
+
+    fn sudo_password(&self, timeout: Duration) -> Option<SecretString> {
+        let question = format!(
+            "\nThe command uses sudo. Password (hidden, within {} s, Enter to go on without): ",
+            timeout.as_secs()
+        );
+        self.ask(&question, timeout, Echo::Off)
+    }
+
+    fn answer(&self, question: &ClarifyQuestion, timeout: Duration) -> Option<String> {
+        let mut text = format!("\n{}\n", visible(&question.text));
+        for (index, choice) in question.choices.iter().enumerate() {
+            text.push_str(&format!("  {}. {}\n", index + 1, visible(choice)));
+        }
+        text.push_str("? ");
+        let answer = self.ask(&text, timeout, Echo::On)?;
+        let answer = answer.expose().trim();
+        let chosen = answer
+            .parse::<usize>()
+            .ok()
+            .and_then(|number| question.choices.get(number.checked_sub(1)?));
+        Some(chosen.map_or_else(|| answer.to_owned(), Clone::clone))
+    }
+
+    fn warn(&self, message: &str, hint: Option<&str>) {
+        drop(self.printer.warn(visible(message), hint));
+    }
+
+    fn notify(&self, message: &str) {
+        drop(self.printer.note(one_line(message, NOTICE)));
+    }
+
+    fn progress(&self, line: &str) {
+        if std::io::stderr().is_terminal() {
+            drop(self.printer.note(line));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Sizes and ages for people.
+//! Sizes for people.
 
 /// `512 B`, `1.5 KB`, `3.0 MB`.
 pub(crate) fn human_size(bytes: u64) -> String {
@@ -19,26 +19,14 @@ pub(crate) fn human_size(bytes: u64) -> String {
     format!("{size:.1} {unit}")
 }
 
-/// `just now`, `5m ago`, `3h ago`, or days.
-pub(crate) fn human_age(seconds: u64) -> String {
-    match seconds {
-        0..60 => "just now".to_owned(),
-        60..3600 => format!("{}m ago", seconds / 60),
-        3600..86_400 => format!("{}h ago", seconds / 3600),
-        _ => format!("{}d ago", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_ages() {
+    fn sizes_have_units() {
         assert_eq!(human_size(0), "0 B");
         assert_eq!(human_size(1536), "1.5 KB");
         assert_eq!(human_size(5 << 30), "5.0 GB");
-        assert_eq!(human_age(59), "just now");
-        assert_eq!(human_age(7200), "2h ago");
     }
 }

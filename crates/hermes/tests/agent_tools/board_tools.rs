@@ -76,7 +76,7 @@ fn a_worker_keeps_to_its_card_and_its_attempt() {
 
 // check 35
 #[test]
-fn cards_that_do_not_exist_hold_a_completion_up() {
+fn unknown_created_cards_refuse_a_completion() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let run = desk.claimed(&id);
@@ -167,7 +167,7 @@ fn another_board_is_refused_in_a_worker() {
 }
 
 #[test]
-fn bad_calls_are_one_answer_and_change_nothing() {
+fn invalid_calls_give_one_error_and_change_nothing() {
     let desk = Desk::new();
     let id = desk.create("x", &[]);
     let run = desk.claimed(&id);

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use hermes_docker::labels;
-use hermes_testkit::{EngineImage, OwnContainers, RealEngine, Run};
+use hermes_testkit::{EngineImage, RealEngine, RemoveContainers, Run};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ turns:
 /// A profile whose commands run in containers, and the containers.
 struct Yard {
     builder: Builder,
-    containers: OwnContainers,
+    containers: RemoveContainers,
 }
 
 impl Yard {
@@ -33,7 +33,7 @@ impl Yard {
         let label = format!("{}={}", labels::HOME, labels::home_key(&home));
         Self {
             builder,
-            containers: OwnContainers::of(RealEngine::Docker, label),
+            containers: RemoveContainers::of(RealEngine::Docker, label),
         }
     }
 

@@ -129,7 +129,7 @@ turns:
 
 // check 31: whoever started the worker is gone when it ends
 #[test]
-fn a_wall_of_the_provider_is_waited_out() {
+fn worker_exit_75_is_retried_later_and_not_a_failure() {
     let script = "
 turns:
   - error: {class: billing, message: insufficient credits}
@@ -156,7 +156,7 @@ turns:
 }
 
 #[test]
-fn a_used_up_budget_is_a_failure_of_the_attempt() {
+fn exhausted_budget_fails_the_attempt() {
     let script = r#"
 turns:
   - match: {user: "work kanban task"}
@@ -179,7 +179,7 @@ turns:
 
 // check 31
 #[test]
-fn a_worker_that_only_talks_is_reminded_twice_and_its_silence_counted() {
+fn worker_that_never_completes_is_reminded_twice_and_counted() {
     let script = "turns:\n  - text: I have thought about it.\n    times: 99\n";
     let case = Case::new(script, "", &["--max-retries", "1"]);
     let worker = case.start();
@@ -241,7 +241,7 @@ turns:
 }
 
 #[test]
-fn the_log_of_a_card_is_put_aside_when_it_has_grown() {
+fn worker_log_is_rotated_when_it_has_grown() {
     let script = "turns:\n  - text: Nothing.\n    times: 99\n";
     let case = Case::new(script, "", &[]);
     case.builder

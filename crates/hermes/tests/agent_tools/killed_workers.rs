@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, Call, ModelServer, Received};
+use hermes_testkit::{Answer, ModelServer, ReceivedRequest, ScriptedCall};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ impl Drop for Moments {
 }
 
 /// What the model does next, seen from what was done so far; ids are never given twice.
-fn answer(request: &Received, number: usize) -> Answer {
+fn answer(request: &ReceivedRequest, number: usize) -> Answer {
     let messages = request.body["messages"].as_array().unwrap();
     let last = messages.iter().rfind(|message| message["role"] == "user");
     let told = last.map(|message| message["content"].to_string());
@@ -108,7 +108,7 @@ fn answer(request: &Received, number: usize) -> Answer {
     let calls = calls
         .iter()
         .enumerate()
-        .map(|(at, (name, arguments))| Call {
+        .map(|(at, (name, arguments))| ScriptedCall {
             id: format!("n{number}_{at}"),
             name: (*name).to_owned(),
             arguments: arguments.to_string(),

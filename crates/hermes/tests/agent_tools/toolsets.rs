@@ -43,7 +43,7 @@ fn toolsets_are_switched_for_one_platform() {
 }
 
 #[test]
-fn names_that_mean_nothing_change_nothing() {
+fn unknown_toolset_names_change_nothing() {
     let desk = Desk::new();
     desk.home.put("config.yaml", "toolsets: [file]\n");
     let refused = desk.home.run(["tools", "enable", "todo", "webb"]);
@@ -57,7 +57,7 @@ fn names_that_mean_nothing_change_nothing() {
 }
 
 #[test]
-fn what_is_off_everywhere_is_said() {
+fn toolset_disabled_everywhere_gives_a_warning() {
     let desk = Desk::new();
     desk.home.put(
         "config.yaml",
@@ -70,7 +70,7 @@ fn what_is_off_everywhere_is_said() {
 }
 
 #[test]
-fn names_of_sets_from_elsewhere_survive() {
+fn toolset_names_of_other_programs_are_kept() {
     let desk = Desk::new();
     desk.home.put(
         "config.yaml",

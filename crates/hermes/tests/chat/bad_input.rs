@@ -1,7 +1,7 @@
 //! Providers, scripts and files that are not what they should be: one clear line, the right code, and
 //! a session that can go on.
 
-use hermes_testkit::{Answer, Call, ModelServer, TestHome};
+use hermes_testkit::{Answer, ModelServer, ScriptedCall, TestHome};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -38,13 +38,13 @@ fn fails_and_goes_on(first: Answer) {
 }
 
 #[test]
-fn html_instead_of_an_answer() {
+fn html_answer_fails_with_a_message() {
     fails_and_goes_on(Answer::html(200, "<html><body>login</body></html>"));
     fails_and_goes_on(Answer::html(403, "<html><body>no</body></html>"));
 }
 
 #[test]
-fn wrong_types_everywhere() {
+fn wrong_json_types_fail_without_a_crash() {
     // At the same time: where a stream may have broken, it is asked for once more after a while.
     std::thread::scope(|scope| {
         for body in [
@@ -63,7 +63,7 @@ fn wrong_types_everywhere() {
 }
 
 #[test]
-fn half_a_stream_and_nothing_behind_it() {
+fn broken_stream_fails_with_a_message() {
     std::thread::scope(|scope| {
         // Before anything was said, and in the middle of a call.
         scope.spawn(|| fails_and_goes_on(Answer::text("never").cut_after(0)));
@@ -122,7 +122,7 @@ fn tools_that_do_not_exist_do_not_end_the_session() {
 }
 
 #[test]
-fn numbers_that_are_none_do_not_end_a_turn() {
+fn invalid_usage_numbers_do_not_end_a_turn() {
     let world = World::answering([
         Answer::text("done").usage(&json!({"prompt_tokens": "NaN", "completion_tokens": -3}))
     ]);
@@ -130,7 +130,7 @@ fn numbers_that_are_none_do_not_end_a_turn() {
 }
 
 #[test]
-fn ten_megabytes_of_arguments() {
+fn ten_megabytes_of_arguments_are_handled() {
     let huge = json!({"path": "huge", "content": "x".repeat(10 * 1024 * 1024)});
     let world = World::answering([Answer::call("write_file", &huge), Answer::text("done")]);
     let outcome = world.ask("go");
@@ -139,9 +139,9 @@ fn ten_megabytes_of_arguments() {
 }
 
 #[test]
-fn arguments_that_are_no_object() {
+fn non_object_arguments_are_answered_with_an_error() {
     let list = || {
-        Answer::raw_calls(vec![Call {
+        Answer::raw_calls(vec![ScriptedCall {
             id: "c".to_owned(),
             name: "terminal".to_owned(),
             arguments: "[1, 2]".to_owned(),
@@ -241,7 +241,7 @@ fn ten_megabytes_of_instructions_are_cut_and_said() {
 }
 
 #[test]
-fn a_session_that_will_begin_in_a_hundred_years_goes_on() {
+fn session_from_the_future_can_be_resumed() {
     let world = World::with(ModelServer::always(Answer::text("fine")));
     let session = session_of(&world.ask("hi"));
     let later = 4_900_000_000.0_f64;
@@ -273,7 +273,7 @@ fn a_session_that_will_begin_in_a_hundred_years_goes_on() {
 }
 
 #[test]
-fn a_session_of_a_later_program_goes_on() {
+fn session_of_a_newer_version_can_be_resumed() {
     let world = World::answering([Answer::text("one"), Answer::text("two")]);
     let session = session_of(&world.ask("hi"));
     let script = "import sqlite3, sys\n\

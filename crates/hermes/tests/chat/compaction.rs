@@ -28,12 +28,12 @@ pub(crate) fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelSer
 }
 
 #[test]
-fn a_long_conversation_is_shortened_and_nothing_is_lost() {
+fn long_conversation_is_compacted_without_loss() {
     let world = World::with(working(|| Answer::text("## Goal\nsummed up")));
     world.configure("context_length: 64000", "");
     let outcome = world.ask("do the long work");
     outcome.succeeds().prints("done\n");
-    outcome.says_part("The conversation was shortened");
+    outcome.says_part("The conversation was compacted");
     let session = session_of(&outcome);
     let questions = world.server.questions();
     let summaries = questions.iter().filter(|q| is_summary_request(q)).count();
@@ -74,7 +74,7 @@ fn a_long_conversation_is_shortened_and_nothing_is_lost() {
 }
 
 #[test]
-fn without_a_summary_nothing_is_lost_and_the_warning_comes_once() {
+fn failed_summary_loses_nothing_and_warns_once() {
     let refused = || Answer::status(403, &json!({"error": {"message": "no summaries"}}));
     let world = World::with(working(refused));
     world.configure("context_length: 64000", "");
@@ -93,7 +93,7 @@ fn without_a_summary_nothing_is_lost_and_the_warning_comes_once() {
 }
 
 #[test]
-fn a_window_the_provider_states_is_adopted_and_the_turn_goes_on() {
+fn context_window_stated_by_the_provider_is_adopted() {
     let mut refused = false;
     let world = World::with(ModelServer::start_with(move |request| {
         if is_summary_request(request) {
@@ -125,7 +125,7 @@ fn a_window_the_provider_states_is_adopted_and_the_turn_goes_on() {
 }
 
 #[test]
-fn a_window_the_provider_does_not_state_stays_as_it_is() {
+fn unstated_context_window_is_unchanged() {
     let mut refused = false;
     let world = World::with(ModelServer::start_with(move |request| {
         if is_summary_request(request) {

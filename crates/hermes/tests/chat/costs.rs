@@ -38,7 +38,7 @@ fn stored(world: &World) -> Stored {
 }
 
 #[test]
-fn what_the_provider_says_is_added_up_and_its_source_named() {
+fn provider_costs_are_added_up_with_their_source() {
     let usage = |cost: f64| json!({"prompt_tokens": 5, "completion_tokens": 2, "cost": cost});
     let world = World::answering([
         Answer::call("terminal", &json!({"command": "true"})).usage(&usage(0.25)),
@@ -56,7 +56,7 @@ fn what_the_provider_says_is_added_up_and_its_source_named() {
 }
 
 #[test]
-fn a_server_of_ones_own_charges_nothing() {
+fn own_server_costs_nothing() {
     let world = World::answering([Answer::text("done")]);
     assert_eq!(
         report(&world, true),
@@ -74,7 +74,7 @@ fn a_server_of_ones_own_charges_nothing() {
 }
 
 #[test]
-fn a_price_nobody_knows_is_not_a_price_of_nothing() {
+fn unknown_price_is_not_zero() {
     let world = World::with(ModelServer::always(Answer::text("done")));
     // Somewhere else, as far as the program can tell.
     world.home.put(

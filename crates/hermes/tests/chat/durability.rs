@@ -24,7 +24,7 @@ fn hanging_after(calls: usize) -> World {
 }
 
 #[test]
-fn killed_after_some_calls_the_session_goes_on_with_whole_pairs() {
+fn session_killed_after_calls_resumes_with_complete_pairs() {
     let world = hanging_after(8);
     let mut running = world.hermes(&["chat", "-Q", "-q", "work"]).start();
     world.server.wait_for_questions(9);
@@ -38,7 +38,7 @@ fn killed_after_some_calls_the_session_goes_on_with_whole_pairs() {
 }
 
 #[test]
-fn killed_before_the_first_answer_the_question_is_there() {
+fn session_killed_before_the_first_answer_keeps_the_question() {
     let world = hanging_after(0);
     let mut running = world.hermes(&["chat", "-Q", "-q", "the question"]).start();
     world.server.wait_for_questions(1);
@@ -50,7 +50,7 @@ fn killed_before_the_first_answer_the_question_is_there() {
 }
 
 #[test]
-fn killed_in_the_middle_of_a_call_nothing_of_it_is_stored() {
+fn session_killed_during_a_call_stores_nothing_of_it() {
     let world = World::answering([
         Answer::call("terminal", &json!({"command": "kill -9 $PPID; sleep 5"})),
         Answer::text("went on"),

@@ -27,7 +27,7 @@ fn with_second(first: Answer, second: Answer) -> (World, ModelServer) {
 }
 
 #[test]
-fn the_second_answers_for_a_turn_and_the_next_turn_begins_with_the_first() {
+fn fallback_answers_one_turn_and_the_next_turn_starts_with_the_primary() {
     let (world, second) = with_second(refused(401), Answer::text("from the second"));
     let one = world.ask("hi");
     one.succeeds().prints("from the second\n");
@@ -47,7 +47,7 @@ fn the_second_answers_for_a_turn_and_the_next_turn_begins_with_the_first() {
 }
 
 #[test]
-fn a_refusal_of_the_second_leaves_the_keys_of_the_first_alone() {
+fn refusal_of_the_fallback_does_not_mark_keys_of_the_primary() {
     let first = ModelServer::always(refused(503));
     let second = ModelServer::always(refused(402));
     let world = World::with(first);

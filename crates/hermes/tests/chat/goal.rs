@@ -1,14 +1,14 @@
 //! Workers of cards with a goal: they go on until a judge finds it reached.
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, ModelServer, Outcome, Received, Run};
+use hermes_testkit::{Answer, ModelServer, Outcome, ReceivedRequest, Run};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::world::World;
 
 /// Whether the question is one for the judge.
-fn asks_the_judge(question: &Received) -> bool {
+fn asks_the_judge(question: &ReceivedRequest) -> bool {
     question.body["messages"][0]["content"]
         .as_str()
         .is_some_and(|text| text.contains("You judge whether the goal"))
@@ -123,7 +123,7 @@ fn completing(summary: &str) -> Answer {
 }
 
 #[test]
-fn a_worker_goes_on_until_the_goal_is_reached_and_completes_its_card() {
+fn goal_worker_takes_turns_until_the_goal_is_reached() {
     let server = court(
         [
             Answer::text("half of it"),
@@ -165,7 +165,7 @@ fn a_worker_goes_on_until_the_goal_is_reached_and_completes_its_card() {
 }
 
 #[test]
-fn a_completion_the_judge_does_not_believe_does_not_count() {
+fn completion_is_refused_if_the_judge_finds_the_goal_not_reached() {
     let server = court(
         [
             completing("done, I think"),
@@ -185,7 +185,7 @@ fn a_completion_the_judge_does_not_believe_does_not_count() {
 }
 
 #[test]
-fn turns_that_are_used_up_end_in_a_block() {
+fn exhausted_goal_turns_block_the_card() {
     let server = court([Answer::text("still at it")], [verdict(false, "Not yet.")]);
     let card = Card::before(server, "");
     let worker = card.worker().env("HERMES_KANBAN_GOAL_MAX_TURNS", "3");
@@ -200,7 +200,7 @@ fn turns_that_are_used_up_end_in_a_block() {
 }
 
 #[test]
-fn a_worker_that_only_says_it_is_done_is_asked_once_to_finish() {
+fn goal_worker_with_an_open_card_is_reminded_once() {
     let server = court([Answer::text("all done")], [verdict(true, "it is")]);
     let card = Card::before(server, "");
     card.worker().run().succeeds();
@@ -214,7 +214,7 @@ fn a_worker_that_only_says_it_is_done_is_asked_once_to_finish() {
 }
 
 #[test]
-fn a_judge_who_is_away_holds_up_nothing() {
+fn unreachable_judge_does_not_stop_the_worker() {
     let gone = || Answer::status(401, &json!({"error": {"message": "no judge"}}));
     let server = court(
         [
@@ -243,7 +243,7 @@ fn a_turn_that_fails_is_not_judged() {
 }
 
 #[test]
-fn a_card_with_a_goal_is_given_up_for_good_reasons_only() {
+fn goal_card_is_blocked_with_certain_kinds_only() {
     let block = |kind: &str| {
         let arguments = json!({"reason": "which one?", "kind": kind});
         Answer::call("kanban_block", &arguments)
@@ -278,7 +278,7 @@ fn the_judge_has_a_model_of_its_own_if_one_is_named() {
 }
 
 #[test]
-fn a_person_who_completes_it_is_judged_as_well() {
+fn completion_by_a_person_is_judged_as_well() {
     let server = court(
         [Answer::text("")],
         [verdict(false, "No."), verdict(true, "Yes.")],

@@ -12,7 +12,7 @@ fn prompt_of(world: &World) -> String {
 }
 
 #[test]
-fn a_quoted_attack_is_loaded_and_a_real_one_left_out() {
+fn quoted_prompt_injection_is_loaded_and_a_real_one_left_out() {
     let world = World::answering([Answer::text("a"), Answer::text("b")]);
     let file = world.home.user_home().join("AGENTS.md");
     std::fs::write(
@@ -70,7 +70,7 @@ fn a_context_file_of_ten_megabytes_is_cut() {
 }
 
 #[test]
-fn the_session_is_named_only_if_asked_for() {
+fn session_id_is_in_the_prompt_only_if_requested() {
     let world = World::answering([Answer::text("a"), Answer::text("b")]);
     world.ask("hi").succeeds();
     assert!(!prompt_of(&world).contains("Session ID:"));

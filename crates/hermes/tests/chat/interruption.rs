@@ -45,7 +45,7 @@ fn a_signal_during_a_request_ends_it_at_once() {
 }
 
 #[test]
-fn half_a_second_is_enough_to_end() {
+fn interrupted_turn_ends_within_half_a_second() {
     for (sent, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let times = (0..TRIES).map(|_| {
             let slow = Answer::text("late").after(Duration::from_secs(20));
@@ -63,7 +63,7 @@ fn half_a_second_is_enough_to_end() {
 }
 
 #[test]
-fn an_interrupted_session_goes_on() {
+fn interrupted_session_can_be_resumed() {
     let world = World::with(ModelServer::start_with(|request| {
         if request.contains("again") {
             Answer::text("went on")

@@ -41,7 +41,7 @@ fn listed(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn a_key_that_is_limited_rests_and_the_next_is_used() {
+fn rate_limited_key_is_set_aside_for_the_next_one() {
     let limited = Answer::status(429, &json!({"error": {"message": "slow down"}}));
     let world = with_keys(2, limited);
     world.ask("hi").succeeds().prints("done\n");
@@ -59,7 +59,7 @@ fn a_key_that_is_limited_rests_and_the_next_is_used() {
 }
 
 #[test]
-fn nine_bad_keys_of_ten_do_not_use_up_the_attempts() {
+fn nine_bad_keys_do_not_exhaust_the_retries() {
     let world = with_keys(
         10,
         Answer::status(401, &json!({"error": {"message": "bad key"}})),
@@ -74,7 +74,7 @@ fn nine_bad_keys_of_ten_do_not_use_up_the_attempts() {
 }
 
 #[test]
-fn a_key_of_somebody_else_goes_nowhere_near_a_custom_address() {
+fn key_of_another_provider_is_not_sent_to_a_custom_address() {
     let world = World::with(working(|| Answer::text("## Goal\nsummed up")));
     world.configure("context_length: 64000", "");
     let outcome = world

@@ -30,14 +30,14 @@ fn lines_of_a_pipe_are_answered_one_by_one_to_the_end() {
 }
 
 #[test]
-fn what_was_taken_back_stays_away_and_in_the_store() {
+fn undone_messages_stay_in_the_store_inactive() {
     // check 29
     let world = World::answering(["one", "two", "three"].map(Answer::text));
     let outcome = talk(&world, "first\nsecond\n/undo\n");
     outcome
         .succeeds()
         .prints("one\ntwo\n")
-        .says_part("Taken back: second");
+        .says_part("Undone: second");
     let session = session_of(&outcome);
     let again = world
         .hermes(&["chat", "-Q", "-q", "third", "-r", &session])
@@ -56,7 +56,7 @@ fn what_was_taken_back_stays_away_and_in_the_store() {
 }
 
 #[test]
-fn a_turn_that_failed_can_be_taken_back_and_tried_again() {
+fn failed_turn_can_be_undone_and_retried() {
     // check 29
     let refused = Answer::status(403, &json!({"error": {"message": "not allowed"}}));
     let world = World::answering([
@@ -74,7 +74,7 @@ fn a_turn_that_failed_can_be_taken_back_and_tried_again() {
 }
 
 #[test]
-fn a_new_session_has_no_past_and_the_old_one_is_ended() {
+fn new_session_is_empty_and_ends_the_old_one() {
     let world = World::answering(["one", "two"].map(Answer::text));
     let outcome = talk(&world, "first\n/title before\n/new after\nsecond\n/title\n");
     outcome
@@ -102,7 +102,7 @@ fn a_new_session_has_no_past_and_the_old_one_is_ended() {
 }
 
 #[test]
-fn another_model_answers_in_this_session_alone() {
+fn model_change_applies_to_this_session_only() {
     let world = World::answering(["one", "two", "three"].map(Answer::text));
     world.configure(
         "context_length: 200000",
@@ -115,8 +115,8 @@ fn another_model_answers_in_this_session_alone() {
     outcome
         .exits(0)
         .prints("one\ntwo\nthree\n")
-        .says_part("small-one of custom answers")
-        .says_part("there is no provider `nosuch`");
+        .says_part("small-one of custom now answers")
+        .says_part("no such provider: `nosuch`");
     let models: Vec<Value> = world
         .bodies()
         .iter()
@@ -132,7 +132,7 @@ fn another_model_answers_in_this_session_alone() {
 }
 
 #[test]
-fn commands_tell_what_there_is() {
+fn slash_commands_show_usage_status_tools_and_history() {
     let usage = json!({"prompt_tokens": 1200, "completion_tokens": 30, "total_tokens": 1230});
     let world = World::answering([Answer::text("one").usage(&usage)]);
     let outcome = talk(
@@ -141,8 +141,8 @@ fn commands_tell_what_there_is() {
     );
     outcome.succeeds().prints("one\n");
     for part in [
-        "Nothing was asked yet.",
-        "Nothing was said yet.",
+        "There are no requests yet.",
+        "There are no messages yet.",
         "  Input        1200\n",
         "  Output       30\n",
         "  Requests     1\n",
@@ -153,15 +153,15 @@ fn commands_tell_what_there_is() {
         "  user      first\n",
         "  assistant one\n",
         "/undo [N]",
-        "run unasked",
-        "asked for again",
+        "run without approval",
+        "need approval again",
     ] {
         outcome.says_part(part);
     }
 }
 
 #[test]
-fn risky_commands_run_unasked_after_yolo() {
+fn risky_commands_run_without_approval_after_yolo() {
     let call = json!({"command": "rm -rf ./heap"});
     let world = World::configured(
         ModelServer::start([
@@ -183,7 +183,7 @@ fn risky_commands_run_unasked_after_yolo() {
     running.wait_for("> ");
     assert!(heap.exists());
     running.press("/yolo\r");
-    running.wait_for("run unasked");
+    running.wait_for("run without approval");
     running.wait_for("> ");
     running.press("go\r");
     running.wait_for("gone");
@@ -194,20 +194,20 @@ fn risky_commands_run_unasked_after_yolo() {
 }
 
 #[test]
-fn unknown_commands_name_the_nearest_and_paths_are_words() {
+fn unknown_command_suggests_the_nearest_and_paths_are_messages() {
     let world = World::answering([Answer::text("one")]);
     let outcome = talk(&world, "/undp\n/undo x\n/etc/hosts is wrong\n");
     outcome
         .prints("one\n")
-        .says_part("Error: there is no command /undp\nhint: did you mean /undo?\n")
-        .says_part("'x' is no number");
+        .says_part("Error: unknown command: /undp\nhint: did you mean /undo?\n")
+        .says_part("'x' is not a number");
     assert_eq!(said(&world.bodies()[0]), ["/etc/hosts is wrong"]);
     let alone = talk(&world, "/nosuchthingatall\n");
-    alone.exits(1).prints("").says_part("/help shows");
+    alone.exits(1).prints("").says_part("/help lists");
 }
 
 #[test]
-fn a_conversation_is_shortened_when_asked() {
+fn compress_shortens_the_conversation() {
     let world = World::with(ModelServer::start_with(|request| {
         if crate::world::is_summary_request(request) {
             Answer::text("the gist")
@@ -224,7 +224,7 @@ fn a_conversation_is_shortened_when_asked() {
     outcome
         .succeeds()
         .says_part("too few messages")
-        .says_part("The conversation was shortened");
+        .says_part("The conversation was compacted");
     let summary = world
         .server
         .questions()
@@ -238,7 +238,7 @@ fn a_conversation_is_shortened_when_asked() {
 }
 
 #[test]
-fn leaving_may_take_the_session_along() {
+fn quit_delete_removes_the_session() {
     let world = World::answering(["one", "two"].map(Answer::text));
     talk(&world, "first\n/quit --delete\nnever\n").succeeds();
     let listed = world.home.run(["sessions", "list", "--json"]);
@@ -291,7 +291,7 @@ fn at_the_prompt_the_first_ctrl_c_warns() {
 }
 
 #[test]
-fn what_discards_something_is_asked_for_at_a_terminal() {
+fn undo_asks_for_confirmation_at_a_terminal() {
     let world = World::answering(["one", "two"].map(Answer::text));
     let mut running = world.hermes(&["chat"]).start_at_terminal();
     running.wait_for("> ");
@@ -301,12 +301,12 @@ fn what_discards_something_is_asked_for_at_a_terminal() {
     running.press("/undo\r");
     running.wait_for("[y/N] ");
     running.press("n\r");
-    running.wait_for("Nothing was taken back.");
+    running.wait_for("Nothing was undone.");
     running.wait_for("> ");
     running.press("/undo\r");
     running.wait_for("[y/N] ");
     running.press("y\r");
-    running.wait_for("Taken back: first");
+    running.wait_for("Undone: first");
     running.wait_for("> ");
     running.press("\u{4}");
     running.wait().exits(0);

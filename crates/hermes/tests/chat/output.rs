@@ -29,7 +29,7 @@ fn a_quiet_query_prints_the_answer_and_nothing_else() {
 }
 
 #[test]
-fn an_answer_that_nobody_takes_ends_the_conversation_all_the_same() {
+fn closed_stdout_still_closes_the_session() {
     for (is_closed, code) in [(true, 0), (false, 3)] {
         let pid = "pid.txt";
         let world = World::with(ModelServer::start([
@@ -66,7 +66,7 @@ fn an_answer_that_nobody_takes_ends_the_conversation_all_the_same() {
 }
 
 #[test]
-fn a_query_shows_what_happens_and_how_to_go_on() {
+fn query_shows_tool_calls_and_the_resume_command() {
     let world = World::answering([
         Answer::call("terminal", &json!({"command": "echo one"})),
         Answer::text("two"),
@@ -81,7 +81,7 @@ fn a_query_shows_what_happens_and_how_to_go_on() {
 }
 
 #[test]
-fn a_script_that_fails_says_so_in_one_line_and_reports_numbers() {
+fn failed_script_prints_one_line_and_writes_its_usage_report() {
     let refused = Answer::status(401, &json!({"error": {"message": "bad key"}}));
     let world = World::answering([refused]);
     let report = world.home.outside("usage.json");
@@ -124,7 +124,7 @@ fn a_script_prints_its_answer_and_stores_its_session() {
 }
 
 #[test]
-fn a_bad_command_line_sends_nothing() {
+fn wrong_command_line_sends_no_request() {
     let world = World::answering([]);
     for args in [
         &["-z", "hi", "--provider", "x"][..],
@@ -142,7 +142,7 @@ fn a_bad_command_line_sends_nothing() {
 }
 
 #[test]
-fn an_unknown_toolset_beside_a_known_one_is_named_and_left_out() {
+fn unknown_toolset_beside_a_known_one_is_left_out_with_a_notice() {
     let world = World::answering([Answer::text("done")]);
     let outcome = world
         .hermes(&["chat", "-Q", "-q", "hi", "-t", "file,nosuch"])
@@ -160,7 +160,7 @@ fn an_unknown_toolset_beside_a_known_one_is_named_and_left_out() {
 }
 
 #[test]
-fn without_a_provider_there_is_guidance_and_nothing_else() {
+fn missing_provider_gives_guidance_and_no_request() {
     let world = World::answering([]);
     world.home.put("config.yaml", "");
     let outcome = world.ask("hi");
@@ -188,14 +188,14 @@ fn lines_of_a_pipe_are_turns() {
 }
 
 #[test]
-fn without_a_command_a_conversation_is_meant() {
+fn no_command_starts_a_conversation() {
     let world = World::answering([Answer::text("one")]);
     let outcome = world.home.hermes::<_, &str>([]).stdin("first\n").run();
     outcome.succeeds().prints_part("one");
 }
 
 #[test]
-fn a_failed_query_exits_with_one_and_in_a_worker_with_75_at_a_wall() {
+fn failed_query_exits_1_and_75_in_a_worker_at_its_quota() {
     let wall = || Answer::status(402, &json!({"error": {"message": "insufficient credits"}}));
     let world = World::with(ModelServer::always(wall()));
     world.ask("hi").exits(1).prints("").says_part("Error: ");

@@ -22,7 +22,7 @@ fn git(world: &World, words: &[&str]) {
 }
 
 #[test]
-fn files_folders_and_changes_go_along() {
+fn references_attach_files_folders_and_changes() {
     let world = World::with(ModelServer::always(Answer::text("ok")));
     let root = world.home.user_home();
     std::fs::create_dir_all(root.join("src dir/deep")).unwrap();
@@ -57,7 +57,7 @@ fn files_folders_and_changes_go_along() {
 }
 
 #[test]
-fn what_may_not_be_read_is_left_out_and_told() {
+fn private_files_are_not_attached_and_named() {
     let world = World::with(ModelServer::always(Answer::text("ok")));
     let root = world.home.user_home();
     std::fs::create_dir_all(root.join("work/.ssh")).unwrap();
@@ -98,12 +98,14 @@ fn what_may_not_be_read_is_left_out_and_told() {
 }
 
 #[test]
-fn more_than_half_of_the_window_is_too_much() {
+fn references_beyond_half_of_the_context_window_are_not_attached() {
     let world = World::with(ModelServer::always(Answer::text("ok")));
     world.configure("context_length: 70000", "");
     let root = world.home.user_home();
     std::fs::write(root.join("large"), "word ".repeat(40_000)).unwrap();
     let outcome = world.ask("@file:large");
-    outcome.succeeds().says_part("more than half of the window");
+    outcome
+        .succeeds()
+        .says_part("more than half of the context window");
     assert!(sent(&world).len() < 1_000);
 }

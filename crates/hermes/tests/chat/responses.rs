@@ -1,6 +1,6 @@
 //! Answers of all kinds, and what is made of them.
 
-use hermes_testkit::{Answer, Call, ModelServer};
+use hermes_testkit::{Answer, ModelServer, ScriptedCall};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ fn identical_calls_of_one_message_are_made_once() {
 }
 
 #[test]
-fn a_name_that_is_nearly_right_is_taken_for_the_tool() {
+fn misspelt_tool_name_calls_the_nearest_tool() {
     let world = World::answering([
         Answer::call("Terminal_Tool", &json!({"command": "echo yes"})),
         Answer::text("done"),
@@ -63,7 +63,7 @@ fn a_name_that_is_nearly_right_is_taken_for_the_tool() {
 }
 
 #[test]
-fn tools_that_do_not_exist_are_answered_with_those_that_do() {
+fn unknown_tool_is_answered_with_the_known_tools() {
     let wrong = || Answer::call("nosuchtool", &json!({}));
     let world = World::answering([wrong(), wrong(), wrong(), Answer::text("never asked")]);
     let outcome = world.ask("go");
@@ -79,9 +79,9 @@ fn tools_that_do_not_exist_are_answered_with_those_that_do() {
 }
 
 #[test]
-fn a_call_that_arrives_in_part_is_asked_for_once_more_and_never_made() {
+fn truncated_call_is_requested_once_more_and_never_run() {
     let cut = || {
-        Answer::raw_calls(vec![Call {
+        Answer::raw_calls(vec![ScriptedCall {
             id: "c1".to_owned(),
             name: "terminal".to_owned(),
             arguments: "{\"command\":\"touch made; tru".to_owned(),
@@ -90,10 +90,7 @@ fn a_call_that_arrives_in_part_is_asked_for_once_more_and_never_made() {
     };
     let world = World::answering([cut(), cut(), Answer::text("never asked")]);
     let outcome = world.ask("go");
-    outcome
-        .exits(1)
-        .prints("")
-        .says_part("nothing was executed");
+    outcome.exits(1).prints("").says_part("nothing was run");
     assert_eq!(world.bodies().len(), 2);
     assert_eq!(world.bodies()[0]["messages"], world.bodies()[1]["messages"]);
     assert!(!world.home.user_home().join("made").exists());
@@ -155,7 +152,7 @@ fn an_answer_at_its_length_limit_is_continued_and_stored_as_one() {
 }
 
 #[test]
-fn an_answer_that_never_ends_is_given_as_far_as_it_goes() {
+fn endless_answer_is_cut_at_its_limit() {
     let world = World::with(ModelServer::always(Answer::text("x").finish("length")));
     let outcome = world.ask("go");
     outcome.exits(1).prints("xxxx\n");
@@ -163,7 +160,7 @@ fn an_answer_that_never_ends_is_given_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_used_up_budget_ends_with_a_summary_without_tools() {
+fn exhausted_budget_ends_with_a_summary_without_tools() {
     let world = World::with(ModelServer::start_with({
         let mut count = 0;
         move |request| {
@@ -203,7 +200,7 @@ fn a_secret_in_a_command_is_run_as_it_is_and_masked_in_what_it_prints() {
 }
 
 #[test]
-fn thoughts_between_tags_are_not_part_of_the_answer() {
+fn tagged_reasoning_is_not_part_of_the_answer() {
     let world = World::answering([Answer::text("<think>hm</think>\nyes")]);
     world.ask("go").succeeds().prints("yes\n");
 }
@@ -216,7 +213,7 @@ fn an_empty_answer_after_tools_is_asked_about_once() {
 }
 
 #[test]
-fn nothing_but_empty_answers_is_a_failure() {
+fn only_empty_answers_fail_the_turn() {
     let world = World::with(ModelServer::always(Answer::text("")));
     let outcome = world.ask("go");
     outcome.exits(1).prints("").says_part("no answer");

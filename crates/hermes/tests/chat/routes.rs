@@ -22,7 +22,7 @@ fn an_unknown_provider_is_named_and_nothing_is_sent() {
 }
 
 #[test]
-fn a_short_name_of_a_model_leads_to_its_place() {
+fn model_alias_selects_its_provider() {
     let there = ModelServer::always(Answer::text("there"));
     let world = World::answering([]);
     let aliases = format!(
@@ -44,9 +44,9 @@ fn a_short_name_of_a_model_leads_to_its_place() {
 }
 
 #[test]
-fn a_small_window_is_told_once_refused_if_wanted_and_otherwise_used() {
+fn small_context_window_warns_once_or_is_refused_if_strict() {
     let world = World::with(ModelServer::always(Answer::text("ok")));
-    let warning = "test-model has a window of 32000 tokens";
+    let warning = "test-model has a context window of 32000 tokens";
     world.configure("context_length: 32000", "");
     let outcome = world.ask("hi");
     outcome.succeeds().prints("ok\n").says_part(warning);
@@ -66,7 +66,7 @@ fn a_small_window_is_told_once_refused_if_wanted_and_otherwise_used() {
 }
 
 #[test]
-fn a_window_that_was_stated_small_does_not_stop_the_next_start() {
+fn learned_small_window_does_not_stop_the_next_start() {
     // check 10
     let too_long = json!({"error": {
         "message": "This model's maximum context length is 32768 tokens",
@@ -98,7 +98,7 @@ fn a_window_that_was_stated_small_does_not_stop_the_next_start() {
 }
 
 #[test]
-fn old_sessions_go_by_themselves_only_where_that_is_wanted() {
+fn old_sessions_are_pruned_only_if_configured() {
     let world = World::with(ModelServer::always(Answer::text("ok")));
     let old = session_of(&world.ask("long ago"));
     let age = |days: u64| {
@@ -131,7 +131,7 @@ fn old_sessions_go_by_themselves_only_where_that_is_wanted() {
 }
 
 #[test]
-fn requests_and_conversations_are_kept_in_files_only_where_that_is_wanted() {
+fn request_dumps_and_snapshots_are_written_only_if_configured() {
     let world = World::with(ModelServer::always(Answer::text("ok")));
     let files = || {
         let listed = std::fs::read_dir(world.home.path("sessions"));
@@ -176,7 +176,7 @@ fn requests_and_conversations_are_kept_in_files_only_where_that_is_wanted() {
 }
 
 #[test]
-fn a_resumed_session_works_where_it_was_unless_told_otherwise() {
+fn resumed_session_restores_its_directory_unless_disabled() {
     let world = World::with(ModelServer::always(Answer::text("ok")));
     let there = world.home.user_home().join("there");
     std::fs::create_dir(&there).unwrap();

@@ -55,7 +55,7 @@ fn turns_of_one_session_send_the_same_prompt_and_tools_byte_for_byte() {
     third.succeeds().prints("three\n");
     let questions = world.server.questions();
     assert_eq!(questions.len(), 4);
-    let beginning = |question: &hermes_testkit::Received| {
+    let beginning = |question: &hermes_testkit::ReceivedRequest| {
         let raw = String::from_utf8(question.raw.clone()).unwrap();
         let tools = question.body["tools"].to_string();
         let system = question.body["messages"][0].to_string();
@@ -98,7 +98,7 @@ fn an_unknown_session_is_refused_in_two_lines() {
 }
 
 #[test]
-fn a_turn_that_failed_does_not_stand_in_the_way_of_the_next() {
+fn failed_turn_does_not_block_the_next_one() {
     let world = World::answering([
         Answer::status(403, &json!({"error": {"message": "no"}})),
         Answer::text("fine"),
@@ -118,7 +118,7 @@ fn a_turn_that_failed_does_not_stand_in_the_way_of_the_next() {
 }
 
 #[test]
-fn a_resumed_session_goes_on_where_it_worked() {
+fn resumed_session_returns_to_its_directory() {
     let world = World::answering([
         Answer::text("one"),
         Answer::call("terminal", &json!({"command": "pwd"})),
@@ -140,7 +140,7 @@ fn a_resumed_session_goes_on_where_it_worked() {
 }
 
 #[test]
-fn what_is_taken_back_is_not_sent_again() {
+fn undone_messages_are_not_sent_again() {
     let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
     let outcome = world
         .hermes(&["chat", "-Q"])
@@ -157,7 +157,7 @@ fn what_is_taken_back_is_not_sent_again() {
 }
 
 #[test]
-fn what_is_taken_back_stays_back_in_a_resumed_session() {
+fn undone_messages_stay_undone_in_a_resumed_session() {
     let refused = Answer::status(403, &json!({"error": {"message": "no"}}));
     let answers = ["two", "two again", "last"].map(Answer::text);
     let world = World::answering([refused].into_iter().chain(answers));

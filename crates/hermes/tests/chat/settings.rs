@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use crate::world::World;
 
 #[test]
-fn a_window_that_is_no_number_is_told_and_found_out() {
+fn invalid_context_length_warns_and_is_determined() {
     let world = World::with(ModelServer::always(Answer::text("done")));
     world.configure("context_length: \"256K\"", "");
     let outcome = world.ask("hi");
@@ -32,7 +32,7 @@ fn broken_settings_stop_the_query_and_name_the_line() {
 }
 
 #[test]
-fn what_is_stored_is_closed_to_others() {
+fn stored_files_are_private() {
     let world = World::with(ModelServer::always(Answer::text("done")));
     world.home.put(
         "config.yaml",

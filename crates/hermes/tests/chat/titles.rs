@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, ModelServer, Received, Running};
+use hermes_testkit::{Answer, ModelServer, ReceivedRequest, Running};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::world::World;
 
 /// Whether the question is one for a title.
-fn asks_for_title(question: &Received) -> bool {
+fn asks_for_title(question: &ReceivedRequest) -> bool {
     question.body["messages"][0]["content"]
         .as_str()
         .is_some_and(|text| text.contains("You name conversations"))
@@ -161,7 +161,7 @@ fn titles_can_be_switched_off() {
 }
 
 #[test]
-fn a_title_that_fails_is_told_once_and_fails_nothing() {
+fn failed_title_gives_one_notice_and_no_error() {
     let refused = || Answer::status(403, &json!({"error": {"message": "no titles here"}}));
     let world = titled(refused);
     let said = talk(&world, &["one", "two", "three"], || {
@@ -173,7 +173,7 @@ fn a_title_that_fails_is_told_once_and_fails_nothing() {
 }
 
 #[test]
-fn a_title_that_takes_its_time_holds_up_nobody() {
+fn slow_title_does_not_delay_the_exit() {
     let slow = || Answer::text("late").after(Duration::from_mins(10));
     let world = titled(slow);
     let begun = std::time::Instant::now();
@@ -183,7 +183,7 @@ fn a_title_that_takes_its_time_holds_up_nobody() {
 }
 
 #[test]
-fn keys_of_others_do_not_go_where_titles_are_made() {
+fn title_requests_carry_no_keys_of_other_providers() {
     // check 9
     let titles = ModelServer::always(Answer::text("A title"));
     let more = format!(

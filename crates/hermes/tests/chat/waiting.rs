@@ -41,7 +41,7 @@ fn a_server_that_fails_twice_is_asked_with_growing_pauses() {
 }
 
 #[test]
-fn a_server_that_says_when_is_asked_then() {
+fn retry_after_of_the_server_is_honoured() {
     let slow = || {
         Answer::status(429, &json!({"error": {"message": "slow down"}})).header("retry-after", "1")
     };

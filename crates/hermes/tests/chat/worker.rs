@@ -83,7 +83,7 @@ fn find(directory: &std::path::Path, name: &str, found: &mut Vec<std::path::Path
 }
 
 #[test]
-fn a_worker_that_forgets_its_card_is_reminded_and_completes_it() {
+fn worker_that_forgets_its_card_is_reminded_and_completes_it() {
     let world = World::answering([
         Answer::text("all done"),
         Answer::call("kanban_complete", &json!({"summary": "made it"})),
@@ -99,7 +99,7 @@ fn a_worker_that_forgets_its_card_is_reminded_and_completes_it() {
 }
 
 #[test]
-fn a_worker_is_reminded_twice_and_then_left_alone() {
+fn worker_is_reminded_twice_at_most() {
     let world = World::with(ModelServer::always(Answer::text("all done")));
     let card = Card::filed(&world, "do it");
     card.worker(&world, &[]).run().succeeds();
@@ -113,7 +113,7 @@ fn a_worker_is_reminded_twice_and_then_left_alone() {
 }
 
 #[test]
-fn a_wall_is_told_by_code_and_record() {
+fn worker_at_its_quota_exits_75_and_records_it() {
     let wall = Answer::status(402, &json!({"error": {"message": "insufficient credits"}}));
     let world = World::with(ModelServer::always(wall));
     let card = Card::filed(&world, "do it");
@@ -122,7 +122,7 @@ fn a_wall_is_told_by_code_and_record() {
 }
 
 #[test]
-fn a_used_up_budget_is_recorded_as_a_timeout() {
+fn exhausted_budget_is_recorded_as_a_timeout() {
     let world = World::with(ModelServer::start_with(|request| {
         match request.body.get("tools") {
             Some(_) => Answer::call("kanban_show", &json!({})),
@@ -218,7 +218,7 @@ fn runs(command: &str) -> bool {
 }
 
 #[test]
-fn a_worker_keeps_its_claim_however_long_a_step_takes() {
+fn worker_renews_its_claim_during_a_long_step() {
     for slow in [
         Answer::text("late").after(PATIENCE * 2),
         Answer::call("terminal", &json!({"command": "sleep 170"})),
@@ -249,7 +249,7 @@ fn a_worker_keeps_its_claim_however_long_a_step_takes() {
 }
 
 #[test]
-fn a_worker_whose_card_is_taken_away_stops() {
+fn worker_that_lost_its_card_stops() {
     let world = World::with(ModelServer::always(Answer::call(
         "terminal",
         &json!({"command": "touch begun; sleep 171; touch ended"}),
@@ -271,7 +271,7 @@ fn a_worker_whose_card_is_taken_away_stops() {
 }
 
 #[test]
-fn a_worker_that_finishes_its_card_may_say_its_last_word() {
+fn worker_may_answer_after_completing_its_card() {
     let world = World::answering([
         Answer::call("kanban_complete", &json!({"summary": "made it"})),
         Answer::text("completed").after(Duration::from_secs(3)),
@@ -282,7 +282,7 @@ fn a_worker_that_finishes_its_card_may_say_its_last_word() {
 }
 
 #[test]
-fn a_worker_that_cannot_begin_says_how_it_ended() {
+fn worker_that_cannot_start_records_its_exit_code() {
     let world = World::with(ModelServer::always(Answer::text("done")));
     let card = Card::filed(&world, "do it");
     world.home.put("config.yaml", "model: [broken\n");
@@ -291,7 +291,7 @@ fn a_worker_that_cannot_begin_says_how_it_ended() {
 }
 
 #[test]
-fn a_worker_that_is_asked_to_end_leaves_soon_and_says_how() {
+fn terminated_worker_ends_soon_and_records_its_exit_code() {
     let slow = Answer::text("late").after(std::time::Duration::from_mins(1));
     let world = World::with(ModelServer::always(slow));
     let card = Card::filed(&world, "do it");

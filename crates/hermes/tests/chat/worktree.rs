@@ -33,17 +33,17 @@ fn repository(world: &World) -> std::path::PathBuf {
 }
 
 #[test]
-fn outside_of_a_repository_it_is_refused() {
+fn worktree_outside_of_a_repository_is_refused() {
     let world = World::answering([]);
     let outcome = world.hermes(&["-w", "chat", "-Q", "-q", "hi"]).run();
     outcome
         .exits(1)
         .prints("")
-        .says_part("-w needs a git repository");
+        .says_part("a worktree needs a git repository");
 }
 
 #[test]
-fn a_conversation_that_does_not_come_about_leaves_none() {
+fn failed_opening_leaves_no_worktree() {
     let world = World::answering([]);
     let root = repository(&world);
     for (mistake, code) in [(["-t", "nosuch"], 2), (["--image", "/nonexistent.png"], 1)] {
@@ -55,7 +55,7 @@ fn a_conversation_that_does_not_come_about_leaves_none() {
 }
 
 #[test]
-fn a_clean_worktree_is_removed_and_a_dirty_one_kept() {
+fn clean_worktree_is_removed_and_a_dirty_one_kept() {
     let world = World::answering([
         Answer::call("terminal", &json!({"command": "pwd; cat local.env"})),
         Answer::text("done"),

@@ -1,6 +1,6 @@
 //! A home whose model is a scripted server.
 
-use hermes_testkit::{Answer, ModelServer, Outcome, Received, Run, TestHome};
+use hermes_testkit::{Answer, ModelServer, Outcome, ReceivedRequest, Run, TestHome};
 use serde_json::Value;
 
 /// A home and the server it asks.
@@ -123,7 +123,7 @@ pub(crate) fn session_of(outcome: &Outcome) -> String {
 }
 
 /// Whether the question is one for a summary.
-pub(crate) fn is_summary_request(question: &Received) -> bool {
+pub(crate) fn is_summary_request(question: &ReceivedRequest) -> bool {
     question.body["messages"][0]["content"]
         .as_str()
         .is_some_and(|text| text.contains("You condense the past"))

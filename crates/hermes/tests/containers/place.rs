@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hermes_docker::labels;
-use hermes_testkit::{EngineImage, Outcome, OwnContainers, RealEngine, Run, Running, TestHome};
+use hermes_testkit::{EngineImage, Outcome, RealEngine, RemoveContainers, Run, Running, TestHome};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ pub(crate) struct Place {
     pub(crate) home: TestHome,
     pub(crate) engine: RealEngine,
     env: Vec<(String, OsString)>,
-    containers: OwnContainers,
+    containers: RemoveContainers,
 }
 
 impl Place {
@@ -73,7 +73,7 @@ impl Place {
             home,
             engine,
             env,
-            containers: OwnContainers::of(engine, label),
+            containers: RemoveContainers::of(engine, label),
         };
         place.configure(settings);
         place

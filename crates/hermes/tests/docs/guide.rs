@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{Answer, ModelServer, Received};
+use hermes_testkit::{Answer, ModelServer, ReceivedRequest};
 use serde_json::{Value, json};
 
 use crate::read;
@@ -26,7 +26,7 @@ fn commands(page: &str) -> Vec<String> {
 }
 
 /// A model that reads its card, writes the file that the card asks for, and completes the card.
-fn worker(request: &Received) -> Answer {
+fn worker(request: &ReceivedRequest) -> Answer {
     if !request.contains("work kanban task") {
         return Answer::text("Hello from a scripted model.");
     }

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use hermes_session::{
-    Compaction, Content, EndReason, Health, ListRequest, LockAttempt, Message, MessageId,
-    NewSession, Role, SUMMARY_MARK, SearchRequest, SessionId, SessionStore, Step, Usage, check,
+    Compaction, ConversationStep, Health, ListRequest, LockAttempt, MessageContent, MessageId,
+    MessageRole, NewSession, SUMMARY_MARK, SearchRequest, SessionEndReason, SessionId,
+    SessionMessage, SessionStore, UsageRecord, check,
 };
 use hermes_testkit::{Answer, ModelServer};
 use pretty_assertions::assert_eq;
@@ -111,7 +112,7 @@ fn a_file_of_theirs_is_listed_searched_and_resumed_here(version: Version) {
     let mut store = SessionStore::open(&home(&world)).unwrap();
     assert_eq!(hits(&store, "灯塔已经"), 1);
     let session = store.resolve("Lighthouse").unwrap();
-    let resumed = store.reopen_session(&session).unwrap();
+    let resumed = store.resume(&session).unwrap().session;
     assert_eq!(resumed.system_prompt.as_deref(), Some("exact  prompt\n"));
     assert_eq!(resumed.counters.input_tokens, 11);
     let history = store.load_history(&session).unwrap();
@@ -127,24 +128,30 @@ fn a_file_of_theirs_is_listed_searched_and_resumed_here(version: Version) {
     );
     assert_eq!(
         history.messages[2].message.content,
-        Some(Content::Parts(
+        Some(MessageContent::Parts(
             json!([{"type": "text", "text": "with parts"}])
         ))
     );
     store
-        .append_user(&session, &Message::user("paint it"))
+        .append_user(&session, &SessionMessage::user("paint it"))
         .unwrap();
-    let step = Step {
-        assistant: Message::calls(None, calls("c2")),
-        results: vec![Message::tool_result("c2", "terminal", "painted vermilion")],
-        usage: Some(Usage {
+    let step = ConversationStep {
+        assistant: SessionMessage::calls(None, calls("c2")),
+        results: vec![SessionMessage::tool_result(
+            "c2",
+            "terminal",
+            "painted vermilion",
+        )],
+        usage: Some(UsageRecord {
             api_calls: 1,
             input_tokens: 5,
-            ..Usage::default()
+            ..UsageRecord::default()
         }),
     };
     store.append_step(&session, &step).unwrap();
-    store.end_session(&session, &EndReason::AgentClose).unwrap();
+    store
+        .end_session(&session, SessionEndReason::AgentClose)
+        .unwrap();
     drop(store);
 
     let mode = std::fs::metadata(world.root("state.db"))
@@ -203,21 +210,21 @@ fn a_file_of_ours_is_listed_searched_and_resumed_there(version: Version) {
     };
     let session = store.create_session(&new).unwrap();
     store
-        .append_user(&session, &Message::user("count the whales 鲸鱼数量"))
+        .append_user(&session, &SessionMessage::user("count the whales 鲸鱼数量"))
         .unwrap();
-    let parts = Content::Parts(json!([{"type": "text", "text": "parts"}]));
-    let step = Step {
-        assistant: Message {
+    let parts = MessageContent::Parts(json!([{"type": "text", "text": "parts"}]));
+    let step = ConversationStep {
+        assistant: SessionMessage {
             reasoning_details: Some(json!([{"x": 1}])),
-            ..Message::calls(Some(Content::from("looking")), calls("c1"))
+            ..SessionMessage::calls(Some(MessageContent::from("looking")), calls("c1"))
         },
-        results: vec![Message::tool_result("c1", "terminal", parts)],
-        usage: Some(Usage {
+        results: vec![SessionMessage::tool_result("c1", "terminal", parts)],
+        usage: Some(UsageRecord {
             api_calls: 1,
             output_tokens: 9,
             model: Some("our/model".to_owned()),
             provider: Some("custom".to_owned()),
-            ..Usage::default()
+            ..UsageRecord::default()
         }),
     };
     store.append_step(&session, &step).unwrap();
@@ -354,7 +361,9 @@ fn both_programs_write_at_once(version: Version) {
         let mut written = 0;
         while !writer.is_finished() || written < 60 {
             let text = format!("our message {written}");
-            store.append_user(&session, &Message::user(text)).unwrap();
+            store
+                .append_user(&session, &SessionMessage::user(text))
+                .unwrap();
             written += 1;
             // As fast as a conversation at its fastest; a writer that never rests starves others.
             thread::sleep(Duration::from_millis(5));
@@ -379,12 +388,14 @@ fn what_we_took_back_and_summarised_stays_out_of_their_conversation() {
     };
     let session = store.create_session(&new).unwrap();
     for text in ["one", "two albatross", "three"] {
-        store.append_user(&session, &Message::user(text)).unwrap();
         store
-            .append(&session, &[Message::assistant("yes")])
+            .append_user(&session, &SessionMessage::user(text))
+            .unwrap();
+        store
+            .append(&session, &[SessionMessage::assistant("yes")])
             .unwrap();
     }
-    store.take_back(&session, 1).unwrap();
+    store.undo_turns(&session, 1).unwrap();
     let talk: Vec<MessageId> = store
         .load_history(&session)
         .unwrap()
@@ -398,10 +409,10 @@ fn what_we_took_back_and_summarised_stays_out_of_their_conversation() {
     else {
         panic!("nobody else has the right");
     };
-    let summary = Message::assistant(format!("{SUMMARY_MARK} birds"));
+    let summary = SessionMessage::assistant(format!("{SUMMARY_MARK} birds"));
     let compaction = Compaction {
         replaced: vec![(talk[1], summary)],
-        put_aside: talk[2..].to_vec(),
+        summarised: talk[2..].to_vec(),
         ..Compaction::default()
     };
     let script = format!(
@@ -431,11 +442,11 @@ fn what_we_took_back_and_summarised_stays_out_of_their_conversation() {
         ),
     );
     let history = store.load_history(&session).unwrap();
-    let told: Vec<(&Role, String)> = history
+    let told: Vec<(&MessageRole, String)> = history
         .messages
         .iter()
         .map(|m| (&m.message.role, m.message.text()))
         .collect();
-    assert_eq!(told, [(&Role::User, "their summary".to_owned())]);
+    assert_eq!(told, [(&MessageRole::User, "their summary".to_owned())]);
     assert_eq!((hits(&store, "pelican"), hits(&store, "never")), (1, 0));
 }

@@ -154,7 +154,7 @@ fn logging_out_forgets_a_provider_and_no_other() {
         .says_part("nosuch");
     home.run(["auth", "logout"])
         .exits(1)
-        .says_part("nobody is logged in");
+        .says_part("not logged in to any provider");
     assert_eq!(listed(&home)[0]["provider"], "deepseek");
     let mut kept: Value = serde_json::from_str(&home.read("auth.json")).unwrap();
     kept["providers"]["nous"] = json!({"access_token": "canary"});

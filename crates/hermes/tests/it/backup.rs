@@ -41,25 +41,22 @@ fn a_backup_beside_a_writer_holds_what_was_committed() {
     let home = configured("terminal: {timeout: 5} # mine\n");
     home.put(".env", "OPENROUTER_API_KEY=v\n");
     home.run(["profile", "create", "coder"]).succeeds();
-    let mut database = open(&home.path("state.db"));
+    let database = open(&home.path("state.db"));
     for _ in 0..50 {
-        let transaction = database.transaction_immediate().unwrap();
-        transaction
-            .execute("INSERT INTO t DEFAULT VALUES", [])
+        let connection = database.connection();
+        connection
+            .execute_batch("INSERT INTO t DEFAULT VALUES")
             .unwrap();
-        transaction.commit().unwrap();
     }
     // Committed rows are in the log beside the file, and a writer is in the middle of something.
     assert!(hermes_store::wal_size(&home.path("state.db")).unwrap() > 0);
-    let open_transaction = database.transaction_immediate().unwrap();
-    open_transaction
-        .execute("INSERT INTO t DEFAULT VALUES", [])
-        .unwrap();
+    let unfinished = "BEGIN IMMEDIATE; INSERT INTO t DEFAULT VALUES";
+    database.connection().execute_batch(unfinished).unwrap();
 
     let zip = back_up(&home);
     let mode = std::fs::metadata(&zip).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
-    drop(open_transaction);
+    drop(database);
 
     let other = fresh();
     let imported = other.hermes(["import"]).arg(&zip).run();

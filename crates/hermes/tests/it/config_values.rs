@@ -36,7 +36,7 @@ fn an_unknown_key_is_saved_with_a_suggestion() {
         .succeeds()
         .prints("✓ Set terminal.bakend = docker in ~/.hermes/config.yaml\n")
         .says(
-            "warning: terminal.bakend is no setting that anything reads\n\
+            "warning: no such setting: terminal.bakend\n\
              hint: did you mean terminal.backend?\n",
         );
     assert_eq!(home.read("config.yaml"), "terminal:\n  bakend: docker\n");

@@ -22,7 +22,7 @@ fn the_chain_is_listed_with_what_stands_in_its_way() {
         json!({
             "index": 1, "provider": "xai", "model": "grok-4", "base_url": null, "key_env": null,
             "setting": "fallback_providers", "usable": false,
-            "problem": "there is no key for xai (api.x.ai)",
+            "problem": "no key is set for xai (api.x.ai)",
         })
     );
     assert_eq!(
@@ -33,7 +33,7 @@ fn the_chain_is_listed_with_what_stands_in_its_way() {
     shown
         .succeeds()
         .prints_part("claude-x")
-        .prints_part("there is no key for xai")
+        .prints_part("no key is set for xai")
         .never_shows("canary");
     let empty = configured("");
     empty
@@ -56,7 +56,7 @@ fn entries_come_and_go_and_comments_stay() {
     ])
     .succeeds()
     .prints("✓ Added deepseek with deepseek-chat as number 3\n")
-    .says_part("there is no key for deepseek");
+    .says_part("no key is set for deepseek");
     home.run(["fallback", "remove", "xai"])
         .succeeds()
         .prints("✓ Removed xai with grok-4 from the chain\n");
@@ -78,7 +78,7 @@ fn entries_come_and_go_and_comments_stay() {
 fn what_does_not_fit_is_refused_and_changes_nothing() {
     let home = configured(CHAIN);
     for (args, part) in [
-        (&["add", "nosuch", "m"][..], "there is no provider `nosuch`"),
+        (&["add", "nosuch", "m"][..], "no such provider: `nosuch`"),
         (&["add", "xai", "grok-4"], "is in the chain already"),
         (
             &["add", "custom", "m", "--base-url", "localhost:1"],

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hermes_testkit::Content;
+use hermes_testkit::TreeContent;
 
 use crate::{fresh, with_coder};
 
@@ -33,7 +33,7 @@ fn a_new_profile_is_private_and_has_a_command_of_its_own() {
         .only(|path| path.starts_with(".hermes/profiles/"));
     let mut directories = 0;
     for (path, entry) in &tree.0 {
-        if entry.content == Content::Directory {
+        if entry.content == TreeContent::Directory {
             directories += 1;
             assert_eq!(entry.mode, 0o700, "{path}");
         } else {

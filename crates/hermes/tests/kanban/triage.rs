@@ -120,8 +120,11 @@ fn specify_refuses_cards_outside_triage_without_a_request() {
     let ready = desk.create("ready", &[]);
     for verb in ["specify", "decompose"] {
         for (id, why) in [
-            ("t_00000000", "there is no such card"),
-            (ready.as_str(), "the card is not in triage but in ready"),
+            ("t_00000000", "no such card"),
+            (
+                ready.as_str(),
+                "the card is not in triage: its status is ready",
+            ),
         ] {
             assert_refuses(&desk.kanban(&[verb, id]), 1, &format!("{id}: {why}"));
         }
@@ -151,7 +154,7 @@ fn a_failing_model_leaves_the_card_in_triage() {
     assert_eq!(desk.events(&id), ["created"]);
     desk.home.put("config.yaml", "");
     let outcome = desk.kanban(&["specify", &id]);
-    outcome.exits(1).says_part("no model can be asked");
+    outcome.exits(1).says_part("no model is available");
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn a_card_moved_meanwhile_is_left_alone() {
         let outcome = made.kanban(&["specify", &id]);
         outcome
             .exits(1)
-            .says_part("moved while the model was thinking");
+            .says_part("moved while the model was working");
         server
     };
     assert_eq!(server.questions().len(), 1);

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::Desk;
+use crate::SessionHome;
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines()
@@ -13,10 +13,10 @@ fn lines(text: &str) -> Vec<Value> {
 
 #[test]
 fn one_session_a_line_with_all_its_messages() {
-    let desk = Desk::new();
-    desk.talk("a1", "cli", &["first", "second"]);
-    desk.talk("b1", "telegram", &["third"]);
-    let all = lines(&desk.sessions(&["export", "-"]).succeeds().stdout);
+    let home = SessionHome::new();
+    home.talk("a1", "cli", &["first", "second"]);
+    home.talk("b1", "telegram", &["third"]);
+    let all = lines(&home.sessions(&["export", "-"]).succeeds().stdout);
     let ids: Vec<&Value> = all.iter().map(|session| &session["id"]).collect();
     assert_eq!(ids, [&json!("a1"), &json!("b1")]);
     let messages = all[0]["messages"].as_array().unwrap();
@@ -24,41 +24,41 @@ fn one_session_a_line_with_all_its_messages() {
     assert_eq!(messages[1]["tool_calls"][0]["function"]["name"], "terminal");
     assert_eq!(messages[2]["content"], "did first");
     let one = lines(
-        &desk
+        &home
             .sessions(&["export", "-", "--session-id", "b"])
             .succeeds()
             .stdout,
     );
     assert_eq!((one.len(), &one[0]["id"]), (1, &json!("b1")));
     let some = lines(
-        &desk
+        &home
             .sessions(&["export", "-", "--source", "cli"])
             .succeeds()
             .stdout,
     );
     assert_eq!(some.len(), 1);
-    desk.sessions(&["export", "-", "--min-messages", "99"])
+    home.sessions(&["export", "-", "--min-messages", "99"])
         .succeeds()
         .prints("");
-    desk.sessions(&["export", "-", "--session-id", "zzz"])
+    home.sessions(&["export", "-", "--session-id", "zzz"])
         .exits(1)
         .prints("");
-    desk.sessions(&["export"]).exits(2);
-    desk.sessions(&["export", "-", "--older-than", "soon"])
+    home.sessions(&["export"]).exits(2);
+    home.sessions(&["export", "-", "--older-than", "soon"])
         .exits(2);
 }
 
 #[test]
 fn a_file_is_private_and_replaced_as_a_whole() {
-    let desk = Desk::new();
-    desk.talk("a", "cli", &["hello"]);
-    let out = desk.home.put_outside("out.jsonl", "old", 0o644);
+    let home = SessionHome::new();
+    home.talk("a", "cli", &["hello"]);
+    let out = home.home.put_outside("out.jsonl", "old", 0o644);
     let path = out.to_str().unwrap();
-    desk.sessions(&["export", path, "--dry-run"])
+    home.sessions(&["export", path, "--dry-run"])
         .succeeds()
         .prints("Would export 1 session\n");
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "old");
-    desk.sessions(&["export", path])
+    home.sessions(&["export", path])
         .succeeds()
         .prints("")
         .says_part("Exported 1 session to ");
@@ -66,10 +66,10 @@ fn a_file_is_private_and_replaced_as_a_whole() {
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&out).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
-    desk.sessions(&["export", "/dev/stdout"])
+    home.sessions(&["export", "/dev/stdout"])
         .exits(1)
         .says_part("not a regular file");
-    desk.sessions(&["export", "/nowhere/at/all"]).exits(1);
+    home.sessions(&["export", "/nowhere/at/all"]).exits(1);
     let folder = out.parent().unwrap();
     let left = std::fs::read_dir(folder).unwrap().filter(|entry| {
         entry
@@ -83,16 +83,16 @@ fn a_file_is_private_and_replaced_as_a_whole() {
 }
 
 #[test]
-fn secrets_are_masked_unless_somebody_says_otherwise() {
-    let desk = Desk::new();
+fn secrets_are_masked_unless_the_user_turns_it_off() {
+    let home = SessionHome::new();
     let secret = format!("sk-{}", "q".repeat(40));
-    desk.talk("a", "cli", &[&format!("use {secret}"), "https://x/y"]);
-    let outcome = desk.sessions(&["export", "-"]);
+    home.talk("a", "cli", &[&format!("use {secret}"), "https://x/y"]);
+    let outcome = home.sessions(&["export", "-"]);
     outcome
         .succeeds()
         .never_shows(&secret)
         .prints_part("https://x/y");
-    desk.sessions(&["export", "-", "--no-redact"])
+    home.sessions(&["export", "-", "--no-redact"])
         .succeeds()
         .prints_part(&secret);
 }

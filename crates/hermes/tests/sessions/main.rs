@@ -1,4 +1,4 @@
-//! `hermes sessions` as people meet it: the real binary, in a home of its own.
+//! `hermes sessions` with the real binary, in a home of its own.
 //!
 //! `// check N` names the acceptance check of the chapter on the agent that a test shows.
 #![allow(
@@ -10,21 +10,23 @@
 
 mod exporting;
 mod listing;
-mod mending;
 mod removing;
+mod repair;
 mod storage;
 
-use hermes_session::{EndReason, Message, NewSession, SessionId, SessionStore, Step};
+use hermes_session::{
+    ConversationStep, NewSession, SessionEndReason, SessionId, SessionMessage, SessionStore,
+};
 use hermes_store::rusqlite::Connection;
 use hermes_testkit::{Outcome, Run, TestHome};
 use serde_json::{Value, json};
 
 /// A user's home with conversations.
-struct Desk {
+struct SessionHome {
     home: TestHome,
 }
 
-impl Desk {
+impl SessionHome {
     /// A user who has never said a word.
     fn new() -> Self {
         Self {
@@ -48,12 +50,18 @@ impl Desk {
         };
         store.create_session(&new).unwrap();
         for text in said {
-            store.append_user(&id, &Message::user(*text)).unwrap();
+            store
+                .append_user(&id, &SessionMessage::user(*text))
+                .unwrap();
             let calls = json!([{"id": "c", "type": "function",
                 "function": {"name": "terminal", "arguments": "{}"}}]);
-            let step = Step {
-                assistant: Message::calls(None, calls),
-                results: vec![Message::tool_result("c", "terminal", format!("did {text}"))],
+            let step = ConversationStep {
+                assistant: SessionMessage::calls(None, calls),
+                results: vec![SessionMessage::tool_result(
+                    "c",
+                    "terminal",
+                    format!("did {text}"),
+                )],
                 usage: None,
             };
             store.append_step(&id, &step).unwrap();
@@ -64,7 +72,7 @@ impl Desk {
     fn end(&self, id: &str, days: u32) {
         let id = SessionId::parse(id).unwrap();
         self.store()
-            .end_session(&id, &EndReason::AgentClose)
+            .end_session(&id, SessionEndReason::AgentClose)
             .unwrap();
         self.sql(&format!(
             "UPDATE sessions SET started_at = started_at - {days} * 86400.0,
@@ -113,8 +121,8 @@ fn fields(value: &Value) -> Vec<&str> {
 }
 
 /// Names and contents of the files of a home, without those that logs are.
-fn files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
-    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(desk.home.root())
+fn files(home: &SessionHome) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(home.home.root())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file())

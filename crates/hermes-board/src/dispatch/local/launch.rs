@@ -63,9 +63,9 @@ pub(super) fn launch(
     if !request.is_first_attempt {
         let mut survivors =
             terminate::terminate_earlier_attempts(board, &task.id, run, setup.timing);
-        let patience = setup.timing.patience;
+        let timeout = setup.timing.timeout;
         survivors.extend(terminate::terminate_earlier_checks(
-            board, &task.id, patience,
+            board, &task.id, timeout,
         ));
         if !survivors.is_empty() {
             return Err(LaunchError::EarlierAttempt {

@@ -18,7 +18,7 @@ use crate::plan::WorkerRef;
 /// Deadlines for terminating a worker: it gets time to flush, and its card should not wait long.
 pub const WORKER_TIMING: KillTiming = KillTiming {
     grace: Duration::from_secs(5),
-    patience: Duration::from_secs(2),
+    timeout: Duration::from_secs(2),
     force: true,
 };
 
@@ -65,18 +65,18 @@ pub(super) fn terminate_earlier_attempts(
         let attempt = matcher.attempt_of(process);
         attempt.is_some_and(|(of, run)| of == *task && run != current)
     };
-    kill_marked(&mark_names(), is_meant, timing.patience).survivors
+    kill_marked(&mark_names(), is_meant, timing.timeout).survivors
 }
 
 /// Terminates what a killed session of checks left running; returns the survivors.
 pub(crate) fn terminate_earlier_checks(
     board: &Board,
     task: &TaskId,
-    patience: Duration,
+    timeout: Duration,
 ) -> Vec<u32> {
     let mark = check_mark(&board.database, task);
     let is_meant = |process: &MarkedProcess| process.values.iter().any(|value| *value == *mark);
-    kill_marked(&[EXEC_ID], is_meant, patience).survivors
+    kill_marked(&[EXEC_ID], is_meant, timeout).survivors
 }
 
 struct Job<'j> {
@@ -101,7 +101,7 @@ impl Job<'_> {
             let is_meant = |process: &MarkedProcess| {
                 self.matcher.attempt_of(process) == Some((self.worker.task.clone(), run))
             };
-            let outcome = kill_marked(&mark_names(), is_meant, self.timing.patience);
+            let outcome = kill_marked(&mark_names(), is_meant, self.timing.timeout);
             survivors.extend(outcome.survivors);
             forced |= outcome.forced;
         }

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use hermes_proc::GitError;
+
 use crate::boards::{Board, BoardHome};
 use crate::dispatch::local::WorkerSetup;
-use crate::dispatch::local::git::{Git, GitError};
+use crate::dispatch::local::git::Worktrees;
 use crate::model::{Task, WorkspaceKind};
 use crate::store::ResolvedWorkspace;
 
@@ -96,7 +98,7 @@ impl Resolver<'_> {
     }
 
     fn worktree(&self) -> Result<ResolvedWorkspace, WorkspaceError> {
-        let git = Git::find(self.setup)?;
+        let git = Worktrees::new(self.setup)?;
         let branch = self.branch()?;
         let Some(requested) = self.stored()? else {
             let info = self.home.info(&self.board.slug);
@@ -156,7 +158,7 @@ fn directory(path: PathBuf) -> Result<ResolvedWorkspace, WorkspaceError> {
 
 /// Makes a worktree, or takes the one that is there from an earlier attempt.
 fn make(
-    git: &Git,
+    git: &Worktrees,
     repository: &Path,
     target: PathBuf,
     branch: String,
@@ -178,7 +180,7 @@ fn make(
 }
 
 /// The repository around a path of which only the beginning need exist.
-fn nearest_repository(git: &Git, path: &Path) -> Result<PathBuf, WorkspaceError> {
+fn nearest_repository(git: &Worktrees, path: &Path) -> Result<PathBuf, WorkspaceError> {
     let existing = path.ancestors().skip(1).find(|one| one.is_dir());
     let found = match existing {
         Some(directory) => git.top_of(directory)?,

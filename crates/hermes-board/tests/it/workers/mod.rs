@@ -195,7 +195,7 @@ fn worker_setup(root: &Path) -> WorkerSetup {
         log: LogRotation::default(),
         timing: KillTiming {
             grace: Duration::from_millis(300),
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
             force: true,
         },
         toolsets: Arc::new(|_| Vec::new()),

@@ -1,13 +1,13 @@
-//! What a model's name tells about its limits and its thinking.
+//! Limits and reasoning of Claude models, by name.
 
 use serde_json::{Value, json};
 
 use crate::request::Effort;
 
-/// What is left above the thoughts for the answer.
+/// Tokens for the answer beyond the reasoning budget.
 const ANSWER_RESERVE: u32 = 4_096;
 
-/// The name as Anthropic's servers know it.
+/// The name on Anthropic's servers.
 pub(super) fn wire_name(model: &str) -> String {
     let bare = model.strip_prefix("anthropic/").unwrap_or(model);
     if bare.contains("claude") {
@@ -17,7 +17,7 @@ pub(super) fn wire_name(model: &str) -> String {
     }
 }
 
-/// Major and minor version of a Claude model, whichever side of the family name they stand on.
+/// Major and minor version of a Claude model, before or after the family name.
 pub(super) fn version(model: &str) -> Option<(u32, u32)> {
     let model = wire_name(model).to_ascii_lowercase();
     let after = model.split_once("claude")?.1.to_owned();
@@ -31,7 +31,7 @@ pub(super) fn version(model: &str) -> Option<(u32, u32)> {
     Some((major, numbers.next().unwrap_or(0)))
 }
 
-/// Most tokens that a model can write.
+/// Maximum output tokens of a model.
 pub(super) fn output_ceiling(model: &str) -> u32 {
     let name = wire_name(model).to_ascii_lowercase();
     if name.contains("minimax") {
@@ -51,15 +51,15 @@ pub(super) fn output_ceiling(model: &str) -> u32 {
     }
 }
 
-/// Thinking as a model of this name takes it.
+/// Request fields for reasoning.
 pub(super) struct Thinking {
     /// Fields of the request.
     pub(super) fields: Vec<(&'static str, Value)>,
-    /// Least tokens the answer must be allowed.
-    pub(super) least_tokens: u32,
+    /// Minimum of `max_tokens`.
+    pub(super) min_tokens: u32,
 }
 
-/// How thinking is asked for; `None` where it is not.
+/// The request fields for reasoning, if enabled.
 pub(super) fn thinking(model: &str, effort: Option<Effort>) -> Option<Thinking> {
     let effort = effort.filter(|effort| *effort != Effort::None)?;
     let version = version(model)?;
@@ -82,7 +82,7 @@ pub(super) fn thinking(model: &str, effort: Option<Effort>) -> Option<Thinking> 
                 ),
                 ("output_config", json!({"effort": name})),
             ],
-            least_tokens: 0,
+            min_tokens: 0,
         });
     }
     let budget = match effort {
@@ -99,12 +99,12 @@ pub(super) fn thinking(model: &str, effort: Option<Effort>) -> Option<Thinking> 
             ),
             ("temperature", json!(1)),
         ],
-        least_tokens: budget + ANSWER_RESERVE,
+        min_tokens: budget + ANSWER_RESERVE,
     })
 }
 
-/// Whether a model takes settings for sampling.
-pub(super) fn takes_sampling(model: &str) -> bool {
+/// Whether a model accepts sampling parameters.
+pub(super) fn accepts_sampling(model: &str) -> bool {
     version(model).is_none_or(|version| version < (4, 7))
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_from_either_side() {
+    fn version_is_read_before_and_after_the_family() {
         for (model, expected) in [
             ("claude-opus-4-6", Some((4, 6))),
             ("anthropic/claude-opus-4.6", Some((4, 6))),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn ceilings_are_as_published() {
+    fn output_limits_are_as_published() {
         for (model, most) in [
             ("claude-opus-4-8", 128_000),
             ("claude-opus-4-5", 64_000),
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn thinking_depends_on_the_generation() {
+    fn reasoning_fields_depend_on_the_version() {
         let new = thinking("claude-opus-4-6", Some(Effort::XHigh)).unwrap();
         assert_eq!(new.fields[1].1, json!({"effort": "max"}));
         let old = thinking("claude-sonnet-4-5", Some(Effort::High)).unwrap();
-        assert_eq!(old.least_tokens, 20_096);
+        assert_eq!(old.min_tokens, 20_096);
         assert!(thinking("claude-haiku-4-5", Some(Effort::High)).is_none());
         assert!(thinking("claude-opus-4-6", None).is_none());
         assert!(thinking("claude-opus-4-6", Some(Effort::None)).is_none());
-        assert!(!takes_sampling("claude-opus-4-7"));
+        assert!(!accepts_sampling("claude-opus-4-7"));
     }
 }

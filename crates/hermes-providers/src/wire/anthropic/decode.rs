@@ -1,21 +1,21 @@
-//! An answer in Anthropic's messages format, from its events or in one piece.
+//! Decodes answers in Anthropic's messages format, streamed or whole.
 
 use serde_json::{Value, json};
 
 use crate::classify::classify_body;
 use crate::error::ProviderError;
 use crate::message::Reasoning;
-use crate::response::{Finish, Response, StreamEvent};
-use crate::wire::decoder::{CallPiece, Collected, append_capped};
+use crate::response::{FinishReason, ModelResponse, StreamEvent};
+use crate::wire::decoder::{CallPiece, CollectedAnswer, append_capped};
 use crate::wire::{Decoder, tokens_at};
 
-/// Collects one answer.
+/// Decoder of one answer.
 #[derive(Debug, Default)]
 pub(crate) struct AnthropicDecoder {
-    answer: Collected,
+    answer: CollectedAnswer,
     details: Vec<Value>,
-    /// The thought that is being written: its index and its place in `details`.
-    open_thought: Option<(u64, usize)>,
+    /// The current reasoning block: its index and its position in `details`.
+    open_reasoning: Option<(u64, usize)>,
     stopped: bool,
 }
 
@@ -27,9 +27,9 @@ impl AnthropicDecoder {
                 .add_text(block["text"].as_str().unwrap_or_default(), sink),
             "thinking" => {
                 self.details.push(block.clone());
-                self.open_thought = Some((index, self.details.len() - 1));
+                self.open_reasoning = Some((index, self.details.len() - 1));
                 let thought = block["thinking"].as_str().unwrap_or_default();
-                self.answer.add_thought(thought, sink);
+                self.answer.add_reasoning(thought, sink);
             }
             "redacted_thinking" => self.details.push(block.clone()),
             "tool_use" => {
@@ -58,10 +58,10 @@ impl AnthropicDecoder {
         match delta["type"].as_str().unwrap_or_default() {
             "text_delta" => self.answer.add_text(text("text"), sink),
             "thinking_delta" => {
-                self.extend_thought(index, "thinking", text("thinking"));
-                self.answer.add_thought(text("thinking"), sink);
+                self.extend_reasoning(index, "thinking", text("thinking"));
+                self.answer.add_reasoning(text("thinking"), sink);
             }
-            "signature_delta" => self.extend_thought(index, "signature", text("signature")),
+            "signature_delta" => self.extend_reasoning(index, "signature", text("signature")),
             "input_json_delta" => {
                 let piece = CallPiece {
                     index: Some(index),
@@ -74,8 +74,8 @@ impl AnthropicDecoder {
         }
     }
 
-    fn extend_thought(&mut self, index: u64, key: &str, more: &str) {
-        let open = self.open_thought.filter(|(open, _)| *open == index);
+    fn extend_reasoning(&mut self, index: u64, key: &str, more: &str) {
+        let open = self.open_reasoning.filter(|(open, _)| *open == index);
         let Some(detail) = open.and_then(|(_, at)| self.details.get_mut(at)) else {
             return;
         };
@@ -108,10 +108,10 @@ impl AnthropicDecoder {
             return;
         };
         self.answer.finish = Some(match reason {
-            "tool_use" => Finish::ToolCalls,
-            "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-            "refusal" => Finish::ContentFilter,
-            _ => Finish::Stop,
+            "tool_use" => FinishReason::ToolCalls,
+            "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+            "refusal" => FinishReason::ContentFilter,
+            _ => FinishReason::Stop,
         });
     }
 }
@@ -173,11 +173,11 @@ impl Decoder for AnthropicDecoder {
         self.stopped
     }
 
-    fn collected(&self) -> &Collected {
+    fn collected(&self) -> &CollectedAnswer {
         &self.answer
     }
 
-    fn finish(self: Box<Self>) -> Option<Response> {
+    fn finish(self: Box<Self>) -> Option<ModelResponse> {
         let details = self.details;
         self.answer.into_response(|text| Reasoning {
             text,

@@ -1,27 +1,27 @@
-//! A request in Anthropic's messages format.
+//! Encodes requests in Anthropic's messages format.
 
 use serde_json::{Map, Value, json};
 
 use super::claude;
-use super::turns::{Thoughts, encode_turns};
-use crate::adaptations::Adaptations;
+use super::turns::{ReasoningReplay, encode_turns};
 use crate::message::Role;
-use crate::request::{Request, ToolSchema};
+use crate::request::{ModelRequest, ToolSchema};
 use crate::route::{Route, is_host};
-use crate::wire::schema::simplified;
+use crate::server_limits::ServerLimits;
+use crate::wire::schema::parameters;
 
 /// The body of a request; `window` is the size of the model's context.
 pub(crate) fn encode(
     route: &Route,
-    request: &Request,
-    adaptations: Adaptations,
+    request: &ModelRequest,
+    limits: ServerLimits,
     window: u64,
 ) -> Value {
     let native = is_host(&route.host, "api.anthropic.com");
     let mut turns = encode_turns(
         &request.messages,
-        thoughts(route, native, adaptations),
-        adaptations,
+        reasoning_replay(route, native, limits),
+        limits,
     );
     route.cache_markers.mark_anthropic(&mut turns);
     let mut body = Map::new();
@@ -32,33 +32,33 @@ pub(crate) fn encode(
     }
     body.insert("messages".to_owned(), Value::Array(turns));
     if !request.tools.is_empty() {
-        let plain = adaptations.plain_schemas || route.plain_schemas;
+        let plain = limits.plain_schemas || route.plain_schemas;
         let tools = request.tools.iter().map(|tool| encode_tool(tool, plain));
         body.insert("tools".to_owned(), tools.collect());
         body.insert("tool_choice".to_owned(), json!({"type": "auto"}));
     }
     let effort = request.effort.or(route.effort);
-    let thinking = claude::thinking(&route.model, effort).filter(|_| !adaptations.no_effort);
+    let thinking = claude::thinking(&route.model, effort).filter(|_| !limits.no_effort);
     let mut most = request
         .max_tokens
         .or(route.max_tokens)
         .unwrap_or_else(|| claude::output_ceiling(&route.model));
     if let Some(temperature) = request
         .temperature
-        .filter(|_| claude::takes_sampling(&route.model))
+        .filter(|_| claude::accepts_sampling(&route.model))
     {
         body.insert("temperature".to_owned(), json!(temperature));
     }
     if let Some(thinking) = thinking {
-        most = most.max(thinking.least_tokens);
+        most = most.max(thinking.min_tokens);
         for (key, value) in thinking.fields {
             body.insert(key.to_owned(), value);
         }
     }
-    // An answer as long as the window would leave no room for the question.
+    // The answer must leave room for the request.
     let below = u32::try_from(window.saturating_sub(1).max(1)).unwrap_or(u32::MAX);
     body.insert("max_tokens".to_owned(), json!(most.min(below)));
-    if !adaptations.no_stream {
+    if !limits.no_stream {
         body.insert("stream".to_owned(), json!(true));
     }
     for (key, value) in &route.extra_body {
@@ -67,21 +67,21 @@ pub(crate) fn encode(
     Value::Object(body)
 }
 
-fn thoughts(route: &Route, native: bool, adaptations: Adaptations) -> Thoughts {
+fn reasoning_replay(route: &Route, native: bool, limits: ServerLimits) -> ReasoningReplay {
     let keeps_unsigned = ["kimi.com", "moonshot.ai", "moonshot.cn", "deepseek.com"];
-    if adaptations.no_replay {
-        Thoughts::Dropped
+    if limits.no_replay {
+        ReasoningReplay::Dropped
     } else if native {
-        Thoughts::Signed
+        ReasoningReplay::Signed
     } else if keeps_unsigned.iter().any(|host| is_host(&route.host, host)) {
-        Thoughts::Unsigned
+        ReasoningReplay::Unsigned
     } else {
-        // Signatures are checked by whoever signed; others refuse them.
-        Thoughts::Dropped
+        // Other servers refuse signatures.
+        ReasoningReplay::Dropped
     }
 }
 
-fn system(route: &Route, request: &Request) -> Option<Value> {
+fn system(route: &Route, request: &ModelRequest) -> Option<Value> {
     let mut text = request.system.to_string();
     let further = request
         .messages
@@ -96,7 +96,7 @@ fn system(route: &Route, request: &Request) -> Option<Value> {
     if text.trim().is_empty() {
         return None;
     }
-    // Only a mark needs the form with blocks, which not every server of this format knows.
+    // Not every server supports blocks, so they are used only for a cache marker.
     Some(match route.cache_markers.value() {
         None => json!(text),
         Some(mark) => json!([{"type": "text", "text": text, "cache_control": mark}]),
@@ -104,10 +104,6 @@ fn system(route: &Route, request: &Request) -> Option<Value> {
 }
 
 fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
-    let schema = if plain {
-        simplified(&tool.parameters)
-    } else {
-        tool.parameters.clone()
-    };
+    let schema = parameters(tool, plain);
     json!({"name": tool.name, "description": tool.description, "input_schema": schema})
 }

@@ -1,31 +1,31 @@
-//! A conversation as Anthropic's servers accept it: roles in turn, every call with its result.
+//! Encodes a conversation for Anthropic's servers: alternating roles, every call with its result.
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::adaptations::Adaptations;
-use crate::message::{Content, Image, Message, Part, Role};
+use crate::message::{Content, ContentPart, Image, Message, Role};
+use crate::server_limits::ServerLimits;
 
-/// Pictures in tool results that stay pictures.
-const MOST_SCREENSHOTS: usize = 3;
+/// Images in tool results that are sent; older ones are omitted.
+const MAX_SCREENSHOTS: usize = 3;
 
-/// What happens to thoughts of earlier answers.
+/// Which reasoning of earlier answers is sent back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thoughts {
-    /// The last answer's go back, signed.
+pub(super) enum ReasoningReplay {
+    /// That of the last answer, signed.
     Signed,
-    /// They go back without a signature.
+    /// All, without signatures.
     Unsigned,
-    /// They stay here.
+    /// None.
     Dropped,
 }
 
 /// The messages of a request.
 pub(super) fn encode_turns(
     messages: &[Message],
-    thoughts: Thoughts,
-    adaptations: Adaptations,
+    replay: ReasoningReplay,
+    limits: ServerLimits,
 ) -> Vec<Value> {
     let last_answer = messages
         .iter()
@@ -41,7 +41,7 @@ pub(super) fn encode_turns(
             Role::User => (
                 "user",
                 content_blocks(&message.content, &mut |image| {
-                    adaptations.why_left_out(image, message.role)
+                    limits.omission_note(image, message.role)
                 }),
             ),
             Role::Tool => {
@@ -49,14 +49,14 @@ pub(super) fn encode_turns(
                 if !asked.contains(id) {
                     continue;
                 }
-                let block = result_block(id, message, adaptations, &mut screenshots);
+                let block = result_block(id, message, limits, &mut screenshots);
                 ("user", vec![block])
             }
             Role::Assistant => {
-                let own = if Some(at) == last_answer || thoughts == Thoughts::Unsigned {
-                    thoughts
+                let own = if Some(at) == last_answer || replay == ReasoningReplay::Unsigned {
+                    replay
                 } else {
-                    Thoughts::Dropped
+                    ReasoningReplay::Dropped
                 };
                 ("assistant", answer_blocks(message, own, &answered))
             }
@@ -73,7 +73,7 @@ pub(super) fn encode_turns(
     turns
 }
 
-/// Adds blocks to the last turn if it is of the same role, and results before words.
+/// Adds blocks to the last turn if it has the same role, or as a new turn.
 fn append(turns: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
     if blocks.is_empty() {
         return;
@@ -102,15 +102,19 @@ fn answered_calls(messages: &[Message]) -> HashSet<&str> {
         .collect()
 }
 
-fn answer_blocks(message: &Message, thoughts: Thoughts, answered: &HashSet<&str>) -> Vec<Value> {
+fn answer_blocks(
+    message: &Message,
+    replay: ReasoningReplay,
+    answered: &HashSet<&str>,
+) -> Vec<Value> {
     let mut blocks = Vec::new();
     for detail in &message.reasoning.details {
         let signed = detail["signature"].is_string() || detail["type"] == "redacted_thinking";
         let kind = detail["type"].as_str().unwrap_or_default();
-        let is_thought = kind == "thinking" || kind == "redacted_thinking";
-        match thoughts {
-            Thoughts::Signed if is_thought && signed => blocks.push(detail.clone()),
-            Thoughts::Unsigned if kind == "thinking" => {
+        let is_reasoning = kind == "thinking" || kind == "redacted_thinking";
+        match replay {
+            ReasoningReplay::Signed if is_reasoning && signed => blocks.push(detail.clone()),
+            ReasoningReplay::Unsigned if kind == "thinking" => {
                 blocks.push(json!({"type": "thinking", "thinking": detail["thinking"]}));
             }
             _ => {}
@@ -129,25 +133,25 @@ fn answer_blocks(message: &Message, thoughts: Thoughts, answered: &HashSet<&str>
         let id = wire_id(&call.id);
         blocks.push(json!({"type": "tool_use", "id": id, "name": call.name, "input": input}));
     }
-    // Thoughts alone are no answer.
-    let only_thoughts = blocks.iter().all(|block| {
+    // Reasoning alone is not an answer.
+    let only_reasoning = blocks.iter().all(|block| {
         block["type"]
             .as_str()
             .is_some_and(|kind| kind.contains("thinking"))
     });
-    if only_thoughts { Vec::new() } else { blocks }
+    if only_reasoning { Vec::new() } else { blocks }
 }
 
 fn result_block(
     id: &str,
     message: &Message,
-    adaptations: Adaptations,
+    limits: ServerLimits,
     screenshots: &mut Screenshots,
 ) -> Value {
     let blocks = content_blocks(&message.content, &mut |image| {
         let stays = screenshots.next_stays();
-        let note = adaptations.why_left_out(image, message.role);
-        note.or((!stays).then_some("[an older image was left out]"))
+        let note = limits.omission_note(image, message.role);
+        note.or((!stays).then_some("[older image omitted]"))
     });
     let content = if blocks.is_empty() {
         json!("(no output)")
@@ -157,9 +161,9 @@ fn result_block(
     json!({"type": "tool_result", "tool_use_id": wire_id(id), "content": content})
 }
 
-/// Tells for each picture in a tool result whether it is among the newest.
+/// Selects the newest images in tool results.
 struct Screenshots {
-    left_out: usize,
+    omitted: usize,
 }
 
 impl Screenshots {
@@ -167,14 +171,14 @@ impl Screenshots {
         let results = messages.iter().filter(|message| message.role == Role::Tool);
         let count: usize = results.map(|message| message.content.images()).sum();
         Self {
-            left_out: count.saturating_sub(MOST_SCREENSHOTS),
+            omitted: count.saturating_sub(MAX_SCREENSHOTS),
         }
     }
 
     fn next_stays(&mut self) -> bool {
-        match self.left_out.checked_sub(1) {
+        match self.omitted.checked_sub(1) {
             Some(left) => {
-                self.left_out = left;
+                self.omitted = left;
                 false
             }
             None => true,
@@ -184,7 +188,7 @@ impl Screenshots {
 
 fn content_blocks(
     content: &Content,
-    left_out: &mut dyn FnMut(&Image) -> Option<&'static str>,
+    omission_note: &mut dyn FnMut(&Image) -> Option<&'static str>,
 ) -> Vec<Value> {
     let text_block = |text: &str| json!({"type": "text", "text": text});
     match content {
@@ -193,9 +197,9 @@ fn content_blocks(
         Content::Parts(parts) => parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text(text) if text.trim().is_empty() => None,
-                Part::Text(text) => Some(text_block(text)),
-                Part::Image(image) => Some(match (left_out(image), image) {
+                ContentPart::Text(text) if text.trim().is_empty() => None,
+                ContentPart::Text(text) => Some(text_block(text)),
+                ContentPart::Image(image) => Some(match (omission_note(image), image) {
                     (Some(note), _) => text_block(note),
                     (None, Image::Data { media_type, base64 }) => json!({
                         "type": "image",
@@ -210,7 +214,7 @@ fn content_blocks(
     }
 }
 
-/// An id in the letters that are allowed there.
+/// An id in the allowed characters.
 fn wire_id(id: &str) -> String {
     let id: String = id
         .chars()
@@ -242,7 +246,7 @@ mod tests {
         }
     }
 
-    fn thoughts_sent(thoughts: Thoughts) -> Vec<String> {
+    fn reasoning_sent(replay: ReasoningReplay) -> Vec<String> {
         let messages = [
             Message::user("a"),
             answer("one", "old"),
@@ -250,7 +254,7 @@ mod tests {
             answer("two", "new"),
             Message::user("c"),
         ];
-        let turns = encode_turns(&messages, thoughts, Adaptations::default());
+        let turns = encode_turns(&messages, replay, ServerLimits::default());
         let blocks = turns
             .iter()
             .flat_map(|turn| turn["content"].as_array().unwrap().clone());
@@ -261,17 +265,17 @@ mod tests {
     }
 
     #[test]
-    fn signed_thoughts_go_back_with_the_last_answer_only() {
-        assert_eq!(thoughts_sent(Thoughts::Signed), ["\"new\"\"s\""]);
+    fn signed_reasoning_is_sent_back_with_the_last_answer_only() {
+        assert_eq!(reasoning_sent(ReasoningReplay::Signed), ["\"new\"\"s\""]);
         assert_eq!(
-            thoughts_sent(Thoughts::Unsigned),
+            reasoning_sent(ReasoningReplay::Unsigned),
             ["\"old\"null", "\"new\"null"]
         );
-        assert_eq!(thoughts_sent(Thoughts::Dropped), [""; 0]);
+        assert_eq!(reasoning_sent(ReasoningReplay::Dropped), [""; 0]);
     }
 
     #[test]
-    fn only_the_newest_screenshots_stay_pictures() {
+    fn only_the_newest_images_are_sent() {
         let calls: Vec<ToolCall> = (0..5)
             .map(|at| ToolCall::new(format!("c{at}"), "browser", "{}"))
             .collect();
@@ -280,10 +284,10 @@ mod tests {
         asking.tool_calls.clone_from(&calls);
         messages.push(asking);
         for call in &calls {
-            let picture = Part::Image(Image::Url(format!("https://x/{}", call.id)));
+            let picture = ContentPart::Image(Image::Url(format!("https://x/{}", call.id)));
             messages.push(Message::tool_result(call, Content::Parts(vec![picture])));
         }
-        let turns = encode_turns(&messages, Thoughts::Dropped, Adaptations::default());
+        let turns = encode_turns(&messages, ReasoningReplay::Dropped, ServerLimits::default());
         assert_eq!(turns.len(), 3);
         let kinds: Vec<&str> = turns[2]["content"]
             .as_array()

@@ -1,4 +1,4 @@
-//! A chat completion from its chunks, or from one piece.
+//! Decodes chat completions, streamed or whole.
 
 use serde_json::Value;
 
@@ -6,16 +6,16 @@ use super::usage::{stated_cost, usage};
 use crate::classify::classify_body;
 use crate::error::ProviderError;
 use crate::message::Reasoning;
-use crate::response::{Cost, Finish, Response, StreamEvent};
+use crate::response::{Cost, FinishReason, ModelResponse, StreamEvent};
 use crate::wire::Decoder;
-use crate::wire::decoder::{CallPiece, Collected};
+use crate::wire::decoder::{CallPiece, CollectedAnswer};
 
-/// Collects one answer.
+/// Decoder of one answer.
 #[derive(Debug, Default)]
 pub(crate) struct ChatDecoder {
-    answer: Collected,
-    /// Thoughts came under this name, and go back under it.
-    thought_as_content: bool,
+    answer: CollectedAnswer,
+    /// Whether reasoning came as `reasoning_content`, and goes back under this name.
+    reasoning_as_content: bool,
     details: Vec<Value>,
     done: bool,
 }
@@ -24,40 +24,40 @@ impl ChatDecoder {
     fn take_choice(&mut self, choice: &Value, part: &str, sink: &mut dyn FnMut(StreamEvent)) {
         let delta = &choice[part];
         self.answer.begun |= delta.is_object();
-        self.take_thoughts(delta, sink);
+        self.take_reasoning(delta, sink);
         self.answer.add_text(&content_text(&delta["content"]), sink);
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             self.take_call(call, sink);
         }
         if let Some(reason) = choice["finish_reason"].as_str() {
             self.answer.finish = Some(match reason {
-                "tool_calls" | "function_call" => Finish::ToolCalls,
-                "length" | "max_tokens" => Finish::Length,
-                "content_filter" => Finish::ContentFilter,
-                _ => Finish::Stop,
+                "tool_calls" | "function_call" => FinishReason::ToolCalls,
+                "length" | "max_tokens" => FinishReason::Length,
+                "content_filter" => FinishReason::ContentFilter,
+                _ => FinishReason::Stop,
             });
         }
     }
 
-    fn take_thoughts(&mut self, delta: &Value, sink: &mut dyn FnMut(StreamEvent)) {
+    fn take_reasoning(&mut self, delta: &Value, sink: &mut dyn FnMut(StreamEvent)) {
         let content = delta["reasoning_content"].as_str();
-        let thought = content.or_else(|| delta["reasoning"].as_str());
-        if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
-            self.thought_as_content |= content.is_some();
-            self.answer.add_thought(thought, sink);
+        let reasoning = content.or_else(|| delta["reasoning"].as_str());
+        if let Some(reasoning) = reasoning.filter(|reasoning| !reasoning.is_empty()) {
+            self.reasoning_as_content |= content.is_some();
+            self.answer.add_reasoning(reasoning, sink);
         }
         for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
             self.take_detail(detail);
         }
     }
 
-    /// Details come in pieces as well: pieces of one kind and index belong together.
+    /// Adds a reasoning detail. Pieces of the same type and index belong together.
     fn take_detail(&mut self, detail: &Value) {
         let same =
             |other: &Value| other["type"] == detail["type"] && other["index"] == detail["index"];
         let open = self.details.last_mut().filter(|last| same(last));
         let Some(open) = open else {
-            // A server that sends details without end is not kept company.
+            // A limit for servers that send endless details.
             if detail.is_object() && self.details.len() < 10_000 {
                 self.details.push(detail.clone());
             }
@@ -126,7 +126,7 @@ impl Decoder for ChatDecoder {
             return Ok(());
         }
         self.take_frame(data)?;
-        // Other choices are other answers; one was asked for.
+        // Only one choice was requested.
         if let Some(choice) = data["choices"].get(0) {
             self.take_choice(choice, "delta", sink);
         }
@@ -136,7 +136,7 @@ impl Decoder for ChatDecoder {
     fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
         self.take_frame(body)?;
         if let Some(choice) = body["choices"].get(0) {
-            // Without indices, each call of the list is one of its own.
+            // Without an index, each call of the list is a separate one.
             let mut choice = choice.clone();
             let calls = choice
                 .pointer_mut("/message/tool_calls")
@@ -160,12 +160,12 @@ impl Decoder for ChatDecoder {
         self.done
     }
 
-    fn collected(&self) -> &Collected {
+    fn collected(&self) -> &CollectedAnswer {
         &self.answer
     }
 
-    fn finish(self: Box<Self>) -> Option<Response> {
-        let (details, as_content) = (self.details, self.thought_as_content);
+    fn finish(self: Box<Self>) -> Option<ModelResponse> {
+        let (details, as_content) = (self.details, self.reasoning_as_content);
         self.answer.into_response(|text| Reasoning {
             content: text.clone().filter(|_| as_content),
             text,

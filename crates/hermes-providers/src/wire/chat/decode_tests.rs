@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::error::ErrorClass;
 
-fn decode(chunks: &[Value]) -> (Option<Response>, Vec<StreamEvent>) {
+fn decode(chunks: &[Value]) -> (Option<ModelResponse>, Vec<StreamEvent>) {
     let mut decoder = Box::<ChatDecoder>::default();
     let mut events = Vec::new();
     for chunk in chunks {
@@ -24,7 +24,7 @@ fn call(index: Value, id: &str, name: &str, arguments: &str) -> Value {
     delta(json!({"tool_calls": [{"index": index, "id": id, "function": function}]}))
 }
 
-fn names_and_arguments(response: &Response) -> Vec<(&str, &str)> {
+fn names_and_arguments(response: &ModelResponse) -> Vec<(&str, &str)> {
     let calls = response.tool_calls.iter();
     calls
         .map(|call| (call.name.as_str(), call.arguments.as_str()))
@@ -43,7 +43,7 @@ fn pieces_become_a_response() {
     ]);
     let response = response.unwrap();
     assert_eq!(response.text, "Hello");
-    assert_eq!(response.finish, Finish::Stop);
+    assert_eq!(response.finish, FinishReason::Stop);
     assert_eq!(response.reasoning.content.as_deref(), Some("hm"));
     assert_eq!(response.usage.unwrap().input, 5);
     assert_eq!(response.model.as_deref(), Some("m"));
@@ -84,7 +84,7 @@ fn calls_without_an_index_are_told_apart_by_id() {
     ]);
     let response = response.unwrap();
     assert_eq!(names_and_arguments(&response), [("x", "{}"), ("y", "{}")]);
-    assert_eq!(response.finish, Finish::ToolCalls);
+    assert_eq!(response.finish, FinishReason::ToolCalls);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn half_arguments_end_as_length() {
         json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
     ]);
     let response = response.unwrap();
-    assert_eq!(response.finish, Finish::Length);
+    assert_eq!(response.finish, FinishReason::Length);
     assert_eq!(response.tool_calls.len(), 1);
 }
 
@@ -106,7 +106,7 @@ fn arguments_beyond_the_cap_count_as_cut_off() {
     chunks.push(call(json!(0), "", "", "\"}"));
     let (response, _) = decode(&chunks);
     let response = response.unwrap();
-    assert_eq!(response.finish, Finish::Length);
+    assert_eq!(response.finish, FinishReason::Length);
     assert!(response.tool_calls[0].arguments.len() < 100);
 }
 

@@ -1,15 +1,15 @@
-//! A request in the chat completions format.
+//! Encodes requests in the chat completions format.
 
 use serde_json::{Map, Value, json};
 
-use crate::adaptations::Adaptations;
-use crate::message::{Content, Image, Message, Part, Role};
-use crate::request::{Effort, Request, ToolSchema};
+use crate::message::{Content, ContentPart, Image, Message, Role};
+use crate::request::{Effort, ModelRequest, ToolSchema};
 use crate::route::{EffortStyle, Route};
-use crate::wire::schema::simplified;
+use crate::server_limits::ServerLimits;
+use crate::wire::schema::parameters;
 
-/// Models that OpenRouter tells how much to think.
-const OPENROUTER_THINKERS: &[&str] = &[
+/// Model prefixes for which OpenRouter accepts a reasoning effort.
+const OPENROUTER_REASONING_MODELS: &[&str] = &[
     "deepseek/",
     "anthropic/",
     "openai/",
@@ -20,25 +20,25 @@ const OPENROUTER_THINKERS: &[&str] = &[
 ];
 
 /// The body of a request.
-pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations) -> Value {
+pub(crate) fn encode(route: &Route, request: &ModelRequest, limits: ServerLimits) -> Value {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         let role = system_role(&route.model);
         messages.push(json!({"role": role, "content": &*request.system}));
     }
     for message in &request.messages {
-        messages.push(encode_message(message, route, adaptations));
+        messages.push(encode_message(message, route, limits));
     }
     route.cache_markers.mark_chat(&mut messages);
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(route.model));
     body.insert("messages".to_owned(), Value::Array(messages));
     if !request.tools.is_empty() {
-        let plain = adaptations.plain_schemas || route.plain_schemas;
+        let plain = limits.plain_schemas || route.plain_schemas;
         let tools = request.tools.iter().map(|tool| encode_tool(tool, plain));
         body.insert("tools".to_owned(), tools.collect());
     }
-    if !adaptations.no_stream {
+    if !limits.no_stream {
         body.insert("stream".to_owned(), json!(true));
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
@@ -48,7 +48,7 @@ pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations)
     if let Some(temperature) = request.temperature {
         body.insert("temperature".to_owned(), json!(temperature));
     }
-    if !adaptations.no_effort {
+    if !limits.no_effort {
         add_effort(&mut body, route, request.effort);
     }
     if let Some(session) = &request.session_id
@@ -62,7 +62,7 @@ pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations)
     Value::Object(body)
 }
 
-/// Newer models of OpenAI know the system prompt under another name.
+/// Newer OpenAI models use another role for the system prompt.
 fn system_role(model: &str) -> &'static str {
     if model.contains("gpt-5") || model.contains("codex") {
         "developer"
@@ -80,15 +80,15 @@ fn max_tokens_field(host: &str) -> &'static str {
     }
 }
 
-fn add_effort(body: &mut Map<String, Value>, route: &Route, wanted: Option<Effort>) {
-    let effort = wanted.or(route.effort);
+fn add_effort(body: &mut Map<String, Value>, route: &Route, requested: Option<Effort>) {
+    let effort = requested.or(route.effort);
     match route.effort_style {
         EffortStyle::None => {}
         EffortStyle::OpenRouter => {
-            let thinks = OPENROUTER_THINKERS
+            let reasons = OPENROUTER_REASONING_MODELS
                 .iter()
                 .any(|prefix| route.model.starts_with(prefix));
-            if thinks {
+            if reasons {
                 let reasoning = match effort.unwrap_or(Effort::Medium) {
                     Effort::None => json!({"enabled": false}),
                     effort => json!({"enabled": true, "effort": effort.name()}),
@@ -111,7 +111,7 @@ fn add_effort(body: &mut Map<String, Value>, route: &Route, wanted: Option<Effor
             }
         }
         EffortStyle::Plain => match effort {
-            // Ollama has its own word for it.
+            // The field of Ollama.
             Some(Effort::None) => {
                 body.insert("think".to_owned(), json!(false));
             }
@@ -123,15 +123,15 @@ fn add_effort(body: &mut Map<String, Value>, route: &Route, wanted: Option<Effor
     }
 }
 
-fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) -> Value {
+fn encode_message(message: &Message, route: &Route, limits: ServerLimits) -> Value {
     let role = match message.role {
         Role::System => system_role(&route.model),
         other => other.name(),
     };
-    let left_out = |image: &Image| adaptations.why_left_out(image, message.role);
+    let note = |image: &Image| limits.omission_note(image, message.role);
     let mut encoded = Map::new();
     encoded.insert("role".to_owned(), json!(role));
-    let content = encode_content(&message.content, &left_out);
+    let content = encode_content(&message.content, &note);
     encoded.insert("content".to_owned(), content);
     if let Some(name) = message.name.as_ref().filter(|_| message.role == Role::Tool) {
         encoded.insert("name".to_owned(), json!(name));
@@ -153,12 +153,12 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
         });
         encoded.insert("tool_calls".to_owned(), calls.collect());
     }
-    if !adaptations.no_replay && message.role == Role::Assistant {
+    if !limits.no_replay && message.role == Role::Assistant {
         if let Some(content) = &message.reasoning.content {
             encoded.insert("reasoning_content".to_owned(), json!(content));
         }
         let details = message.reasoning.details.iter().filter(|detail| {
-            // Those of other formats mean nothing here.
+            // Details of other formats are skipped.
             let kind = detail["type"].as_str().unwrap_or_default();
             kind.starts_with("reasoning.")
         });
@@ -170,18 +170,21 @@ fn encode_message(message: &Message, route: &Route, adaptations: Adaptations) ->
     Value::Object(encoded)
 }
 
-fn encode_content(content: &Content, left_out: &dyn Fn(&Image) -> Option<&'static str>) -> Value {
+fn encode_content(
+    content: &Content,
+    omission_note: &dyn Fn(&Image) -> Option<&'static str>,
+) -> Value {
     let parts = match content {
         Content::Text(text) => return json!(text),
         Content::Parts(parts) => parts,
     };
-    let is_sent = |part: &Part| matches!(part, Part::Image(image) if left_out(image).is_none());
+    let is_sent = |part: &ContentPart| matches!(part, ContentPart::Image(image) if omission_note(image).is_none());
     if !parts.iter().any(is_sent) {
-        // Plain text, for servers that know nothing else; the same words need not stand there twice.
+        // Plain text for servers that support nothing else; each note once.
         let mut lines = vec![content.to_text()];
         for part in parts {
-            if let Part::Image(image) = part
-                && let Some(note) = left_out(image)
+            if let ContentPart::Image(image) = part
+                && let Some(note) = omission_note(image)
                 && lines.iter().all(|line| line != note)
             {
                 lines.push(note.to_owned());
@@ -193,8 +196,8 @@ fn encode_content(content: &Content, left_out: &dyn Fn(&Image) -> Option<&'stati
     parts
         .iter()
         .map(|part| match part {
-            Part::Text(text) => text_part(text),
-            Part::Image(image) => match left_out(image) {
+            ContentPart::Text(text) => text_part(text),
+            ContentPart::Image(image) => match omission_note(image) {
                 Some(note) => text_part(note),
                 None => json!({"type": "image_url", "image_url": {"url": image.to_url()}}),
             },
@@ -203,17 +206,12 @@ fn encode_content(content: &Content, left_out: &dyn Fn(&Image) -> Option<&'stati
 }
 
 fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
-    let parameters = if plain {
-        simplified(&tool.parameters)
-    } else {
-        tool.parameters.clone()
-    };
     json!({
         "type": "function",
         "function": {
             "name": tool.name,
             "description": tool.description,
-            "parameters": parameters,
+            "parameters": parameters(tool, plain),
         },
     })
 }
@@ -226,16 +224,16 @@ mod tests {
     use crate::wire::CacheMarkers;
 
     fn body(route: &Route) -> Value {
-        let request = Request {
+        let request = ModelRequest {
             session_id: Some("s1".to_owned()),
             max_tokens: Some(10),
-            ..Request::new("sys", vec![Message::user("hi")])
+            ..ModelRequest::new("sys", vec![Message::user("hi")])
         };
-        encode(route, &request, Adaptations::default())
+        encode(route, &request, ServerLimits::default())
     }
 
     #[test]
-    fn openrouter_gets_its_extras() {
+    fn openrouter_gets_session_reasoning_and_cache_markers() {
         let route = Route {
             effort_style: EffortStyle::OpenRouter,
             cache_markers: CacheMarkers::FiveMinutes,
@@ -258,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn openai_has_its_own_words() {
+    fn openai_uses_its_own_field_names() {
         let route = Route::at("https://api.openai.com/v1", "gpt-5-mini");
         let body = body(&route);
         assert_eq!(body["max_completion_tokens"], 10);
@@ -268,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_can_be_switched_off() {
+    fn reasoning_can_be_disabled() {
         let route = |style, effort| Route {
             effort_style: style,
             effort,

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::response::Usage;
+use crate::response::TokenUsage;
 use crate::wire::tokens_at;
 
-/// The buckets of a `usage` object; `None` if it holds no counts.
-pub(super) fn usage(value: &Value) -> Option<Usage> {
+/// The counts of a `usage` object; `None` if it has none.
+pub(super) fn usage(value: &Value) -> Option<TokenUsage> {
     let prompt = tokens_at(value, &["prompt_tokens"]);
     let output = tokens_at(value, &["completion_tokens"]);
     if prompt.is_none() && output.is_none() {
@@ -24,7 +24,7 @@ pub(super) fn usage(value: &Value) -> Option<Usage> {
     let cached = cache_read
         .unwrap_or(0)
         .saturating_add(cache_write.unwrap_or(0));
-    Some(Usage {
+    Some(TokenUsage {
         input: prompt.unwrap_or(0).saturating_sub(cached),
         output: output.unwrap_or(0),
         cache_read: cache_read.unwrap_or(0),
@@ -34,7 +34,7 @@ pub(super) fn usage(value: &Value) -> Option<Usage> {
     })
 }
 
-/// What the provider says the answer cost, in dollars. OpenRouter does.
+/// The cost in dollars, if stated, as by OpenRouter.
 pub(super) fn stated_cost(value: &Value) -> Option<f64> {
     let stated = match &value["cost"] {
         Value::Number(number) => number.as_f64(),
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_is_a_number_of_dollars() {
+    fn stated_cost_is_a_number_of_dollars() {
         let of = |cost: Value| stated_cost(&json!({"prompt_tokens": 1, "cost": cost}));
         assert_eq!(of(json!(0.0125)), Some(0.0125));
         assert_eq!(of(json!(0)), Some(0.0));
@@ -75,7 +75,7 @@ mod tests {
             "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 10},
             "completion_tokens_details": {"reasoning_tokens": 5},
         });
-        let expected = Usage {
+        let expected = TokenUsage {
             input: 30,
             output: 20,
             cache_read: 60,

@@ -1,25 +1,25 @@
-//! An answer in the responses format, from its events or in one piece.
+//! Decodes answers in the responses format, streamed or whole.
 
 use serde_json::Value;
 
 use crate::classify::classify_body;
 use crate::error::ProviderError;
 use crate::message::Reasoning;
-use crate::response::{Finish, Response, StreamEvent, Usage};
-use crate::wire::decoder::{CallPiece, Collected};
+use crate::response::{FinishReason, ModelResponse, StreamEvent, TokenUsage};
+use crate::wire::decoder::{CallPiece, CollectedAnswer};
 use crate::wire::{Decoder, tokens_at};
 
-/// Collects one answer.
+/// Decoder of one answer.
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesDecoder {
-    answer: Collected,
+    answer: CollectedAnswer,
     response_items: Vec<Value>,
     message_items: Vec<Value>,
     ended: bool,
 }
 
 impl ResponsesDecoder {
-    /// A complete item. What its pieces said already is not said again.
+    /// Consumes a complete item. Content that its pieces already had is not repeated.
     fn take_item(&mut self, index: u64, item: &Value, sink: &mut dyn FnMut(StreamEvent)) {
         self.answer.begun = true;
         match item["type"].as_str().unwrap_or_default() {
@@ -35,10 +35,10 @@ impl ResponsesDecoder {
                 if item["encrypted_content"].is_string() {
                     self.response_items.push(item.clone());
                 }
-                if self.answer.thought.is_empty() {
+                if self.answer.reasoning.is_empty() {
                     let parts = item["summary"].as_array().into_iter().flatten();
                     let parts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
-                    self.answer.add_thought(&parts.join("\n\n"), sink);
+                    self.answer.add_reasoning(&parts.join("\n\n"), sink);
                 }
             }
             "function_call" => {
@@ -63,7 +63,7 @@ impl ResponsesDecoder {
         self.answer.slots.add(&piece, sink);
     }
 
-    /// The response as a whole, at the end of a stream or instead of one.
+    /// Consumes the whole response, at the end of a stream or instead of one.
     fn take_end(
         &mut self,
         response: &Value,
@@ -73,7 +73,7 @@ impl ResponsesDecoder {
             return Err(classify_body(error));
         }
         let output = response["output"].as_array();
-        // Some servers send the items here and nowhere else.
+        // Some servers send the items only here.
         if !self.answer.has_anything() {
             for (index, item) in (0..).zip(output.into_iter().flatten()) {
                 self.take_item(index, item, sink);
@@ -85,10 +85,10 @@ impl ResponsesDecoder {
             self.answer.model = Some(model.to_owned());
         }
         self.answer.finish = Some(match response["incomplete_details"]["reason"].as_str() {
-            Some("content_filter") => Finish::ContentFilter,
-            Some(_) => Finish::Length,
-            None if response["status"] == "incomplete" => Finish::Length,
-            None => Finish::Stop,
+            Some("content_filter") => FinishReason::ContentFilter,
+            Some(_) => FinishReason::Length,
+            None if response["status"] == "incomplete" => FinishReason::Length,
+            None => FinishReason::Stop,
         });
         self.ended = true;
         Ok(())
@@ -109,7 +109,7 @@ impl Decoder for ResponsesDecoder {
                 self.answer.add_text(delta, sink);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.answer.add_thought(delta, sink);
+                self.answer.add_reasoning(delta, sink);
             }
             "response.output_item.added" => {
                 self.answer.begun = true;
@@ -159,11 +159,11 @@ impl Decoder for ResponsesDecoder {
         self.ended
     }
 
-    fn collected(&self) -> &Collected {
+    fn collected(&self) -> &CollectedAnswer {
         &self.answer
     }
 
-    fn finish(self: Box<Self>) -> Option<Response> {
+    fn finish(self: Box<Self>) -> Option<ModelResponse> {
         let (response_items, message_items) = (self.response_items, self.message_items);
         self.answer.into_response(|text| Reasoning {
             text,
@@ -174,7 +174,7 @@ impl Decoder for ResponsesDecoder {
     }
 }
 
-fn usage(value: &Value) -> Option<Usage> {
+fn usage(value: &Value) -> Option<TokenUsage> {
     let input = tokens_at(value, &["input_tokens"]);
     let output = tokens_at(value, &["output_tokens"]);
     if input.is_none() && output.is_none() {
@@ -183,7 +183,7 @@ fn usage(value: &Value) -> Option<Usage> {
     let at = |path: &[&str]| tokens_at(value, path).unwrap_or(0);
     let cache_read = at(&["input_tokens_details", "cached_tokens"]);
     let cache_write = at(&["input_tokens_details", "cache_write_tokens"]);
-    Some(Usage {
+    Some(TokenUsage {
         input: input
             .unwrap_or(0)
             .saturating_sub(cache_read.saturating_add(cache_write)),

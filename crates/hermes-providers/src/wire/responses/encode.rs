@@ -1,16 +1,16 @@
-//! A request in the responses format. Nothing is stored at the provider: the whole conversation goes
-//! along every time, encrypted thoughts included.
+//! Encodes requests in the responses format. Nothing is stored at the provider: every request has
+//! the whole conversation, including encrypted reasoning.
 
 use serde_json::{Map, Value, json};
 
-use crate::adaptations::Adaptations;
-use crate::message::{Content, Image, Message, Part, Role};
-use crate::request::{Effort, Request, ToolSchema};
+use crate::message::{Content, ContentPart, Image, Message, Role};
+use crate::request::{Effort, ModelRequest, ToolSchema};
 use crate::route::{Route, is_host};
-use crate::wire::schema::simplified;
+use crate::server_limits::ServerLimits;
+use crate::wire::schema::parameters;
 
 /// The body of a request.
-pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations) -> Value {
+pub(crate) fn encode(route: &Route, request: &ModelRequest, limits: ServerLimits) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(route.model));
     if !request.system.trim().is_empty() {
@@ -18,37 +18,37 @@ pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations)
     }
     let mut input = Vec::new();
     for message in &request.messages {
-        add_items(&mut input, message, adaptations);
+        add_items(&mut input, message, limits);
     }
     body.insert("input".to_owned(), Value::Array(input));
     if !request.tools.is_empty() {
         let tools = request
             .tools
             .iter()
-            .map(|tool| encode_tool(tool, adaptations.plain_schemas));
+            .map(|tool| encode_tool(tool, limits.plain_schemas));
         body.insert("tools".to_owned(), tools.collect());
         body.insert("tool_choice".to_owned(), json!("auto"));
         body.insert("parallel_tool_calls".to_owned(), json!(true));
     }
     body.insert("store".to_owned(), json!(false));
-    if !adaptations.no_stream {
+    if !limits.no_stream {
         body.insert("stream".to_owned(), json!(true));
     }
     if let Some(session) = &request.session_id {
         body.insert("prompt_cache_key".to_owned(), json!(session));
     }
-    if let Some(effort) = effort(route, request).filter(|_| !adaptations.no_effort) {
+    if let Some(effort) = effort(route, request).filter(|_| !limits.no_effort) {
         let reasoning = json!({"effort": effort, "summary": "auto"});
         body.insert("reasoning".to_owned(), reasoning);
     }
-    if thinks(&route.model) && !adaptations.no_replay {
+    if reasons(&route.model) && !limits.no_replay {
         let include = json!(["reasoning.encrypted_content"]);
         body.insert("include".to_owned(), include);
     }
     if let Some(most) = request.max_tokens.or(route.max_tokens) {
         body.insert("max_output_tokens".to_owned(), json!(most));
     }
-    if let Some(temperature) = request.temperature.filter(|_| !thinks(&route.model)) {
+    if let Some(temperature) = request.temperature.filter(|_| !reasons(&route.model)) {
         body.insert("temperature".to_owned(), json!(temperature));
     }
     for (key, value) in &route.extra_body {
@@ -57,8 +57,8 @@ pub(crate) fn encode(route: &Route, request: &Request, adaptations: Adaptations)
     Value::Object(body)
 }
 
-/// Whether a model has thoughts to give back.
-fn thinks(model: &str) -> bool {
+/// Whether a model returns reasoning.
+fn reasons(model: &str) -> bool {
     let model = model
         .rsplit('/')
         .next()
@@ -73,11 +73,11 @@ fn thinks(model: &str) -> bool {
             .any(|name| model.contains(name))
 }
 
-fn effort(route: &Route, request: &Request) -> Option<&'static str> {
-    let wanted = request.effort.or(route.effort);
-    // Models of xAI think as much as they like, unless told.
-    let silent = !thinks(&route.model) || is_host(&route.host, "x.ai");
-    match wanted {
+fn effort(route: &Route, request: &ModelRequest) -> Option<&'static str> {
+    let requested = request.effort.or(route.effort);
+    // xAI models choose the effort themselves, unless told.
+    let silent = !reasons(&route.model) || is_host(&route.host, "x.ai");
+    match requested {
         Some(Effort::None) => None,
         Some(Effort::Minimal) => Some("low"),
         Some(effort) => Some(effort.name()),
@@ -86,20 +86,20 @@ fn effort(route: &Route, request: &Request) -> Option<&'static str> {
     }
 }
 
-fn add_items(input: &mut Vec<Value>, message: &Message, adaptations: Adaptations) {
-    let left_out = |image: &Image| adaptations.why_left_out(image, message.role);
+fn add_items(input: &mut Vec<Value>, message: &Message, limits: ServerLimits) {
+    let note = |image: &Image| limits.omission_note(image, message.role);
     match message.role {
         Role::System => {
             input.push(json!({"role": "developer", "content": message.content.to_text()}));
         }
         Role::User => {
-            let content = parts(&message.content, &left_out);
+            let content = parts(&message.content, &note);
             input.push(json!({"role": "user", "content": content}));
         }
         Role::Tool => {
             let output = match message.content.images() {
                 0 => json!(message.content.to_text()),
-                _ => parts(&message.content, &left_out),
+                _ => parts(&message.content, &note),
             };
             input.push(json!({
                 "type": "function_call_output",
@@ -108,7 +108,7 @@ fn add_items(input: &mut Vec<Value>, message: &Message, adaptations: Adaptations
             }));
         }
         Role::Assistant => {
-            if !adaptations.no_replay {
+            if !limits.no_replay {
                 input.extend(message.reasoning.response_items.iter().map(replayed));
             }
             let text = message.content.to_text();
@@ -128,7 +128,7 @@ fn add_items(input: &mut Vec<Value>, message: &Message, adaptations: Adaptations
     }
 }
 
-/// A thought as it may come back: ids mean nothing to a provider that stored nothing.
+/// A reasoning item to send back, without ids: the provider has stored nothing.
 fn replayed(item: &Value) -> Value {
     let mut item = item.clone();
     if let Value::Object(map) = &mut item {
@@ -139,15 +139,15 @@ fn replayed(item: &Value) -> Value {
     item
 }
 
-fn parts(content: &Content, left_out: &dyn Fn(&Image) -> Option<&'static str>) -> Value {
+fn parts(content: &Content, omission_note: &dyn Fn(&Image) -> Option<&'static str>) -> Value {
     let text_part = |text: &str| json!({"type": "input_text", "text": text});
     match content {
         Content::Text(text) => json!([text_part(text)]),
         Content::Parts(parts) => parts
             .iter()
             .map(|part| match part {
-                Part::Text(text) => text_part(text),
-                Part::Image(image) => match left_out(image) {
+                ContentPart::Text(text) => text_part(text),
+                ContentPart::Image(image) => match omission_note(image) {
                     Some(note) => text_part(note),
                     None => json!({"type": "input_image", "image_url": image.to_url()}),
                 },
@@ -157,16 +157,11 @@ fn parts(content: &Content, left_out: &dyn Fn(&Image) -> Option<&'static str>) -
 }
 
 fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
-    let parameters = if plain {
-        simplified(&tool.parameters)
-    } else {
-        tool.parameters.clone()
-    };
     json!({
         "type": "function",
         "name": tool.name,
         "description": tool.description,
-        "parameters": parameters,
+        "parameters": parameters(tool, plain),
         "strict": false,
     })
 }

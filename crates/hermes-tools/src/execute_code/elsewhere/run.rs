@@ -15,8 +15,8 @@ use crate::context::CallContext;
 use crate::execute_code::calls::Calls;
 use crate::execute_code::capture::Capture;
 use crate::execute_code::interpreter::NoInterpreter;
-use crate::execute_code::run::{Ending, Finished, StreamLimits};
-use crate::execute_code::settings::{CodeSettings, Mode};
+use crate::execute_code::run::{FinishedScript, ScriptEnding, StreamLimits};
+use crate::execute_code::settings::{CodeSettings, ScriptMode};
 use crate::place::{Job, Locale, Place, Ran, script, word};
 
 const RUN: &str = include_str!("scripts/run.sh");
@@ -50,7 +50,7 @@ pub(in crate::execute_code) struct ScriptElsewhere<'a> {
 pub(in crate::execute_code) fn run_elsewhere(
     job: &ScriptElsewhere<'_>,
     warnings: &mut Vec<String>,
-) -> Result<Finished, String> {
+) -> Result<FinishedScript, String> {
     let cwd = job.context.working_directory()?;
     let staging = Staging {
         code: job.code,
@@ -67,13 +67,13 @@ pub(in crate::execute_code) fn run_elsewhere(
     let ending = match ran {
         Ok(ran) if ran.exit_code == NO_INTERPRETER => return Err(job.no_interpreter(&ran)),
         Ok(_) => None,
-        Err(_) if job.context.interrupt.is_raised() => Some(Ending::Interrupted),
-        Err(_) if started.elapsed() >= job.settings.timeout => Some(Ending::TimedOut),
+        Err(_) if job.context.interrupt.is_raised() => Some(ScriptEnding::Interrupted),
+        Err(_) if started.elapsed() >= job.settings.timeout => Some(ScriptEnding::TimedOut),
         Err(message) => return Err(flags.trouble.reason().unwrap_or(message)),
     };
     match (ending, report) {
-        (None, Ok(Some(report))) => Ok(Finished {
-            ending: Ending::Exited(report.exit_code),
+        (None, Ok(Some(report))) => Ok(FinishedScript {
+            ending: ScriptEnding::Exited(report.exit_code),
             stdout: report.stdout,
             stderr: report.stderr,
         }),
@@ -89,7 +89,7 @@ pub(in crate::execute_code) fn run_elsewhere(
                 || (Capture::new(0), Capture::new(0)),
                 |report| (report.stdout, report.stderr),
             );
-            Ok(Finished {
+            Ok(FinishedScript {
                 ending,
                 stdout,
                 stderr,
@@ -171,8 +171,8 @@ impl ScriptElsewhere<'_> {
     fn text(&self, stage: &Stage, directory: &Path) -> String {
         let exports = self.exports(stage);
         let mode = match self.settings.mode {
-            Mode::Project => "project",
-            Mode::Strict => "strict",
+            ScriptMode::Project => "project",
+            ScriptMode::Strict => "strict",
         };
         let (out_head, out_tail) = Capture::rooms(self.limits.stdout);
         let (err_head, err_tail) = Capture::rooms(self.limits.stderr);
@@ -217,7 +217,7 @@ impl ScriptElsewhere<'_> {
     /// Interpreters that are tried before those of the project and of the path.
     fn interpreters(&self) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = self.settings.python.iter().cloned().collect();
-        if self.settings.mode == Mode::Project {
+        if self.settings.mode == ScriptMode::Project {
             for marker in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
                 let activated = self.context.session.variable(marker);
                 found.extend(activated.map(|prefix| PathBuf::from(prefix).join("bin/python")));
@@ -228,7 +228,7 @@ impl ScriptElsewhere<'_> {
     }
 
     fn directory_for(&self, stage: &Stage, cwd: PathBuf, warnings: &mut Vec<String>) -> PathBuf {
-        if self.settings.mode == Mode::Strict {
+        if self.settings.mode == ScriptMode::Strict {
             return stage.script_directory().into();
         }
         if stage.directory_exists {

@@ -10,7 +10,6 @@ use hermes_telemetry::best_effort;
 
 use crate::execute_code::capture::Capture;
 use crate::place::{Place, Question};
-use crate::random::random_hex;
 
 const STAGE: &str = include_str!("scripts/stage.sh");
 const FINISH: &str = include_str!("scripts/finish.sh");
@@ -48,7 +47,7 @@ impl Stage {
         staging: &Staging<'_>,
         interrupt: &Wake,
     ) -> Result<Self, String> {
-        let path = format!("{TEMPORARY}/hermes-script-{}", random_hex(12)?);
+        let path = format!("{TEMPORARY}/hermes-script-{}", hermes_fs::random_hex(24));
         let sweep = if staging.swept.swap(true, Ordering::Relaxed) {
             ""
         } else {

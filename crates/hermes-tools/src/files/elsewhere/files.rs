@@ -9,10 +9,10 @@ use hermes_policy::ReadGuard;
 use super::rules::{Home, JudgedWrite, WriteRules};
 use crate::context::CallContext;
 use crate::files::filesystem::{FileOperations, Loaded, PageRead, Writing, Written};
-use crate::files::page::PageWanted;
-use crate::files::search::{Found, Query};
-use crate::kept_result::Keeping;
+use crate::files::page::PageRequest;
+use crate::files::search::{FileQuery, SearchResults};
 use crate::place::{Answer, Place, Question};
+use crate::saved_result::ResultToSave;
 
 /// Shell functions all scripts begin with.
 const PATHS: &str = include_str!("scripts/paths.sh");
@@ -133,7 +133,7 @@ impl FileOperations for PlaceFiles {
     fn read_page(
         &self,
         path: &Path,
-        wanted: PageWanted,
+        wanted: PageRequest,
         context: &CallContext,
     ) -> Result<PageRead, String> {
         self.read_page_there(&tidied(path, context)?, wanted, context)
@@ -158,7 +158,7 @@ impl FileOperations for PlaceFiles {
         self.write_there(target, bytes, context)
     }
 
-    fn keep(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String> {
+    fn keep(&self, keeping: &ResultToSave<'_>) -> Result<PathBuf, String> {
         self.keep_there(keeping)
     }
 
@@ -166,7 +166,7 @@ impl FileOperations for PlaceFiles {
         self.remove_there(target, context)
     }
 
-    fn search(&self, query: &Query, context: &CallContext) -> Result<Found, String> {
+    fn search(&self, query: &FileQuery, context: &CallContext) -> Result<SearchResults, String> {
         self.search_there(query, context)
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::files::PlaceFiles;
 use crate::context::CallContext;
+use crate::files::file_ledger::FileStamp;
 use crate::files::filesystem::{Content, FilePage, Loaded, PageRead};
-use crate::files::ledger::Stamp;
-use crate::files::page::{Data, Lines, MAX_COUNTED_BYTES, PageWanted, SNIFFED_BYTES};
+use crate::files::page::{BinaryFile, MAX_COUNTED_BYTES, PageLines, PageRequest, SNIFFED_BYTES};
 use crate::place::{Answer, Question};
 
 const READ: &str = include_str!("scripts/read.sh");
@@ -19,11 +19,11 @@ impl PlaceFiles {
     pub(super) fn read_page_there(
         &self,
         path: &Path,
-        wanted: PageWanted,
+        wanted: PageRequest,
         context: &CallContext,
     ) -> Result<PageRead, String> {
         // By its name alone this one is not shown, so its content can stay where it is.
-        let is_data = Data::recognised(path, b"").is_some();
+        let is_data = BinaryFile::recognised(path, b"").is_some();
         let most = most_bytes(wanted);
         let numbers = [
             wanted.offset,
@@ -57,7 +57,7 @@ impl PlaceFiles {
         &self,
         answer: &mut Answer,
         path: &Path,
-        wanted: PageWanted,
+        wanted: PageRequest,
         context: &CallContext,
     ) -> Result<PageRead, String> {
         let real = answer.path()?;
@@ -122,14 +122,14 @@ impl PlaceFiles {
 }
 
 /// The content of a file that came whole.
-fn content_of(path: &Path, bytes: &[u8], wanted: PageWanted) -> Result<Content, String> {
+fn content_of(path: &Path, bytes: &[u8], wanted: PageRequest) -> Result<Content, String> {
     let sniffed = usize::try_from(SNIFFED_BYTES).unwrap_or(usize::MAX);
     let head = bytes.get(..sniffed).unwrap_or(bytes);
-    if let Some(data) = Data::recognised(path, head) {
-        return Ok(Content::Data(data));
+    if let Some(data) = BinaryFile::recognised(path, head) {
+        return Ok(Content::BinaryFile(data));
     }
     let mut bytes = bytes;
-    Lines::read(&mut bytes, 1, wanted, path).map(Content::Text)
+    PageLines::read(&mut bytes, 1, wanted, path).map(Content::Text)
 }
 
 /// The content of a larger file, of which only the page came, and what the place counted.
@@ -137,17 +137,17 @@ fn content_of_page(
     path: &Path,
     answer: &mut Answer,
     size: u64,
-    wanted: PageWanted,
+    wanted: PageRequest,
 ) -> Result<Content, String> {
     let head = bytes_of_hex(&answer.text()?);
-    if let Some(data) = Data::recognised(path, &head) {
-        return Ok(Content::Data(data));
+    if let Some(data) = BinaryFile::recognised(path, &head) {
+        return Ok(Content::BinaryFile(data));
     }
     let ends = answer.number()?;
     let last = bytes_of_hex(&answer.text()?);
     let has_open_line = !last.is_empty() && last != b"\n";
     let mut page = answer.rest();
-    let mut lines = Lines::read(&mut page, wanted.offset, wanted, path)?;
+    let mut lines = PageLines::read(&mut page, wanted.offset, wanted, path)?;
     lines.uncounted = size > MAX_COUNTED_BYTES;
     let counted = ends + u64::from(has_open_line && !lines.uncounted);
     // A page behind what was counted is there all the same; an empty one counts nothing.
@@ -160,18 +160,18 @@ fn content_of_page(
 }
 
 /// The next field as the state of a file, and its size.
-fn stamp_of(answer: &mut Answer) -> Result<(Stamp, u64), String> {
+fn stamp_of(answer: &mut Answer) -> Result<(FileStamp, u64), String> {
     let text = answer.text()?;
     let size = text.split(' ').next().and_then(|size| size.parse().ok());
     match size {
-        Some(size) => Ok((Stamp::reported(text), size)),
+        Some(size) => Ok((FileStamp::reported(text), size)),
         None => Err(answer.nonsense()),
     }
 }
 
 /// Bytes that are more than a page may show: a character has at most four, and of a line that is cut
-/// no more than [`PageWanted::max_line_bytes`] come.
-fn most_bytes(wanted: PageWanted) -> usize {
+/// no more than [`PageRequest::max_line_bytes`] come.
+fn most_bytes(wanted: PageRequest) -> usize {
     let lines = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
     wanted
         .max_chars

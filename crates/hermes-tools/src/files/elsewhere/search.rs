@@ -12,7 +12,8 @@ use super::grep_output::{MOST_LINE, Records};
 use super::grep_syntax::at_least;
 use crate::context::CallContext;
 use crate::files::search::{
-    Contents, Found, Line, MAX_COUNTED, NameGlob, PATIENCE, Query, What, shown_text,
+    Contents, FileQuery, MAX_COUNTED, NameGlob, ResultLine, SEARCH_TIMEOUT, SearchResults,
+    SearchTarget, shown_text,
 };
 use crate::place::{Answer, Question};
 
@@ -29,7 +30,7 @@ const WITHOUT_RIPGREP: &str = "ripgrep (rg) is not installed there, so files nam
 /// One search in a place.
 struct Search<'a> {
     files: &'a PlaceFiles,
-    query: &'a Query,
+    query: &'a FileQuery,
     guard: ReadGuard,
     context: &'a CallContext,
 }
@@ -44,9 +45,9 @@ enum Ripgrep {
 impl PlaceFiles {
     pub(super) fn search_there(
         &self,
-        query: &Query,
+        query: &FileQuery,
         context: &CallContext,
-    ) -> Result<Found, String> {
+    ) -> Result<SearchResults, String> {
         let started = Instant::now();
         let search = Search {
             files: self,
@@ -60,27 +61,27 @@ impl PlaceFiles {
             found = search.run(Ripgrep::Never);
         }
         let stopped = if context.interrupt.is_raised() {
-            Found::INTERRUPTED
-        } else if started.elapsed() >= PATIENCE {
-            Found::TOO_LONG
+            SearchResults::INTERRUPTED
+        } else if started.elapsed() >= SEARCH_TIMEOUT {
+            SearchResults::TOO_LONG
         } else {
             return found.map(Option::unwrap_or_default);
         };
         // What was found until then has stayed there.
-        Ok(found.ok().flatten().unwrap_or_else(|| Found {
+        Ok(found.ok().flatten().unwrap_or_else(|| SearchResults {
             root: query.root.clone(),
             stopped: Some(stopped),
-            ..Found::default()
+            ..SearchResults::default()
         }))
     }
 }
 
 impl Search<'_> {
     /// The search; `None` if it must be made without ripgrep.
-    fn run(&self, ripgrep: Ripgrep) -> Result<Option<Found>, String> {
+    fn run(&self, ripgrep: Ripgrep) -> Result<Option<SearchResults>, String> {
         let mut answer = match &self.query.what {
-            What::Contents(contents) => self.ask_for_contents(contents, ripgrep)?,
-            What::Names(glob) => self.ask_for_names(glob, ripgrep)?,
+            SearchTarget::Contents(contents) => self.ask_for_contents(contents, ripgrep)?,
+            SearchTarget::Names(glob) => self.ask_for_names(glob, ripgrep)?,
         };
         let program = answer.text()?;
         match program.as_str() {
@@ -92,22 +93,22 @@ impl Search<'_> {
         if let Some(message) = self.guard.refusal(&root) {
             return Err(message);
         }
-        let mut found = Found {
+        let mut found = SearchResults {
             root,
             remark: (program != "rg").then_some(WITHOUT_RIPGREP),
-            ..Found::default()
+            ..SearchResults::default()
         };
         match &self.query.what {
-            What::Contents(contents) => {
+            SearchTarget::Contents(contents) => {
                 let is_exact = program == "rg";
                 if !self.take_lines(&answer, contents, is_exact, &mut found) {
                     return Ok(None);
                 }
             }
-            What::Names(glob) => self.take_names(&mut answer, glob, &mut found),
+            SearchTarget::Names(glob) => self.take_names(&mut answer, glob, &mut found),
         }
         if answer.rest().len() >= MOST_ANSWER {
-            found.stopped = Some(Found::TOO_MANY);
+            found.stopped = Some(SearchResults::TOO_MANY);
         }
         Ok(Some(found))
     }
@@ -156,7 +157,7 @@ impl Search<'_> {
         self.files.ask(Question {
             functions: WALK,
             arguments,
-            limit: PATIENCE,
+            limit: SEARCH_TIMEOUT,
             most_output: MOST_ANSWER,
             ..Question::new(body, &self.context.interrupt)
         })
@@ -168,11 +169,11 @@ impl Search<'_> {
         answer: &Answer,
         contents: &Contents,
         is_exact: bool,
-        found: &mut Found,
+        found: &mut SearchResults,
     ) -> bool {
         let root = found.root.clone();
         let mut records = Records::new(answer.rest(), &root);
-        let mut file: Vec<Line> = Vec::new();
+        let mut file: Vec<ResultLine> = Vec::new();
         for record in records.by_ref() {
             if file.first().is_some_and(|line| line.path != record.path) {
                 take_file(
@@ -183,7 +184,7 @@ impl Search<'_> {
                 );
             }
             if found.total >= MAX_COUNTED {
-                found.stopped = Some(Found::TOO_MANY);
+                found.stopped = Some(SearchResults::TOO_MANY);
                 return true;
             }
             if self.is_shown(&record.path, contents.files.as_ref(), &root) {
@@ -191,7 +192,7 @@ impl Search<'_> {
                     && (is_exact
                         || record.is_cut
                         || contents.matcher.is_match(record.text).unwrap_or(true));
-                file.push(Line {
+                file.push(ResultLine {
                     path: record.path,
                     number: record.number,
                     text: shown_text(record.text),
@@ -203,7 +204,7 @@ impl Search<'_> {
         found.total > 0 || records.exit_code.unwrap_or(0) < 2
     }
 
-    fn take_names(&self, answer: &mut Answer, glob: &NameGlob, found: &mut Found) {
+    fn take_names(&self, answer: &mut Answer, glob: &NameGlob, found: &mut SearchResults) {
         let mut files: Vec<(String, PathBuf)> = Vec::new();
         while let Ok(field) = answer.field() {
             let end = field.iter().position(|byte| *byte == b' ').unwrap_or(0);
@@ -219,7 +220,7 @@ impl Search<'_> {
         }
         if files.len() > MAX_COUNTED {
             files.truncate(MAX_COUNTED);
-            found.stopped = Some(Found::TOO_MANY);
+            found.stopped = Some(SearchResults::TOO_MANY);
         }
         // Seconds since 1970 have had the same number of digits since 2001.
         files.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
@@ -241,7 +242,7 @@ impl Search<'_> {
 }
 
 /// Takes the lines of one file: matches, and those within reach of one.
-fn take_file(lines: Vec<Line>, around: usize, keep: usize, found: &mut Found) {
+fn take_file(lines: Vec<ResultLine>, around: usize, keep: usize, found: &mut SearchResults) {
     let matches: Vec<u64> = lines
         .iter()
         .filter(|line| line.is_match)

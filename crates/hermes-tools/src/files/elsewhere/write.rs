@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use super::files::PlaceFiles;
 use crate::context::CallContext;
+use crate::files::file_ledger::FileStamp;
 use crate::files::filesystem::Written;
-use crate::files::ledger::Stamp;
-use crate::kept_result::Keeping;
 use crate::place::Question;
-use crate::random::random_hex;
+use crate::saved_result::ResultToSave;
 
 const WRITE: &str = include_str!("scripts/write.sh");
 const KEEP: &str = include_str!("scripts/keep.sh");
@@ -27,7 +26,7 @@ impl PlaceFiles {
         context: &CallContext,
     ) -> Result<Written, String> {
         let length = bytes.len().to_string();
-        let nonce = random_hex(8)?;
+        let nonce = hermes_fs::random_hex(16);
         let mut answer = self.ask(Question {
             arguments: &[
                 target.as_os_str().as_bytes(),
@@ -50,7 +49,7 @@ impl PlaceFiles {
         }
         let target = answer.path()?;
         let dirs_created = answer.text()? == "yes";
-        let stamp = |text: String| (!text.is_empty()).then(|| Stamp::reported(text));
+        let stamp = |text: String| (!text.is_empty()).then(|| FileStamp::reported(text));
         Ok(Written {
             target,
             dirs_created,
@@ -59,7 +58,7 @@ impl PlaceFiles {
         })
     }
 
-    pub(super) fn keep_there(&self, keeping: &Keeping<'_>) -> Result<PathBuf, String> {
+    pub(super) fn keep_there(&self, keeping: &ResultToSave<'_>) -> Result<PathBuf, String> {
         let length = keeping.text.len().to_string();
         let mut answer = self.ask(Question {
             arguments: &[

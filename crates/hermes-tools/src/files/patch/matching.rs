@@ -1,7 +1,7 @@
-//! Finding a piece of text that a model quoted from memory: a ladder from exact to similar.
+//! Finding a piece of text that a model quoted from memory, exactly or approximately.
 //!
-//! Each rung is tried only when those above found nothing. The last two may be wrong, so they count
-//! only when exactly one place fits.
+//! Each kind of match is tried only when the stricter ones found nothing. The last two may be wrong,
+//! so they count only when exactly one place fits.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use similar::TextDiff;
 
 /// How a piece was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rung {
+pub(super) enum MatchKind {
     /// Byte for byte.
     Exact,
     /// Lines equal apart from blanks at both ends, so also with other indentation.
@@ -30,43 +30,44 @@ pub(super) enum Rung {
 
 /// Places in a text, in order, not overlapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) rung: Rung,
+pub(super) struct TextMatches {
+    pub(super) kind: MatchKind,
     pub(super) ranges: Vec<Range<usize>>,
 }
 
-/// Fuzzy rungs compare every window of lines; beyond this many comparisons they are not tried.
+/// Fuzzy matching compares every window of lines; beyond this many comparisons it is not tried.
 const MAX_FUZZY_COMPARISONS: usize = 400_000;
-/// Lines this similar count as equal in the last rung.
+/// Lines this similar count as equal in the last kind.
 const SIMILAR_LINE: f32 = 0.8;
 /// The part of a block that must be similar.
 const SIMILAR_BLOCK: f32 = 0.5;
 
 /// Looks for `wanted` in `text`. Nothing found: `None`.
-pub(super) fn find(text: &str, wanted: &str) -> Option<Found> {
+pub(super) fn find(text: &str, wanted: &str) -> Option<TextMatches> {
     if wanted.is_empty() {
         return None;
     }
-    let found =
-        |rung, ranges: Vec<Range<usize>>| (!ranges.is_empty()).then_some(Found { rung, ranges });
-    let by_line = |rung, normal: fn(&str) -> String| found(rung, windows(text, wanted, normal));
-    found(Rung::Exact, exact(text, wanted))
-        .or_else(|| by_line(Rung::Trimmed, |line| line.trim().to_owned()))
-        .or_else(|| by_line(Rung::Whitespace, one_blank))
+    let found = |kind, ranges: Vec<Range<usize>>| {
+        (!ranges.is_empty()).then_some(TextMatches { kind, ranges })
+    };
+    let by_line = |kind, normal: fn(&str) -> String| found(kind, windows(text, wanted, normal));
+    found(MatchKind::Exact, exact(text, wanted))
+        .or_else(|| by_line(MatchKind::Trimmed, |line| line.trim().to_owned()))
+        .or_else(|| by_line(MatchKind::Whitespace, one_blank))
         .or_else(|| {
             let unescaped = unescape(wanted);
-            (unescaped != wanted).then(|| found(Rung::Escapes, exact(text, &unescaped)))?
+            (unescaped != wanted).then(|| found(MatchKind::Escapes, exact(text, &unescaped)))?
         })
         .or_else(|| {
             let inner = without_blank_ends(wanted);
             (inner != wanted && !inner.is_empty()).then(|| {
                 found(
-                    Rung::Boundary,
+                    MatchKind::Boundary,
                     windows(text, &inner, |line| line.trim().to_owned()),
                 )
             })?
         })
-        .or_else(|| by_line(Rung::Unicode, |line| one_blank(&plain(line))))
+        .or_else(|| by_line(MatchKind::Unicode, |line| one_blank(&plain(line))))
         .or_else(|| fuzzy(text, wanted))
 }
 
@@ -77,18 +78,18 @@ fn exact(text: &str, wanted: &str) -> Vec<Range<usize>> {
 }
 
 /// A line and its place, the line end not included.
-struct Placed<'a> {
+struct PlacedLine<'a> {
     line: &'a str,
     range: Range<usize>,
 }
 
-fn placed_lines(text: &str) -> Vec<Placed<'_>> {
+fn placed_lines(text: &str) -> Vec<PlacedLine<'_>> {
     let mut start = 0;
     text.split('\n')
         .map(|line| {
             let range = start..start + line.len();
             start = range.end + 1;
-            Placed { line, range }
+            PlacedLine { line, range }
         })
         .collect()
 }
@@ -104,7 +105,7 @@ fn wanted_lines(wanted: &str) -> Vec<&str> {
 
 /// From the start of the first line to the end of the last, with its line end if the quoted piece
 /// has one too.
-fn span(text: &str, lines: &[Placed<'_>], wanted: &str) -> Option<Range<usize>> {
+fn span(text: &str, lines: &[PlacedLine<'_>], wanted: &str) -> Option<Range<usize>> {
     let (first, last) = (lines.first()?, lines.last()?);
     let mut end = last.range.end;
     if wanted.ends_with('\n') && text.get(end..)?.starts_with('\n') {
@@ -187,7 +188,7 @@ fn without_blank_ends(text: &str) -> String {
     lines.get(first..=last).unwrap_or_default().join("\n")
 }
 
-fn fuzzy(text: &str, wanted: &str) -> Option<Found> {
+fn fuzzy(text: &str, wanted: &str) -> Option<TextMatches> {
     let needle: Vec<&str> = wanted_lines(wanted).into_iter().map(str::trim).collect();
     let lines = placed_lines(text);
     // One or two lines say too little to be recognised by likeness.
@@ -201,15 +202,15 @@ fn fuzzy(text: &str, wanted: &str) -> Option<Found> {
         ends(0) && ends(needle.len() - 1) && middle_likeness(block, &needle) >= SIMILAR_BLOCK
     });
     let in_context = blocks().filter(|block| likeness(block, &needle) >= SIMILAR_BLOCK);
-    let only = |rung, mut candidates: Vec<Range<usize>>| {
-        (candidates.len() == 1).then(|| Found {
-            rung,
+    let only = |kind, mut candidates: Vec<Range<usize>>| {
+        (candidates.len() == 1).then(|| TextMatches {
+            kind,
             ranges: std::mem::take(&mut candidates),
         })
     };
-    let spans = |block: &[Placed<'_>]| span(text, block, wanted);
-    only(Rung::BlockAnchor, anchored.filter_map(spans).collect())
-        .or_else(|| only(Rung::Context, in_context.filter_map(spans).collect()))
+    let spans = |block: &[PlacedLine<'_>]| span(text, block, wanted);
+    only(MatchKind::BlockAnchor, anchored.filter_map(spans).collect())
+        .or_else(|| only(MatchKind::Context, in_context.filter_map(spans).collect()))
 }
 
 fn ratio(one: &str, other: &str) -> f32 {
@@ -224,7 +225,7 @@ fn ratio(one: &str, other: &str) -> f32 {
     TextDiff::from_chars(one, other).ratio()
 }
 
-fn middle_likeness(block: &[Placed<'_>], needle: &[&str]) -> f32 {
+fn middle_likeness(block: &[PlacedLine<'_>], needle: &[&str]) -> f32 {
     let inner = |count: usize| 1..count.saturating_sub(1);
     let joined: String = block
         .get(inner(block.len()))
@@ -243,7 +244,7 @@ fn middle_likeness(block: &[Placed<'_>], needle: &[&str]) -> f32 {
 }
 
 /// The part of the lines that are similar.
-fn likeness(block: &[Placed<'_>], needle: &[&str]) -> f32 {
+fn likeness(block: &[PlacedLine<'_>], needle: &[&str]) -> f32 {
     let full = needle.iter().filter(|line| !line.is_empty()).count();
     let alike = block
         .iter()

@@ -2,43 +2,49 @@ use super::*;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
-fn place<'a>(text: &'a str, wanted: &str) -> Option<(Rung, Vec<&'a str>)> {
+fn place<'a>(text: &'a str, wanted: &str) -> Option<(MatchKind, Vec<&'a str>)> {
     let found = find(text, wanted)?;
     let pieces = found
         .ranges
         .iter()
         .map(|range| text.get(range.clone()).unwrap());
-    Some((found.rung, pieces.collect()))
+    Some((found.kind, pieces.collect()))
 }
 
 #[test]
 fn each_rung_finds_what_those_above_miss() {
     let text = "fn a() {\n    let x = 1;\n    call(x, \"y\");\n}\n\nfn b() {}\n";
-    assert_eq!(place(text, "let x"), Some((Rung::Exact, vec!["let x"])));
+    assert_eq!(
+        place(text, "let x"),
+        Some((MatchKind::Exact, vec!["let x"]))
+    );
     assert_eq!(
         place(text, "let x = 1;  \ncall(x, \"y\");"),
-        Some((Rung::Trimmed, vec!["    let x = 1;\n    call(x, \"y\");"]))
+        Some((
+            MatchKind::Trimmed,
+            vec!["    let x = 1;\n    call(x, \"y\");"]
+        ))
     );
     assert_eq!(
         place(text, "let  x  =  1;\n"),
-        Some((Rung::Whitespace, vec!["    let x = 1;\n"]))
+        Some((MatchKind::Whitespace, vec!["    let x = 1;\n"]))
     );
     assert_eq!(
         place(text, "1;\\n    call(x, \\\"y\\\")"),
-        Some((Rung::Escapes, vec!["1;\n    call(x, \"y\")"]))
+        Some((MatchKind::Escapes, vec!["1;\n    call(x, \"y\")"]))
     );
     assert_eq!(
         place(text, "\n\n  fn b() {}\n\n"),
-        Some((Rung::Boundary, vec!["fn b() {}"]))
+        Some((MatchKind::Boundary, vec!["fn b() {}"]))
     );
     assert_eq!(
         place(text, "call(x, \u{201c}y\u{201d});"),
-        Some((Rung::Unicode, vec!["    call(x, \"y\");"]))
+        Some((MatchKind::Unicode, vec!["    call(x, \"y\");"]))
     );
     assert_eq!(
         place(text, "fn a() {\n    let xx = 1;\n    call(xx, \"y\")\n}"),
         Some((
-            Rung::BlockAnchor,
+            MatchKind::BlockAnchor,
             vec!["fn a() {\n    let x = 1;\n    call(x, \"y\");\n}"]
         ))
     );
@@ -48,7 +54,7 @@ fn each_rung_finds_what_those_above_miss() {
             "fn a() -> u8 {\n    let x = 1;\n    call(x, \"y\");\n];"
         ),
         Some((
-            Rung::Context,
+            MatchKind::Context,
             vec!["fn a() {\n    let x = 1;\n    call(x, \"y\");\n}"]
         ))
     );

@@ -6,35 +6,35 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::hunks::{FileChange, Hunk, parse};
-use super::matching::{Found, Rung, find, nearest, reindented};
+use super::matching::{MatchKind, TextMatches, find, nearest, reindented};
 use crate::context::CallContext;
+use crate::files::file_ledger::FileStamp;
 use crate::files::filesystem::{FileOperations, Writing};
-use crate::files::ledger::Stamp;
 use crate::files::text_file::{MAX_EDITED_BYTES, TextFile};
 use crate::files::write::cross_profile;
 
 /// One file that changes.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct FileEdit {
     /// As the call wrote it.
     pub(super) shown: String,
     /// Where it is, links resolved.
     pub(super) target: PathBuf,
     /// What it is now; `None` if it does not exist.
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<OriginalFile>,
     /// Its content afterwards; `None` if it goes.
     pub(super) after: Option<String>,
 }
 
 /// A file before it changes.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(super) struct OriginalFile {
     pub(super) file: TextFile,
-    pub(super) stamp: Stamp,
+    pub(super) stamp: FileStamp,
 }
 
 /// What a call would change; the error is a sentence.
-pub(super) fn plan(args: &Value, context: &CallContext) -> Result<Vec<Step>, String> {
+pub(super) fn plan(args: &Value, context: &CallContext) -> Result<Vec<FileEdit>, String> {
     let planner = Planner { args, context };
     match args["mode"].as_str() {
         Some("patch") => planner.patch(),
@@ -48,7 +48,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn replace(&self) -> Result<Vec<Step>, String> {
+    fn replace(&self) -> Result<Vec<FileEdit>, String> {
         let needed = |name: &str| {
             let message = format!("Missing argument '{name}': mode 'replace' needs it.");
             self.args[name].as_str().ok_or(message)
@@ -76,7 +76,7 @@ impl Planner<'_> {
             ));
         }
         let after = replaced(text, &found, &old, &new);
-        Ok(vec![Step {
+        Ok(vec![FileEdit {
             shown: path.to_owned(),
             target,
             before: Some(before),
@@ -84,11 +84,11 @@ impl Planner<'_> {
         }])
     }
 
-    fn patch(&self) -> Result<Vec<Step>, String> {
+    fn patch(&self) -> Result<Vec<FileEdit>, String> {
         let Some(patch) = self.args["patch"].as_str() else {
             return Err("Missing argument 'patch': mode 'patch' needs it.".to_owned());
         };
-        let mut steps: Vec<Step> = Vec::new();
+        let mut edits: Vec<FileEdit> = Vec::new();
         for change in parse(patch)? {
             let new = match change {
                 FileChange::Update {
@@ -99,7 +99,7 @@ impl Planner<'_> {
                 FileChange::Add { path, content } => vec![self.add(&path, content)?],
                 FileChange::Delete { path } => {
                     let (target, before) = self.existing(&path)?;
-                    vec![Step {
+                    vec![FileEdit {
                         shown: path,
                         target,
                         before: Some(before),
@@ -107,17 +107,17 @@ impl Planner<'_> {
                     }]
                 }
             };
-            for step in new {
-                if steps.iter().any(|earlier| earlier.target == step.target) {
+            for edit in new {
+                if edits.iter().any(|earlier| earlier.target == edit.target) {
                     return Err(format!(
                         "The patch names {} twice; put all its hunks under one heading.",
-                        step.shown
+                        edit.shown
                     ));
                 }
-                steps.push(step);
+                edits.push(edit);
             }
         }
-        Ok(steps)
+        Ok(edits)
     }
 
     fn update(
@@ -125,7 +125,7 @@ impl Planner<'_> {
         path: &str,
         move_to: Option<&str>,
         hunks: &[Hunk],
-    ) -> Result<Vec<Step>, String> {
+    ) -> Result<Vec<FileEdit>, String> {
         let (target, before) = self.existing(path)?;
         let mut text = before.file.text.clone();
         for (index, hunk) in hunks.iter().enumerate() {
@@ -133,7 +133,7 @@ impl Planner<'_> {
                 .map_err(|message| format!("Hunk {} of {path}: {message}", index + 1))?;
         }
         let Some(new_path) = move_to else {
-            return Ok(vec![Step {
+            return Ok(vec![FileEdit {
                 shown: path.to_owned(),
                 target,
                 before: Some(before),
@@ -141,7 +141,7 @@ impl Planner<'_> {
             }]);
         };
         let created = self.add(new_path, text)?;
-        let gone = Step {
+        let gone = FileEdit {
             shown: path.to_owned(),
             target,
             before: Some(before),
@@ -151,12 +151,12 @@ impl Planner<'_> {
         Ok(vec![created, gone])
     }
 
-    fn add(&self, path: &str, content: String) -> Result<Step, String> {
+    fn add(&self, path: &str, content: String) -> Result<FileEdit, String> {
         let target = self.files(path, |files, write| files.vacant(write))?;
         let Some(target) = target else {
             return Err(format!("{path} exists already; the patch would add it."));
         };
-        Ok(Step {
+        Ok(FileEdit {
             shown: path.to_owned(),
             target,
             before: None,
@@ -164,13 +164,13 @@ impl Planner<'_> {
         })
     }
 
-    fn existing(&self, path: &str) -> Result<(PathBuf, Before), String> {
+    fn existing(&self, path: &str) -> Result<(PathBuf, OriginalFile), String> {
         let loaded = self.files(path, |files, write| files.load(write, MAX_EDITED_BYTES))?;
         let Some(loaded) = loaded else {
             return Err(format!("File not found: {path}"));
         };
         let file = TextFile::parse(&loaded.target, loaded.bytes)?;
-        let before = Before {
+        let before = OriginalFile {
             file,
             stamp: loaded.stamp,
         };
@@ -244,7 +244,7 @@ fn after_hint(text: &str, hint: &str) -> Option<usize> {
     like
 }
 
-fn replaced(text: &str, found: &Found, old: &str, new: &str) -> String {
+fn replaced(text: &str, found: &TextMatches, old: &str, new: &str) -> String {
     let mut out = String::with_capacity(text.len() + new.len());
     let mut done = 0;
     for range in &found.ranges {
@@ -253,12 +253,13 @@ fn replaced(text: &str, found: &Found, old: &str, new: &str) -> String {
             continue;
         };
         out.push_str(before);
-        let new = match found.rung {
-            Rung::Exact | Rung::Escapes => new.to_owned(),
+        let new = match found.kind {
+            MatchKind::Exact | MatchKind::Escapes => new.to_owned(),
             _ => reindented(new, old, piece),
         };
         // Without its own line end the last quoted line was matched without one.
-        let kept_end = !piece.ends_with('\n') && new.ends_with('\n') && found.rung != Rung::Exact;
+        let kept_end =
+            !piece.ends_with('\n') && new.ends_with('\n') && found.kind != MatchKind::Exact;
         out.push_str(if kept_end {
             new.strip_suffix('\n').unwrap_or(&new)
         } else {

@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
 use super::apply::apply;
-use super::plan::{Step, plan};
-use crate::argument::{Argument, Kind};
+use super::plan::{FileEdit, plan};
+use crate::argument::{ArgKind, Argument};
 use crate::context::CallContext;
 use crate::files::lint::lint;
 use crate::files::write::{CROSS_PROFILE, verdict_of};
-use crate::tool::{Reach, Tool, error};
+use crate::tool::{Tool, ToolReach, error};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,53 +35,53 @@ impl Tool for PatchTool {
 
     fn arguments(&self) -> &'static [Argument] {
         const ARGUMENTS: &[Argument] = &[
-            Argument::optional("path", Kind::Text, "File to change, in mode 'replace'."),
+            Argument::optional("path", ArgKind::Text, "File to change, in mode 'replace'."),
             Argument::optional(
                 "old_string",
-                Kind::Text,
+                ArgKind::Text,
                 "Text to replace, quoted from the file.",
             ),
             Argument::optional(
                 "new_string",
-                Kind::Text,
+                ArgKind::Text,
                 "Text that takes its place; may be empty.",
             ),
             Argument::optional(
                 "replace_all",
-                Kind::Flag,
+                ArgKind::Flag,
                 "Replace every occurrence. Default false.",
             ),
             Argument::optional(
                 "mode",
-                Kind::Choice(&["replace", "patch"]),
+                ArgKind::Choice(&["replace", "patch"]),
                 "'replace' or 'patch'. Default 'replace'.",
             ),
-            Argument::optional("patch", Kind::Text, "The patch, in mode 'patch'."),
+            Argument::optional("patch", ArgKind::Text, "The patch, in mode 'patch'."),
             CROSS_PROFILE,
         ];
         ARGUMENTS
     }
 
-    fn reach(&self) -> Reach {
-        Reach::ChangesPath
+    fn reach(&self) -> ToolReach {
+        ToolReach::ChangesPath
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
-        let steps = match plan(args, context) {
-            Ok(steps) => steps,
+        let edits = match plan(args, context) {
+            Ok(edits) => edits,
             Err(message) => return error(message),
         };
-        let warnings: Vec<String> = steps
+        let warnings: Vec<String> = edits
             .iter()
-            .filter_map(|step| {
-                let now = step.before.as_ref().map(|before| &before.stamp);
-                context.files.staleness(&step.target, now)
+            .filter_map(|edit| {
+                let now = edit.before.as_ref().map(|before| &before.stamp);
+                context.files.staleness(&edit.target, now)
             })
             .collect();
-        if let Err(message) = apply(&steps, context) {
+        if let Err(message) = apply(&edits, context) {
             return error(message);
         }
-        let mut result = report(&steps);
+        let mut result = report(&edits);
         if !warnings.is_empty() {
             result["_warning"] = json!(warnings.join(" "));
         }
@@ -93,42 +93,42 @@ impl Tool for PatchTool {
     }
 }
 
-fn report(steps: &[Step]) -> Value {
-    let shown = |wanted: fn(&Step) -> bool| -> Vec<&str> {
-        let steps = steps.iter().filter(|step| wanted(step));
-        steps.map(|step| step.shown.as_str()).collect()
+fn report(edits: &[FileEdit]) -> Value {
+    let shown = |wanted: fn(&FileEdit) -> bool| -> Vec<&str> {
+        let edits = edits.iter().filter(|edit| wanted(edit));
+        edits.map(|edit| edit.shown.as_str()).collect()
     };
     let mut result = json!({
         "success": true,
-        "diff": steps.iter().map(diff).collect::<String>(),
-        "files_modified": shown(|step| step.before.is_some() && step.after.is_some()),
+        "diff": edits.iter().map(diff).collect::<String>(),
+        "files_modified": shown(|edit| edit.before.is_some() && edit.after.is_some()),
     });
-    let created = shown(|step| step.before.is_none());
+    let created = shown(|edit| edit.before.is_none());
     if !created.is_empty() {
         result["files_created"] = json!(created);
     }
-    let deleted = shown(|step| step.after.is_none());
+    let deleted = shown(|edit| edit.after.is_none());
     if !deleted.is_empty() {
         result["files_deleted"] = json!(deleted);
     }
-    let findings: Map<String, Value> = steps
+    let findings: Map<String, Value> = edits
         .iter()
-        .filter_map(|step| {
-            let text = step.after.as_ref()?;
-            Some((step.shown.clone(), lint(&step.target, text)))
+        .filter_map(|edit| {
+            let text = edit.after.as_ref()?;
+            Some((edit.shown.clone(), lint(&edit.target, text)))
         })
         .collect();
     result["lint"] = Value::Object(findings);
     result
 }
 
-fn diff(step: &Step) -> String {
-    let before = step.before.as_ref();
+fn diff(edit: &FileEdit) -> String {
+    let before = edit.before.as_ref();
     let before = before.map_or("", |before| before.file.text.as_str());
-    let after = step.after.as_deref().unwrap_or_default();
+    let after = edit.after.as_deref().unwrap_or_default();
     let name = |side: &str, there: bool| {
         if there {
-            format!("{side}/{}", step.shown.trim_start_matches('/'))
+            format!("{side}/{}", edit.shown.trim_start_matches('/'))
         } else {
             "/dev/null".to_owned()
         }
@@ -137,8 +137,8 @@ fn diff(step: &Step) -> String {
         .unified_diff()
         .context_radius(3)
         .header(
-            &name("a", step.before.is_some()),
-            &name("b", step.after.is_some()),
+            &name("a", edit.before.is_some()),
+            &name("b", edit.after.is_some()),
         )
         .to_string()
 }

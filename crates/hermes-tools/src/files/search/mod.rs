@@ -1,13 +1,13 @@
 //! Finding files by name and lines by content.
 
-mod found;
 mod query;
 mod report;
+mod results;
 mod tool;
 mod walk;
 
-pub(super) use found::{Found, Line, MAX_COUNTED, shown_text};
-pub(super) use query::{Contents, NameGlob, Query, What};
-pub(super) use walk::{PATIENCE, walk_and_search};
+pub(super) use query::{Contents, FileQuery, NameGlob, SearchTarget};
+pub(super) use results::{MAX_COUNTED, ResultLine, SearchResults, shown_text};
+pub(super) use walk::{SEARCH_TIMEOUT, walk_and_search};
 
 pub use tool::SearchFilesTool;

@@ -1,4 +1,4 @@
-//! What a search looks for, understood and checked before any file is touched.
+//! The arguments of a search, parsed and checked before any file is touched.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ use serde_json::Value;
 use crate::context::CallContext;
 
 /// A search.
-pub(crate) struct Query {
+pub(crate) struct FileQuery {
     /// Where: absolute, links not followed.
     pub(crate) root: PathBuf,
     /// The root as the call wrote it.
     raw_root: String,
-    pub(crate) what: What,
+    pub(crate) what: SearchTarget,
     pub(super) mode: OutputMode,
     pub(super) page: ResultPage,
 }
 
-/// What is looked for.
-pub(crate) enum What {
+/// What is searched.
+pub(crate) enum SearchTarget {
     Contents(Contents),
     /// Files whose name fits.
     Names(NameGlob),
@@ -39,7 +39,7 @@ pub(crate) struct Contents {
     pub(crate) keep: usize,
 }
 
-/// What the result of a search for contents is made of.
+/// What the result of a search for contents consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputMode {
     Lines,
@@ -54,7 +54,7 @@ pub(super) struct ResultPage {
     pub(super) limit: usize,
 }
 
-impl Query {
+impl FileQuery {
     /// The search a call asks for; the error is a sentence.
     pub(super) fn of(args: &Value, context: &CallContext) -> Result<Self, String> {
         let raw_root = args["path"].as_str().unwrap_or(".");
@@ -68,8 +68,8 @@ impl Query {
             limit: count(args, "limit", 50),
         };
         let what = match args["target"].as_str() {
-            Some("files" | "find") => What::Names(names(pattern)?),
-            _ => What::Contents(Contents {
+            Some("files" | "find") => SearchTarget::Names(names(pattern)?),
+            _ => SearchTarget::Contents(Contents {
                 pattern: pattern.to_owned(),
                 matcher: RegexMatcherBuilder::new()
                     .line_terminator(Some(b'\n'))

@@ -4,26 +4,26 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::found::{Found, Line};
-use super::query::{OutputMode, Query, ResultPage, What};
+use super::query::{FileQuery, OutputMode, ResultPage, SearchTarget};
+use super::results::{ResultLine, SearchResults};
 
-/// What the call gets.
-pub(super) fn report(query: &Query, found: &Found) -> Value {
+/// The result of the call.
+pub(super) fn report(query: &FileQuery, found: &SearchResults) -> Value {
     let root = query.shown_root();
     let shown = |path: &Path| shown_path(&root, &found.root, path);
     let (mut result, more) = match (&query.what, query.mode) {
-        (What::Names(_), _) => {
+        (SearchTarget::Names(_), _) => {
             let (page, more) = page_of(&found.names, query.page);
             let files: Vec<String> = page.iter().map(|path| shown(path)).collect();
             (json!({"total_count": found.total, "files": files}), more)
         }
-        (What::Contents(_), OutputMode::Files) => {
+        (SearchTarget::Contents(_), OutputMode::Files) => {
             let (page, more) = page_of(&found.counts, query.page);
             let files: Vec<String> = page.iter().map(|(path, _)| shown(path)).collect();
             let total = found.counts.len();
             (json!({"total_count": total, "files": files}), more)
         }
-        (What::Contents(_), OutputMode::Counts) => {
+        (SearchTarget::Contents(_), OutputMode::Counts) => {
             let (page, more) = page_of(&found.counts, query.page);
             let counts: Map<String, Value> = page
                 .iter()
@@ -31,7 +31,7 @@ pub(super) fn report(query: &Query, found: &Found) -> Value {
                 .collect();
             (json!({"total_count": found.total, "counts": counts}), more)
         }
-        (What::Contents(_), OutputMode::Lines) => {
+        (SearchTarget::Contents(_), OutputMode::Lines) => {
             let (page, more) = lines_of(found, query.page);
             let matches: Vec<Value> = page
                 .iter()
@@ -75,7 +75,7 @@ fn page_of<T>(all: &[T], page: ResultPage) -> (&[T], bool) {
 }
 
 /// The page counts matches; lines around a match come along with it.
-fn lines_of(found: &Found, page: ResultPage) -> (&[Line], bool) {
+fn lines_of(found: &SearchResults, page: ResultPage) -> (&[ResultLine], bool) {
     let after = page.skip.saturating_add(page.limit);
     let mut seen = 0;
     let mut start = found.matches.len();
@@ -97,7 +97,7 @@ fn lines_of(found: &Found, page: ResultPage) -> (&[Line], bool) {
 }
 
 /// Where the lines before a match begin: those right above it in the same file.
-fn context_start(lines: &[Line], index: usize) -> usize {
+fn context_start(lines: &[ResultLine], index: usize) -> usize {
     let mut start = index;
     while start > 0 {
         let (Some(above), Some(here)) = (lines.get(start - 1), lines.get(start)) else {

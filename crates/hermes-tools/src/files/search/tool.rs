@@ -3,13 +3,13 @@
 use hermes_secret::Sink;
 use serde_json::Value;
 
-use super::found::Found;
-use super::query::Query;
+use super::query::FileQuery;
 use super::report::report;
-use crate::argument::{Argument, Kind};
+use super::results::SearchResults;
+use crate::argument::{ArgKind, Argument};
 use crate::context::CallContext;
 use crate::files::read::is_variables;
-use crate::tool::{Reach, Tool, error};
+use crate::tool::{Tool, ToolReach, error};
 
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,32 +35,32 @@ impl Tool for SearchFilesTool {
         const ARGUMENTS: &[Argument] = &[
             Argument::required(
                 "pattern",
-                Kind::Text,
+                ArgKind::Text,
                 "Regular expression (target 'content') or glob such as *.py (target 'files').",
             ),
             Argument::optional(
                 "target",
-                Kind::Choice(&["content", "files", "grep", "find"]),
+                ArgKind::Choice(&["content", "files", "grep", "find"]),
                 "'content' searches in files, 'files' searches names. Default 'content'.",
             ),
             Argument::optional(
                 "path",
-                Kind::Text,
+                ArgKind::Text,
                 "Directory or file to search. Default: the working directory.",
             ),
             Argument::optional(
                 "file_glob",
-                Kind::Text,
+                ArgKind::Text,
                 "Only files whose name matches this glob, with target 'content'.",
             ),
             Argument::optional(
                 "limit",
-                Kind::ClampedInt { min: 1, max: 1000 },
+                ArgKind::ClampedInt { min: 1, max: 1000 },
                 "Most results to return. Default 50.",
             ),
             Argument::optional(
                 "offset",
-                Kind::ClampedInt {
+                ArgKind::ClampedInt {
                     min: 0,
                     max: i64::MAX,
                 },
@@ -68,21 +68,21 @@ impl Tool for SearchFilesTool {
             ),
             Argument::optional(
                 "output_mode",
-                Kind::Choice(&["content", "files_only", "count"]),
+                ArgKind::Choice(&["content", "files_only", "count"]),
                 "'content' gives lines, 'files_only' paths, 'count' matches per file. Default \
                  'content'.",
             ),
             Argument::optional(
                 "context",
-                Kind::ClampedInt { min: 0, max: 20 },
+                ArgKind::ClampedInt { min: 0, max: 20 },
                 "Lines before and after each match. Default 0.",
             ),
         ];
         ARGUMENTS
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Looks
+    fn reach(&self) -> ToolReach {
+        ToolReach::ReadOnly
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
@@ -94,14 +94,14 @@ impl Tool for SearchFilesTool {
 }
 
 fn search(args: &Value, context: &CallContext) -> Result<Value, String> {
-    let query = Query::of(args, context)?;
+    let query = FileQuery::of(args, context)?;
     let mut found = context.filesystem.operations().search(&query, context)?;
     mask_variables(&mut found, context);
     Ok(report(&query, &found))
 }
 
 /// Masks lines of files of variables, whose names say what the values are.
-fn mask_variables(found: &mut Found, context: &CallContext) {
+fn mask_variables(found: &mut SearchResults, context: &CallContext) {
     let mut redactor = None;
     let lines = found.matches.iter_mut();
     for line in lines.filter(|line| is_variables(&line.path)) {

@@ -9,43 +9,43 @@ use hermes_policy::ReadGuard;
 use hermes_proc::Wake;
 use ignore::WalkBuilder;
 
-use super::found::{Found, Line, MAX_COUNTED, shown_text};
-use super::query::{Contents, NameGlob, Query, What};
-use crate::files::patience::{Attentive, Patience, Stopped};
+use super::query::{Contents, FileQuery, NameGlob, SearchTarget};
+use super::results::{MAX_COUNTED, ResultLine, SearchResults, shown_text};
+use crate::files::deadline::{InterruptibleReader, ReadDeadline, ReadStopped};
 
 /// A search that takes longer ends with what it has.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// A line that needs more memory ends the search of its file.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Searches below (or in) `root`, which is without links.
 pub(crate) fn walk_and_search(
     root: PathBuf,
-    query: &Query,
+    query: &FileQuery,
     guard: &ReadGuard,
     interrupt: &Wake,
-) -> Found {
-    let walk = Walk {
+) -> SearchResults {
+    let walk = FileWalk {
         root: &root,
         guard,
-        patience: Patience::new(interrupt, PATIENCE),
+        deadline: ReadDeadline::new(interrupt, SEARCH_TIMEOUT),
     };
     let mut found = match &query.what {
-        What::Contents(contents) => walk.contents(contents),
-        What::Names(glob) => walk.names(glob),
+        SearchTarget::Contents(contents) => walk.contents(contents),
+        SearchTarget::Names(glob) => walk.names(glob),
     };
     found.root = root;
     found
 }
 
-struct Walk<'a> {
+struct FileWalk<'a> {
     root: &'a Path,
     guard: &'a ReadGuard,
-    patience: Patience<'a>,
+    deadline: ReadDeadline<'a>,
 }
 
-impl Walk<'_> {
-    fn contents(&self, wanted: &Contents) -> Found {
+impl FileWalk<'_> {
+    fn contents(&self, wanted: &Contents) -> SearchResults {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
@@ -53,7 +53,7 @@ impl Walk<'_> {
             .after_context(wanted.around)
             .heap_limit(Some(MAX_LINE_BYTES))
             .build();
-        let mut found = Found::default();
+        let mut found = SearchResults::default();
         self.visit_files(&mut found, |found, path| {
             let glob = wanted.files.as_ref();
             if glob.is_none_or(|glob| glob.fits(self.root, path)) {
@@ -63,8 +63,8 @@ impl Walk<'_> {
         found
     }
 
-    fn names(&self, glob: &NameGlob) -> Found {
-        let mut found = Found::default();
+    fn names(&self, glob: &NameGlob) -> SearchResults {
+        let mut found = SearchResults::default();
         let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
         self.visit_files(&mut found, |found, path| {
             if glob.fits(self.root, path) {
@@ -81,18 +81,24 @@ impl Walk<'_> {
     }
 
     /// Calls `visit` for every file below the root, in the order of names.
-    fn visit_files(&self, found: &mut Found, mut visit: impl FnMut(&mut Found, &Path)) {
+    fn visit_files(
+        &self,
+        found: &mut SearchResults,
+        mut visit: impl FnMut(&mut SearchResults, &Path),
+    ) {
         let walk = WalkBuilder::new(self.root)
             .sort_by_file_name(std::ffi::OsStr::cmp)
             .follow_links(false)
             .build();
         for entry in walk {
-            found.stopped = found.stopped.or_else(|| self.patience.ended().map(words));
+            found.stopped = found
+                .stopped
+                .or_else(|| self.deadline.stopped().map(reason_of));
             if found.stopped.is_some() {
                 return;
             }
             if found.total >= MAX_COUNTED {
-                found.stopped = Some(Found::TOO_MANY);
+                found.stopped = Some(SearchResults::TOO_MANY);
                 return;
             }
             // A directory that cannot be read hides its files, from us as from grep.
@@ -110,21 +116,21 @@ impl Walk<'_> {
         searcher: &mut Searcher,
         wanted: &Contents,
         path: &Path,
-        found: &mut Found,
+        found: &mut SearchResults,
     ) {
         let Ok((file, _)) = hermes_fs::open_regular(path) else {
             // Unreadable, or gone since it was listed: as grep -s, it has no matches to show.
             return;
         };
         let before = found.total;
-        let mut sink = Collector {
+        let mut sink = MatchCollector {
             path,
             found,
             keep: wanted.keep,
         };
-        let reader = Attentive::new(file, self.patience);
+        let reader = InterruptibleReader::new(file, self.deadline);
         if let Err(error) = searcher.search_reader(&wanted.matcher, reader, &mut sink) {
-            found.stopped = Stopped::behind(&error).map(words);
+            found.stopped = ReadStopped::from_error(&error).map(reason_of);
             tracing::debug!("search of {} ended early: {error}", path.display());
         }
         let matches = found.total - before;
@@ -134,23 +140,23 @@ impl Walk<'_> {
     }
 }
 
-fn words(stopped: Stopped) -> &'static str {
+fn reason_of(stopped: ReadStopped) -> &'static str {
     match stopped {
-        Stopped::Interrupted => Found::INTERRUPTED,
-        Stopped::TooLong => Found::TOO_LONG,
+        ReadStopped::Interrupted => SearchResults::INTERRUPTED,
+        ReadStopped::TooLong => SearchResults::TOO_LONG,
     }
 }
 
 /// Takes what the searcher finds, as far as it is wanted; counts the rest.
-struct Collector<'a> {
+struct MatchCollector<'a> {
     path: &'a Path,
-    found: &'a mut Found,
+    found: &'a mut SearchResults,
     keep: usize,
 }
 
-impl Collector<'_> {
+impl MatchCollector<'_> {
     fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
-        let line = Line {
+        let line = ResultLine {
             path: self.path.to_owned(),
             number: number.unwrap_or(0),
             text: shown_text(bytes),
@@ -160,7 +166,7 @@ impl Collector<'_> {
     }
 }
 
-impl Sink for Collector<'_> {
+impl Sink for MatchCollector<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> std::io::Result<bool> {
@@ -187,10 +193,10 @@ mod tests {
         std::fs::write(&path, "nothing\n".repeat(100_000)).unwrap();
         let interrupt = Wake::new().unwrap();
         interrupt.raise();
-        let walk = Walk {
+        let walk = FileWalk {
             root: dir.path(),
             guard: &ReadGuard::by_text(hermes_policy::PrivateHomes::default()),
-            patience: Patience::new(&interrupt, PATIENCE),
+            deadline: ReadDeadline::new(&interrupt, SEARCH_TIMEOUT),
         };
         let wanted = Contents {
             pattern: "here".to_owned(),
@@ -199,8 +205,8 @@ mod tests {
             around: 0,
             keep: 10,
         };
-        let mut found = Found::default();
+        let mut found = SearchResults::default();
         walk.search_file(&mut Searcher::new(), &wanted, &path, &mut found);
-        assert_eq!(found.stopped, Some(Found::INTERRUPTED));
+        assert_eq!(found.stopped, Some(SearchResults::INTERRUPTED));
     }
 }

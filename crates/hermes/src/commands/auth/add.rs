@@ -1,25 +1,24 @@
 //! `hermes auth add`.
 
 use std::io::{IsTerminal, Read};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_proc::Wake;
-use hermes_providers::{Entry, is_usable_secret};
+use hermes_providers::{CredentialEntry, is_usable_secret};
 use hermes_secret::SecretString;
 use zeroize::Zeroizing;
 
 use super::{file, pool};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::ui::{Echo, Person};
+use crate::ui::{Echo, TerminalQuestions};
 
 /// Longest key that is read from a pipe.
 const MAX_KEY: u64 = 64 * 1024;
 
 /// How long the question for a key stays open.
-const PATIENCE: Duration = Duration::from_mins(10);
+const KEY_TIMEOUT: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum KeyType {
@@ -52,7 +51,7 @@ impl std::fmt::Debug for Args {
     }
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.kind == KeyType::Oauth {
         return Err(CommandError::user("logins are not available yet")
             .hint("use a key: `hermes auth add PROVIDER --type api-key`"));
@@ -71,9 +70,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             let number = entries.len() + 1;
             format!("key {number}")
         });
-        let after = entries.iter().map(Entry::priority).max().unwrap_or(-1) + 1;
-        let id = Entry::new_id(entries);
-        let entry = Entry::manual(id.clone(), &label, &key, after);
+        let after = entries
+            .iter()
+            .map(CredentialEntry::priority)
+            .max()
+            .unwrap_or(-1)
+            + 1;
+        let id = CredentialEntry::new_id(entries);
+        let entry = CredentialEntry::manual(id.clone(), &label, &key, after);
         entries.push(entry.bound_to(name.base_url.as_deref()));
         Some((id, label))
     })?;
@@ -83,7 +87,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             context
                 .printer
                 .line(format!("✓ Added '{label}' ({id}) for {shown}"))?;
-            Ok(ExitCode::SUCCESS)
+            Ok(())
         }
         None => Err(CommandError::user(format!(
             "this key of {} is kept already",
@@ -107,7 +111,7 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
     };
     if !is_usable_secret(key.expose()) {
         return Err(CommandError::user("that is not a key")
-            .hint("a key has at least four characters and is no placeholder"));
+            .hint("a key has at least four characters and is not a placeholder"));
     }
     if key
         .expose()
@@ -121,10 +125,10 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
 
 fn asked(args: &Args, context: &Context) -> Result<SecretString> {
     let interrupt = Arc::new(Wake::new()?);
-    let person = Person::present(&context.printer, &interrupt);
+    let questions = TerminalQuestions::new(&context.printer, &interrupt);
     let question = format!("Key for {}: ", args.provider);
-    person
-        .and_then(|person| person.ask(&question, PATIENCE, Echo::Off))
+    questions
+        .and_then(|questions| questions.ask(&question, KEY_TIMEOUT, Echo::Off))
         .map(|typed| SecretString::new(typed.expose().trim()))
         .ok_or_else(CommandError::cancelled)
 }

@@ -1,8 +1,6 @@
 //! `hermes auth list`.
 
-use std::process::ExitCode;
-
-use hermes_providers::Entry;
+use hermes_providers::CredentialEntry;
 use hermes_secret::display_mask;
 use serde_json::{Value, json};
 
@@ -20,16 +18,14 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let pools = only(pools(context)?, context, args.provider.as_deref())?;
     if args.json {
         let listed: Vec<Value> = pools.iter().map(pool_json).collect();
-        context.printer.json(&Value::Array(listed))?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&Value::Array(listed));
     }
     if pools.is_empty() {
-        context.printer.line("No keys")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.line("No keys")?);
     }
     let mut table = Table::new(&["PROVIDER", "#", "ID", "LABEL", "SOURCE", "KEY", "STATUS"]);
     for pool in &pools {
@@ -45,17 +41,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             ]);
         }
     }
-    context.printer.out(&table.render())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&table.render())?)
 }
 
-fn masked(entry: &Entry) -> String {
+fn masked(entry: &CredentialEntry) -> String {
     entry
         .secret()
         .map_or_else(|| "-".to_owned(), |key| display_mask(key.expose()))
 }
 
-fn status(entry: &Entry) -> String {
+fn status(entry: &CredentialEntry) -> String {
     match rests_until(entry) {
         None => "ok".to_owned(),
         Some(until) => format!(

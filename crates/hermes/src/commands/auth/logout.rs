@@ -1,8 +1,6 @@
 //! `hermes auth logout`: forgets everything kept for a provider.
 
-use std::process::ExitCode;
-
-use hermes_providers::{Entry, Forgotten};
+use hermes_providers::{CredentialEntry, RemovedLogin};
 
 use super::{file, no_keys, pool};
 use crate::context::Context;
@@ -14,29 +12,29 @@ pub(super) struct Args {
     provider: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let file = file(context);
     let name = match &args.provider {
         // A login may be of a provider that is not known by name here.
         Some(provider) => match pool(context, provider) {
             Ok(pool) => pool.key,
-            Err(error) => match file.forget(provider.trim())? {
+            Err(error) => match file.remove_provider(provider.trim())? {
                 Some(forgotten) => return tell(provider.trim(), &forgotten, context),
                 None => return Err(error),
             },
         },
         None => file.active_provider()?.ok_or_else(|| {
-            CommandError::user("nobody is logged in to a provider")
+            CommandError::user("not logged in to any provider")
                 .hint("name the provider whose keys to forget")
         })?,
     };
-    match file.forget(&name)? {
+    match file.remove_provider(&name)? {
         Some(forgotten) => tell(&name, &forgotten, context),
         None => Err(no_keys(&name)),
     }
 }
 
-fn tell(name: &str, forgotten: &Forgotten, context: &Context) -> Result<ExitCode> {
+fn tell(name: &str, forgotten: &RemovedLogin, context: &Context) -> Result<()> {
     let count = forgotten.keys.len();
     let noun = if count == 1 { "key" } else { "keys" };
     let login = if forgotten.login {
@@ -47,11 +45,11 @@ fn tell(name: &str, forgotten: &Forgotten, context: &Context) -> Result<ExitCode
     context
         .printer
         .line(format!("✓ Forgot {count} {noun}{login} of {name}"))?;
-    let variables = forgotten.keys.iter().map(Entry::source);
+    let variables = forgotten.keys.iter().map(CredentialEntry::source);
     for variable in variables.filter_map(|source| source.strip_prefix("env:")) {
         context.printer.note(format!(
             "hint: {variable} is still set; it is used until you unset it"
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

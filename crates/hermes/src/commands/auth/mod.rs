@@ -10,7 +10,7 @@ mod status;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use hermes_providers::{AuthFile, Entry, EntryStatus, PoolName, keys_in_variables};
+use hermes_providers::{AuthFile, CredentialEntry, CredentialStatus, PoolName, keys_in_variables};
 use jiff::Timestamp;
 
 use crate::context::Context;
@@ -23,31 +23,23 @@ pub(crate) struct Args {
     verb: Verb,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
     /// Keep a key for a provider
-    Add(add::Args),
+    Add(add::Args) => add::run,
     /// List the keys and whether they can be used
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Forget a key
-    Remove(remove::Args),
+    Remove(remove::Args) => remove::run,
     /// Forget all keys of a provider, and its login
-    Logout(logout::Args),
+    Logout(logout::Args) => logout::run,
     /// Try keys again that were set aside
-    Reset(reset::Args),
+    Reset(reset::Args) => reset::run,
     /// Show for which providers there is a usable key
-    Status(status::Args),
+    Status(status::Args) => status::run,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    match &args.verb {
-        Verb::Add(args) => add::run(args, context),
-        Verb::List(args) => list::run(args, context),
-        Verb::Remove(args) => remove::run(args, context),
-        Verb::Logout(args) => logout::run(args, context),
-        Verb::Reset(args) => reset::run(args, context),
-        Verb::Status(args) => status::run(args, context),
-    }
+    args.verb.run(context)
 }
 
 /// Where the keys of this profile are.
@@ -76,7 +68,7 @@ fn pool(context: &Context, provider: &str) -> Result<PoolName> {
 /// The keys of one provider.
 struct Pool {
     provider: String,
-    entries: Vec<Entry>,
+    entries: Vec<CredentialEntry>,
 }
 
 /// All keys: those kept in the file, then those that variables hold.
@@ -90,7 +82,7 @@ fn pools(context: &Context) -> Result<Vec<Pool>> {
         let known = pools.iter_mut().find(|pool| pool.provider == provider);
         match known {
             Some(pool) => {
-                let recorded = |one: &Entry| one.source() == entry.source();
+                let recorded = |one: &CredentialEntry| one.source() == entry.source();
                 if !pool.entries.iter().any(recorded) {
                     pool.entries.push(entry);
                 }
@@ -126,10 +118,10 @@ fn no_keys(provider: &str) -> CommandError {
 }
 
 /// Until when a key rests.
-fn rests_until(entry: &Entry) -> Option<Timestamp> {
+fn rests_until(entry: &CredentialEntry) -> Option<Timestamp> {
     match entry.status(SystemTime::now()) {
-        EntryStatus::Usable => None,
-        EntryStatus::Exhausted { until } => Timestamp::try_from(until).ok(),
+        CredentialStatus::Usable => None,
+        CredentialStatus::Exhausted { until } => Timestamp::try_from(until).ok(),
     }
 }
 

@@ -1,8 +1,6 @@
 //! `hermes auth remove`.
 
-use std::process::ExitCode;
-
-use hermes_providers::Entry;
+use hermes_providers::CredentialEntry;
 
 use super::{file, no_keys, pool};
 use crate::context::Context;
@@ -16,7 +14,7 @@ pub(super) struct Args {
     key: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = pool(context, &args.provider)?.key;
     let file = file(context);
     if file.entries(&name)?.is_empty() {
@@ -41,12 +39,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "hint: {variable} is still set; it is used until you unset it"
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The place of a key by id, label or number, in this order: an id may be all digits.
-fn place(entries: &[Entry], key: &str) -> Option<usize> {
-    let by = |found: &dyn Fn(&Entry) -> bool| entries.iter().position(found);
+fn place(entries: &[CredentialEntry], key: &str) -> Option<usize> {
+    let by = |found: &dyn Fn(&CredentialEntry) -> bool| entries.iter().position(found);
     by(&|entry| entry.id() == key)
         .or_else(|| by(&|entry| entry.label() == key))
         .or_else(|| {

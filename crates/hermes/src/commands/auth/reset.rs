@@ -1,7 +1,5 @@
 //! `hermes auth reset`.
 
-use std::process::ExitCode;
-
 use super::{file, no_keys, pool};
 use crate::context::Context;
 use crate::error::Result;
@@ -12,7 +10,7 @@ pub(super) struct Args {
     provider: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = pool(context, &args.provider)?.key;
     let file = file(context);
     if file.entries(&name)?.is_empty() {
@@ -20,11 +18,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let count = file.change(&name, |entries| {
         let marked = entries.iter_mut().filter(|entry| entry.is_marked());
-        marked.map(hermes_providers::Entry::reset).count()
+        marked.map(hermes_providers::CredentialEntry::reset).count()
     })?;
     let keys = if count == 1 { "key" } else { "keys" };
-    context
+    Ok(context
         .printer
-        .line(format!("✓ {count} {keys} of {name} may be used again"))?;
-    Ok(ExitCode::SUCCESS)
+        .line(format!("✓ {count} {keys} of {name} may be used again"))?)
 }

@@ -1,7 +1,5 @@
 //! `hermes auth status`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 
 use super::{Pool, only, pools, rests_until};
@@ -18,7 +16,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let pools = only(pools(context)?, context, args.provider.as_deref())?;
     if args.json {
         let rows = pools.iter().map(|pool| {
@@ -28,12 +26,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
                 "usable": usable(pool),
             })
         });
-        context.printer.json(&Value::Array(rows.collect()))?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&Value::Array(rows.collect()));
     }
     if pools.is_empty() {
-        context.printer.line("No keys")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.line("No keys")?);
     }
     let mut table = Table::new(&["PROVIDER", "KEYS", "USABLE"]);
     for pool in &pools {
@@ -43,8 +39,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             usable(pool).to_string(),
         ]);
     }
-    context.printer.out(&table.render())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&table.render())?)
 }
 
 fn usable(pool: &Pool) -> usize {

@@ -2,7 +2,7 @@
 //! before it or without it.
 
 /// Flags that are accepted at the top level as well.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -88,7 +88,7 @@ impl Shared {
 }
 
 /// Flags of the top level alone.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 pub(crate) struct TopLevel {
     /// Answer this and print nothing but the answer; nobody is asked for approval
     #[arg(short = 'z', long, value_name = "PROMPT")]
@@ -103,23 +103,7 @@ pub(crate) struct TopLevel {
 impl TopLevel {
     /// Whether any of these flags was given, and so a conversation is meant.
     pub(crate) fn is_given(&self) -> bool {
-        let shared = &self.shared;
-        self.oneshot.is_some()
-            || shared.model.is_some()
-            || shared.provider.is_some()
-            || shared.toolsets.is_some()
-            || !shared.skills.is_empty()
-            || shared.resume.is_some()
-            || shared.continued.is_some()
-            || shared.no_restore_cwd
-            || shared.worktree
-            || shared.accept_hooks
-            || shared.yolo
-            || shared.pass_session_id
-            || shared.ignore_user_config
-            || shared.ignore_rules
-            || shared.safe_mode
-            || shared.cli
+        *self != Self::default()
     }
 }
 

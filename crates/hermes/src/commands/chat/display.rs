@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use hermes_agent::{Event, Observer, Outcome, TurnResult};
+use hermes_agent::{TurnEvent, TurnObserver, TurnOutcome, TurnResult};
+use hermes_runtime::Conversation;
 use serde_json::Value;
 
-use super::conversation::Conversation;
-use super::wishes::{Talk, Wishes};
+use super::options::{ChatOptions, InputMode};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Printer, one_line};
@@ -29,19 +29,19 @@ pub(super) struct Display {
 }
 
 impl Display {
-    pub(super) fn new(wishes: &Wishes, context: &Context) -> Self {
+    pub(super) fn new(options: &ChatOptions, context: &Context) -> Self {
         Self {
             printer: context.printer.clone(),
-            quiet: wishes.is_quiet(),
-            script: matches!(wishes.talk, Talk::Oneshot(_)),
-            verbose: wishes.verbose,
+            quiet: options.is_quiet(),
+            script: matches!(options.mode, InputMode::Oneshot(_)),
+            verbose: options.verbose,
             begun: Instant::now(),
         }
     }
 
     /// Says which session goes on.
     pub(super) fn resumed(&self, conversation: &mut Conversation) -> Result<()> {
-        let Some(session) = &conversation.resumed else {
+        let Some(session) = conversation.resumed() else {
             return Ok(());
         };
         let title = session.title.as_deref();
@@ -91,7 +91,9 @@ impl Display {
                     }
                 }
             }
-            (None, Outcome::Interrupted) if !self.script => self.printer.note("Interrupted.")?,
+            (None, TurnOutcome::Interrupted) if !self.script => {
+                self.printer.note("Interrupted.")?
+            }
             (None, _) => {}
         }
         Ok(())
@@ -125,22 +127,27 @@ impl Display {
     }
 }
 
-impl Observer for Display {
-    fn on(&mut self, event: Event<'_>) {
+impl TurnObserver for Display {
+    fn on(&mut self, event: TurnEvent<'_>) {
         match event {
-            Event::Calling { tool, arguments } if !self.quiet => self.calling(tool, arguments),
-            Event::Called { tool, result, took } if !self.quiet && self.verbose => {
+            TurnEvent::Calling { tool, arguments } if !self.quiet => self.calling(tool, arguments),
+            TurnEvent::Called { tool, result, took } if !self.quiet && self.verbose => {
                 let seconds = took.as_secs_f64();
                 drop(
                     self.printer
                         .line(format!("┊ {tool} ({seconds:.1} s): {result}")),
                 );
             }
-            Event::Notice(text) if !self.script => drop(self.printer.note(one_line(&text, NOTICE))),
-            Event::Stream(hermes_providers::StreamEvent::Switched(text)) if !self.script => {
+            TurnEvent::Notice(text) if !self.script => {
+                drop(self.printer.note(one_line(&text, NOTICE)))
+            }
+            TurnEvent::Stream(hermes_providers::StreamEvent::Switched(text)) if !self.script => {
                 drop(self.printer.note(one_line(&text, NOTICE)));
             }
-            Event::Calling { .. } | Event::Called { .. } | Event::Notice(_) | Event::Stream(_) => {}
+            TurnEvent::Calling { .. }
+            | TurnEvent::Called { .. }
+            | TurnEvent::Notice(_)
+            | TurnEvent::Stream(_) => {}
         }
     }
 }

@@ -5,69 +5,68 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use hermes_agent::{Outcome, TurnInput, TurnResult};
+use hermes_agent::{TurnInput, TurnOutcome, TurnResult};
+use hermes_runtime::Runtime;
 use hermes_session::SessionStore;
 
-use super::conversation::Conversation;
 use super::display::Display;
-use super::ending::exit_code;
-use super::once::is_worker;
-use super::references;
-use super::slash::{self, After, Desk};
-use super::wishes::Wishes;
+use super::exit_code::exit_code;
+use super::open_chat::OpenChat;
+use super::options::ChatOptions;
+use super::slash::{self, After, ChatState};
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Line, Lines};
 
-/// How the loop stands.
+/// The state of the loop.
 struct Loop<'a> {
     context: &'a Context,
-    conversation: Conversation,
+    chat: OpenChat,
     display: Display,
     is_person: bool,
     code: u8,
     last: Option<TurnResult>,
 }
 
-/// What a line leads to.
+/// What follows a line.
 enum Then {
     GoOn,
     Leave {
-        /// The session is to go as well.
+        /// Whether the session is deleted as well.
         delete: bool,
     },
 }
 
-pub(super) fn run(wishes: &Wishes, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(options: &ChatOptions, runtime: &Runtime, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let conversation = super::open(wishes, context)?;
     let mut run = Loop {
         context,
-        conversation,
-        display: Display::new(wishes, context),
+        chat: OpenChat::open(options, runtime, context)?,
+        display: Display::new(options, context),
         is_person: std::io::stdin().is_terminal(),
         code: 0,
         last: None,
     };
-    run.display.resumed(&mut run.conversation)?;
-    let delete = run.until_the_end()?;
+    run.display.resumed(&mut run.chat.conversation)?;
+    let delete = run.read_lines()?;
     run.leave(delete)
 }
 
 impl Loop<'_> {
-    /// Line by line; says whether the session is to go.
-    fn until_the_end(&mut self) -> Result<bool> {
-        let interrupt = self.conversation.interrupt();
+    /// Reads and answers lines; gives whether the session is to be deleted.
+    fn read_lines(&mut self) -> Result<bool> {
+        let interrupt = Arc::clone(self.chat.conversation.tools().interrupt());
         let mut input = Lines::of_standard_input(&interrupt)?;
-        self.conversation.expect_interruption();
+        self.chat.expect_interrupt();
         loop {
             if self.is_person {
                 self.context.printer.err("> ")?;
             }
             let line = match input.next()? {
                 None if interrupt.is_raised() => {
-                    if !self.conversation.goes_on() {
+                    if !self.chat.goes_on() {
                         return Ok(false);
                     }
                     let advice = "\nPress Ctrl-C once more to leave, or type on.";
@@ -76,8 +75,8 @@ impl Loop<'_> {
                 }
                 None => return Ok(false),
                 Some(Line::TooLong) => {
-                    let words = "The line is too long and was not sent.";
-                    self.context.printer.note(words)?;
+                    let message = "The line is too long and was not sent.";
+                    self.context.printer.note(message)?;
                     continue;
                 }
                 Some(Line::Text(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -86,7 +85,7 @@ impl Loop<'_> {
             if line.is_empty() {
                 continue;
             }
-            self.conversation.expect_interruption();
+            self.chat.expect_interrupt();
             if let Then::Leave { delete } = self.line(line)? {
                 return Ok(delete);
             }
@@ -95,15 +94,15 @@ impl Loop<'_> {
 
     fn line(&mut self, line: &str) -> Result<Then> {
         if !slash::is_command(line) {
-            let text = references::expanded(line, &mut self.conversation)?;
+            let text = self.chat.conversation.expand_references(line);
             return self.turn(text);
         }
-        let mut desk = Desk {
-            conversation: &mut self.conversation,
+        let mut state = ChatState {
+            conversation: &mut self.chat.conversation,
             display: &mut self.display,
             context: self.context,
         };
-        match slash::run(line, &mut desk) {
+        match slash::run(line, &mut state) {
             Ok(After::Prompt) => Ok(self.after_interruption()),
             Ok(After::Turn(text)) => self.turn(text),
             Ok(After::Quit { delete }) => Ok(Then::Leave { delete }),
@@ -113,7 +112,7 @@ impl Loop<'_> {
                 for hint in hints {
                     self.context.printer.note(format!("hint: {hint}"))?;
                 }
-                // A script learns of it at its end; a person has read it.
+                // A script learns of the error by the exit code; a person has read it.
                 if !self.is_person {
                     self.code = 1;
                 }
@@ -124,10 +123,10 @@ impl Loop<'_> {
 
     fn turn(&mut self, text: String) -> Result<Then> {
         let input = TurnInput::text(text);
-        let result = self.conversation.turn(input, &mut self.display);
+        let result = self.chat.conversation.turn(input, &mut self.display);
         self.display.answer(&result)?;
-        self.code = exit_code(&result, is_worker(self.context));
-        let interrupted = result.outcome == Outcome::Interrupted;
+        self.code = exit_code(&result, self.chat.conversation.is_worker());
+        let interrupted = result.outcome == TurnOutcome::Interrupted;
         self.last = Some(result);
         if interrupted && !self.is_person {
             return Ok(Then::Leave { delete: false });
@@ -135,9 +134,9 @@ impl Loop<'_> {
         Ok(self.after_interruption())
     }
 
-    /// Takes an interruption down, or ends the loop if the program is to end.
+    /// Clears an interrupt, or ends the loop if the program is to end.
     fn after_interruption(&self) -> Then {
-        if self.conversation.goes_on() {
+        if self.chat.goes_on() {
             Then::GoOn
         } else {
             Then::Leave { delete: false }
@@ -145,13 +144,15 @@ impl Loop<'_> {
     }
 
     fn leave(mut self, delete: bool) -> Result<ExitCode> {
-        let id = self.conversation.agent().session_id().clone();
-        let is_stored = self.conversation.agent().is_stored();
+        let agent = self.chat.conversation.agent();
+        let id = agent.session_id().clone();
+        let is_stored = agent.is_stored();
         let last = self.last.as_ref().filter(|last| last.session_id == id);
         if let Some(result) = last.filter(|_| !delete) {
-            self.display.farewell(&mut self.conversation, result)?;
+            let conversation = &mut self.chat.conversation;
+            self.display.farewell(conversation, result)?;
         }
-        let code = self.conversation.close(self.last.as_ref(), self.code)?;
+        let code = self.chat.close(self.last.as_ref(), self.code)?;
         if delete && is_stored {
             SessionStore::open(&self.context.location.home)?.delete_session(&id)?;
             self.context.printer.note(format!("Deleted session {id}"))?;

@@ -3,91 +3,86 @@
 use std::process::ExitCode;
 
 use hermes_agent::{TurnInput, TurnResult};
-use hermes_config::vars;
+use hermes_runtime::{Runtime, load_image};
 
 use super::display::Display;
-use super::ending::exit_code;
-use super::goal;
-use super::picture;
-use super::references;
+use super::exit_code::exit_code;
+use super::open_chat::OpenChat;
+use super::options::ChatOptions;
 use super::usage_report;
-use super::wishes::Wishes;
 use crate::context::Context;
 use crate::error::Result;
 
 /// `chat -q` and `chat -Q -q`.
-pub(super) fn query(query: &str, wishes: &Wishes, context: &Context) -> Result<ExitCode> {
+pub(super) fn query(
+    query: &str,
+    options: &ChatOptions,
+    runtime: &Runtime,
+    context: &Context,
+) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let image = match &wishes.image {
-        Some(path) => Some(picture::load(path)?),
+    let image = match &options.image {
+        Some(path) => Some(load_image(path)?),
         None => None,
     };
-    let mut conversation = super::open(wishes, context)?;
-    let mut display = Display::new(wishes, context);
-    let prepared = display
-        .resumed(&mut conversation)
-        .and_then(|()| display.query(query))
-        .and_then(|()| references::expanded(query, &mut conversation));
-    let mut input = match prepared {
-        Ok(text) => TurnInput::text(text),
-        Err(error) => {
-            conversation.close(None, 1)?;
-            return Err(error);
-        }
-    };
-    input.images.extend(image);
-    if let Some(worker) = &conversation.worker {
-        let references = worker.images(&context.location.user_home);
-        input.images.extend(picture::referred(&references));
+    let mut chat = OpenChat::open(options, runtime, context)?;
+    let mut display = Display::new(options, context);
+    let conversation = &mut chat.conversation;
+    let shown = display
+        .resumed(conversation)
+        .and_then(|()| display.query(query));
+    if let Err(error) = shown {
+        chat.close(None, 1)?;
+        return Err(error);
     }
+    let mut input = TurnInput::text(conversation.expand_references(query));
+    input.images.extend(image);
+    input.images.extend(conversation.card_images());
     let result = conversation.turn(input, &mut display);
-    let result = goal::pursue(&mut conversation, result, &mut display, context);
-    let said = display
+    let result = conversation.pursue_goal(result, &mut display);
+    let shown = display
         .answer(&result)
-        .and_then(|()| display.farewell(&mut conversation, &result));
-    let code = exit_code(&result, is_worker(context));
-    // Whether anybody still reads what is said, the conversation has an end.
-    let ended = conversation.close(Some(&result), code);
-    after_saying(said, ended)
+        .and_then(|()| display.farewell(conversation, &result));
+    finish(chat, &result, shown)
 }
 
 /// `-z`.
-pub(super) fn script(prompt: &str, wishes: &Wishes, context: &Context) -> Result<ExitCode> {
+pub(super) fn script(
+    prompt: &str,
+    options: &ChatOptions,
+    runtime: &Runtime,
+    context: &Context,
+) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let mut conversation = match super::open(wishes, context) {
-        Ok(conversation) => conversation,
+    let mut chat = match OpenChat::open(options, runtime, context) {
+        Ok(chat) => chat,
         Err(error) => {
             let (message, _) = error.words();
-            if let Some(path) = &wishes.usage_file {
+            if let Some(path) = &options.usage_file {
                 usage_report::write_failure(path, message)?;
             }
             return Err(error.without_hints());
         }
     };
-    let mut display = Display::new(wishes, context);
-    let result = conversation.turn(TurnInput::text(prompt), &mut display);
-    let said = report(&result, wishes).and_then(|()| display.answer(&result));
-    let code = exit_code(&result, is_worker(context));
-    let ended = conversation.close(Some(&result), code);
-    after_saying(said, ended)
-}
-
-/// How it ended, unless what was said did not arrive. A reader that has gone away did not want more;
-/// that changes nothing about the turn.
-fn after_saying(said: Result<()>, ended: Result<ExitCode>) -> Result<ExitCode> {
-    match said {
-        Err(error) if !error.is_broken_pipe() => Err(error),
-        Ok(()) | Err(_) => ended,
-    }
-}
-
-fn report(result: &TurnResult, wishes: &Wishes) -> Result<()> {
-    match &wishes.usage_file {
-        Some(path) => usage_report::write(path, result),
+    let mut display = Display::new(options, context);
+    let result = chat
+        .conversation
+        .turn(TurnInput::text(prompt), &mut display);
+    let reported = match &options.usage_file {
+        Some(path) => usage_report::write(path, &result),
         None => Ok(()),
-    }
+    };
+    let shown = reported.and_then(|()| display.answer(&result));
+    finish(chat, &result, shown)
 }
 
-pub(super) fn is_worker(context: &Context) -> bool {
-    context.env.is_set(&vars::HERMES_KANBAN_TASK)
+/// Closes the conversation, whether or not the answer could be shown. A reader that has gone away
+/// did not want more; that changes nothing about the turn.
+fn finish(chat: OpenChat, result: &TurnResult, shown: Result<()>) -> Result<ExitCode> {
+    let code = exit_code(result, chat.conversation.is_worker());
+    let closed = chat.close(Some(result), code);
+    match shown {
+        Err(error) if !error.is_broken_pipe() => Err(error),
+        Ok(()) | Err(_) => closed,
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use hermes_agent::{Outcome, TurnResult};
+use hermes_agent::{TurnOutcome, TurnResult};
 use serde_json::{Value, json};
 
 use crate::error::Result;
@@ -27,10 +27,10 @@ pub(super) fn write(path: &Path, result: &TurnResult) -> Result<()> {
         "model": result.route.model,
         "provider": result.route.provider,
         "session_id": result.session_id.as_str(),
-        "completed": result.outcome == Outcome::Completed,
-        "failed": result.outcome == Outcome::Failed,
-        "partial": result.outcome == Outcome::Partial,
-        "interrupted": result.outcome == Outcome::Interrupted,
+        "completed": result.outcome == TurnOutcome::Completed,
+        "failed": result.outcome == TurnOutcome::Failed,
+        "partial": result.outcome == TurnOutcome::Partial,
+        "interrupted": result.outcome == TurnOutcome::Interrupted,
         "turn_exit_reason": result.exit_reason.name(),
         "service_tier": null,
     });

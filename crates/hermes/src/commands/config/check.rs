@@ -1,7 +1,5 @@
 //! `hermes config check`: what is set, what is missing, and what has no effect.
 
-use std::process::ExitCode;
-
 use hermes_config::dotenv::{KnownName, known_names};
 use hermes_config::python_runtime;
 use hermes_config::schema::CONFIG_VERSION;
@@ -21,7 +19,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let config = context.config();
     let version = version_of(config.user_file().document());
     let usable = context.config_is_usable();
@@ -77,16 +75,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         printer.line(format!("  Unknown keys: {unknown}"))?;
     }
     if usable {
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     } else {
         Err(CommandError::silent())
     }
 }
 
 fn described(known: &KnownName) -> String {
-    match known.python {
-        true => format!("{} ({})", known.name, python_runtime::NOTE),
-        false => known.name.to_owned(),
+    if known.python {
+        format!("{} ({})", known.name, python_runtime::NOTE)
+    } else {
+        known.name.to_owned()
     }
 }
 

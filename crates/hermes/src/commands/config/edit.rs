@@ -2,19 +2,19 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use hermes_config::settings::{FileState, SettingsFile};
 use hermes_config::vars;
 use hermes_proc::{ChildSpec, find_on_path};
 
+use crate::commands::NoArgs;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 /// Tried in this order when neither EDITOR nor VISUAL is set.
 const EDITORS: [&str; 4] = ["nano", "vim", "vi", "code"];
 
-pub(super) fn run(context: &Context) -> Result<ExitCode> {
+pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     context.ensure_home()?;
     let path = context.sources().config_path();
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
             context
                 .printer
                 .line(format!("✓ {} is fine", context.display(&path)))?;
-            Ok(ExitCode::SUCCESS)
+            Ok(())
         }
     }
 }

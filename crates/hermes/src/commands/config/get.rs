@@ -1,7 +1,5 @@
 //! `hermes config get`: one value, and where it came from.
 
-use std::process::ExitCode;
-
 use hermes_config::dotenv::belongs_in_dotenv;
 use hermes_config::settings::{Candidate, Layer, is_secret_path, plain_text};
 use serde_json::{Value, json};
@@ -21,7 +19,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     let found = if belongs_in_dotenv(&args.key) {
         variable(&args.key.to_ascii_uppercase(), context)
@@ -41,7 +39,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     } else {
         context.printer.line(plain_text(&found.value))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 struct Found {

@@ -11,6 +11,7 @@ mod unset;
 
 use std::process::ExitCode;
 
+use super::{NoArgs, exit};
 use crate::context::Context;
 use crate::error::Result;
 
@@ -20,39 +21,30 @@ pub(crate) struct Args {
     verb: Option<Verb>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
     /// Show the settings in effect, secrets masked
-    Show(show::Args),
+    Show(show::Args) => show::run,
     /// Print one value
-    Get(get::Args),
+    Get(get::Args) => get::run,
     /// Change one value in config.yaml, or a variable in .env
-    Set(set::Args),
+    Set(set::Args) => set::run,
     /// Remove a value so that its default is in effect again
-    Unset(unset::Args),
+    Unset(unset::Args) => unset::run,
     /// Open config.yaml in your editor and check it afterwards
-    Edit,
+    Edit(NoArgs) => edit::run,
     /// Print where config.yaml is
-    Path,
+    Path(NoArgs) => path::config,
     /// Print where .env is
-    EnvPath,
+    EnvPath(NoArgs) => path::dotenv,
     /// Check the settings: version, unknown keys, types, variables
-    Check(check::Args),
+    Check(check::Args) => check::run,
     /// Bring config.yaml to the current schema version
-    Migrate(migrate::Args),
+    Migrate(migrate::Args) => migrate::run,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.verb {
-        None => show::run(&show::Args::default(), context),
-        Some(Verb::Show(args)) => show::run(args, context),
-        Some(Verb::Get(args)) => get::run(args, context),
-        Some(Verb::Set(args)) => set::run(args, context),
-        Some(Verb::Unset(args)) => unset::run(args, context),
-        Some(Verb::Edit) => edit::run(context),
-        Some(Verb::Path) => path::config(context),
-        Some(Verb::EnvPath) => path::dotenv(context),
-        Some(Verb::Check(args)) => check::run(args, context),
-        Some(Verb::Migrate(args)) => migrate::run(args, context),
+        Some(verb) => verb.run(context),
+        None => exit(show::run(&show::Args::default(), context)),
     }
 }

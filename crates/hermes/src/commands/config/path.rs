@@ -1,20 +1,17 @@
 //! `hermes config path` and `env-path`: one line each.
 
-use std::process::ExitCode;
-
+use crate::commands::NoArgs;
 use crate::context::Context;
 use crate::error::Result;
 
-pub(super) fn config(context: &Context) -> Result<ExitCode> {
-    context
+pub(super) fn config(_: &NoArgs, context: &Context) -> Result<()> {
+    Ok(context
         .printer
-        .line(context.sources().config_path().display().to_string())?;
-    Ok(ExitCode::SUCCESS)
+        .line(context.sources().config_path().display().to_string())?)
 }
 
-pub(super) fn dotenv(context: &Context) -> Result<ExitCode> {
-    context
+pub(super) fn dotenv(_: &NoArgs, context: &Context) -> Result<()> {
+    Ok(context
         .printer
-        .line(context.sources().dotenv_path().display().to_string())?;
-    Ok(ExitCode::SUCCESS)
+        .line(context.sources().dotenv_path().display().to_string())?)
 }

@@ -1,7 +1,5 @@
 //! `hermes config set`: one value, everything else byte for byte.
 
-use std::process::ExitCode;
-
 use hermes_config::settings::{SetOutcome, SetRequest, Target, is_secret_path, plain_text, set};
 use serde_json::{Value, json};
 
@@ -23,7 +21,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     context.ensure_home()?;
     let request = SetRequest {
@@ -58,17 +56,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let hint = suggestion
             .as_ref()
             .map(|key| format!("did you mean {key}?"));
-        context.printer.warn(
-            format!("{} is no setting that anything reads", outcome.key),
-            hint.as_deref(),
-        )?;
+        context
+            .printer
+            .warn(format!("no such setting: {}", outcome.key), hint.as_deref())?;
     }
     if let Some(variable) = &outcome.mirrored {
         context
             .printer
             .note(format!("note: {variable} in .env was kept in step"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Values of variables are never shown, those of secret settings masked.

@@ -1,7 +1,5 @@
 //! `hermes config show`: the settings in effect, for people and for programs.
 
-use std::process::ExitCode;
-
 use hermes_config::dotenv::known_names;
 use hermes_config::settings::{masked, plain_text};
 use hermes_secret::display_mask;
@@ -63,12 +61,11 @@ const PLATFORMS: [(&str, &str); 4] = [
     ("WhatsApp", "WHATSAPP_ENABLED"),
 ];
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     let config = context.config();
     if args.json {
-        context.printer.json(&masked(config.tree()))?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&masked(config.tree()));
     }
     let mut page = PageText {
         out: String::new(),
@@ -80,8 +77,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     page.groups();
     page.auxiliary();
     page.platforms();
-    context.printer.out(&page.out)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&page.out)?)
 }
 
 /// The page under construction.

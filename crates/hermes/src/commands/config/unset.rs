@@ -1,7 +1,5 @@
 //! `hermes config unset`: back to the default.
 
-use std::process::ExitCode;
-
 use hermes_config::settings::unset;
 
 use crate::context::Context;
@@ -13,15 +11,14 @@ pub(super) struct Args {
     key: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let (_, path) = unset(&context.sources_to_write(), &args.key)?;
     let _logging = context.start_logging();
     tracing::info!(key = args.key, "setting removed");
-    context.printer.line(format!(
+    Ok(context.printer.line(format!(
         "✓ Removed {} from {}",
         args.key,
         context.display(&path)
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))?)
 }

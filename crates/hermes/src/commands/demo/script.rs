@@ -9,7 +9,7 @@ use std::path::Path;
 use hermes_board::model::Assignee;
 use hermes_config::yaml::Document;
 use hermes_home::ProfileName;
-use hermes_providers::replay::Script;
+use hermes_providers::replay::ReplayScript;
 use serde::Deserialize;
 
 use crate::error::{CommandError, Result};
@@ -76,7 +76,7 @@ impl DemoScript {
             .map_err(|error| wrong(format!("line {}: {}", error.line, error.message)))?;
         let mut script: Self = serde_json::from_value(document.value().clone())
             .map_err(|error| wrong(error.to_string()))?;
-        Script::parse(&text, path).map_err(|error| CommandError::user(error.to_string()))?;
+        ReplayScript::parse(&text, path).map_err(|error| CommandError::user(error.to_string()))?;
         script.check().map_err(wrong)?;
         script.text = text;
         Ok(script)
@@ -120,14 +120,14 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_one_that_comes_along_is_right() {
+    fn built_in_demo_script_is_valid() {
         let script = DemoScript::load(None).unwrap();
         assert_eq!(script.cards.len(), 6);
         assert!(script.cards.iter().all(|card| !card.checks.is_empty()));
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_demo_script_is_reported_with_its_file() {
         for (text, expected) in [
             ("title: [", "line"),
             ("title: x\n", "missing field"),

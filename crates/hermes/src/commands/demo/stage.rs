@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use hermes_board::model::{Assignee, TaskId, WorkspaceKind};
 use hermes_board::store::{BoardStore, NewTask};
 use hermes_config::{Environment, vars};
-use hermes_home::profiles::{Content, CreateRequest, CreateSteps, copy_live_database, create};
+use hermes_home::profiles::{
+    CreateRequest, CreateSteps, ProfileContent, copy_live_database, create,
+};
 use hermes_home::{ProfileName, select};
 
 use super::script::{Card, DemoScript};
@@ -58,7 +60,7 @@ impl Stage {
         }
         Ok(Self {
             directory: directory.to_owned(),
-            context: context.anew(),
+            context: context.reloaded(),
         })
     }
 
@@ -128,7 +130,7 @@ fn settings(script: &Path) -> String {
 fn make_profile(context: &Context, name: &str, description: &str, settings: &str) -> Result<()> {
     let request = CreateRequest {
         name: ProfileName::parse_new(name)?,
-        content: Content::Fresh {
+        content: ProfileContent::Fresh {
             bundled_skills: false,
         },
         description: Some(description.to_owned()),

@@ -1,7 +1,5 @@
 //! `hermes fallback add`.
 
-use std::process::ExitCode;
-
 use hermes_config::settings::append_value;
 use hermes_providers::{OpenError, fallback_entries};
 use serde_json::{Map, Value};
@@ -26,7 +24,7 @@ pub(super) struct Args {
     key_env: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let mut entry = Map::new();
     for (key, value) in [
@@ -81,5 +79,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             Some(&problem.hint()),
         )?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,19 +1,17 @@
 //! `hermes fallback clear`.
 
-use std::process::ExitCode;
-
 use hermes_config::settings::unset;
 use hermes_providers::fallback_entries;
 
+use crate::commands::NoArgs;
 use crate::context::Context;
 use crate::error::Result;
 
-pub(super) fn run(context: &Context) -> Result<ExitCode> {
+pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let entries = fallback_entries(context.config());
     if entries.is_empty() {
-        context.printer.line("No fallback providers")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.line("No fallback providers")?);
     }
     let sources = context.sources_to_write();
     let mut settings: Vec<&str> = entries.iter().map(|entry| entry.setting).collect();
@@ -25,8 +23,7 @@ pub(super) fn run(context: &Context) -> Result<ExitCode> {
     tracing::info!(count = entries.len(), "fallback chain cleared");
     let count = entries.len();
     let noun = if count == 1 { "entry" } else { "entries" };
-    context
+    Ok(context
         .printer
-        .line(format!("✓ Removed {count} {noun} from the chain"))?;
-    Ok(ExitCode::SUCCESS)
+        .line(format!("✓ Removed {count} {noun} from the chain"))?)
 }

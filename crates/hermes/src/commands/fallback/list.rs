@@ -1,7 +1,5 @@
 //! `hermes fallback list`.
 
-use std::process::ExitCode;
-
 use hermes_providers::{FallbackEntry, fallback_entries};
 use serde_json::{Value, json};
 
@@ -16,16 +14,14 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let entries = fallback_entries(context.config());
     if args.json {
         let rows = entries.iter().enumerate().map(|(at, entry)| row(at, entry));
-        context.printer.json(&Value::Array(rows.collect()))?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&Value::Array(rows.collect()));
     }
     if entries.is_empty() {
-        context.printer.line("No fallback providers")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.line("No fallback providers")?);
     }
     let mut table = Table::new(&["#", "PROVIDER", "MODEL", "ADDRESS", "STATUS"]);
     for (at, entry) in entries.iter().enumerate() {
@@ -41,8 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             ),
         ]);
     }
-    context.printer.out(&table.render())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&table.render())?)
 }
 
 /// The address without its query, which may hold a key.

@@ -7,6 +7,7 @@ mod remove;
 
 use std::process::ExitCode;
 
+use super::NoArgs;
 use crate::context::Context;
 use crate::error::Result;
 
@@ -17,23 +18,17 @@ pub(crate) struct Args {
     verb: Verb,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
     /// List the chain and whether each entry can be used
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Add a provider and a model to the end of the chain
-    Add(add::Args),
+    Add(add::Args) => add::run,
     /// Take an entry out of the chain
-    Remove(remove::Args),
+    Remove(remove::Args) => remove::run,
     /// Empty the chain
-    Clear,
+    Clear(NoArgs) => clear::run,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    match &args.verb {
-        Verb::List(args) => list::run(args, context),
-        Verb::Add(args) => add::run(args, context),
-        Verb::Remove(args) => remove::run(args, context),
-        Verb::Clear => clear::run(context),
-    }
+    args.verb.run(context)
 }

@@ -1,7 +1,5 @@
 //! `hermes fallback remove`.
 
-use std::process::ExitCode;
-
 use hermes_config::settings::{remove_value, unset};
 use hermes_providers::{FallbackEntry, fallback_entries};
 
@@ -14,7 +12,7 @@ pub(super) struct Args {
     entry: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let entries = fallback_entries(context.config());
     let found = find(&entries, args.entry.trim())?;
@@ -31,11 +29,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let _logging = context.start_logging();
     tracing::info!(provider = found.provider, "fallback removed");
-    context.printer.line(format!(
+    Ok(context.printer.line(format!(
         "✓ Removed {} with {} from the chain",
         found.provider, found.model
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))?)
 }
 
 fn find<'e>(entries: &'e [FallbackEntry], wanted: &str) -> Result<&'e FallbackEntry> {

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::process::ExitCode;
 
-use hermes_telemetry::{Level, LogWriter, Mode};
+use hermes_telemetry::{Level, LogMode, LogWriter};
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -21,11 +21,11 @@ pub(super) struct Args {
     session: Option<String>,
     /// Also write the log of this kind of process
     #[arg(long, value_enum)]
-    mode: Option<LogMode>,
+    mode: Option<ModeArg>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum LogMode {
+enum ModeArg {
     Gateway,
     Dashboard,
 }
@@ -34,9 +34,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let level: Level = args.level.parse()?;
     let mut settings = context.log_settings();
     settings.mode = match args.mode {
-        None => Mode::Cli,
-        Some(LogMode::Gateway) => Mode::Gateway,
-        Some(LogMode::Dashboard) => Mode::Dashboard,
+        None => LogMode::Cli,
+        Some(ModeArg::Gateway) => LogMode::Gateway,
+        Some(ModeArg::Dashboard) => LogMode::Dashboard,
     };
     let writer = LogWriter::new(settings);
     for line in std::io::stdin().lock().lines() {

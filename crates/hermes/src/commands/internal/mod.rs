@@ -4,7 +4,7 @@ mod log;
 
 use std::process::ExitCode;
 
-use crate::context::Context;
+use crate::context::{Context, PROCESS_SUPERVISOR};
 use crate::error::Result;
 use crate::reference_docs;
 
@@ -61,16 +61,13 @@ fn fail_as_a_bug(contained: bool, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How this program is called to look after a background process.
-pub(crate) const PROCESS_SUPERVISOR: [&str; 2] = ["internal", "proc-shim"];
-
-/// Whether these arguments ask for that. It needs no home and no settings: all it has to know comes
-/// over its standard input.
+/// Whether the program is called to supervise a background process. That needs no home and no
+/// settings: the whole request comes over standard input.
 pub(crate) fn is_process_supervisor(args: &[std::ffi::OsString]) -> bool {
     args == PROCESS_SUPERVISOR
 }
 
-/// Looks after one background process until it has ended.
+/// Supervises one background process until it has ended.
 pub(crate) fn supervise_process(printer: &crate::ui::Printer) -> ExitCode {
     match hermes_terminal::background::supervise() {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_agent::SideJudge;
+use hermes_agent::AuxiliaryGoalJudge;
 use hermes_board::completion::{self, CompletionOutcome, CompletionSetup};
 use hermes_board::dispatch::DispatchFlags;
 use hermes_board::model::{CheckEvidence, Object, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, Release};
 use hermes_proc::Wake;
-use hermes_providers::{SideModels, Wanted};
+use hermes_providers::{AuxiliaryModels, ModelOverrides};
 use hermes_secret::Sink;
 use serde_json::Value;
 
@@ -68,8 +68,11 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
     let workers = worker_setup(context, &session.home, &settings);
     let board = session.store.board().clone();
     let redactor = context.redactor().for_sink(Sink::Output);
-    let judge = SideJudge {
-        side: Arc::new(SideModels::new(context.config(), Wanted::default())),
+    let judge = AuxiliaryGoalJudge {
+        auxiliary: Arc::new(AuxiliaryModels::new(
+            context.config(),
+            ModelOverrides::default(),
+        )),
         account: None,
     };
     let interrupt = Wake::new().map_err(|error| {

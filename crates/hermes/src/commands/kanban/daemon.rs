@@ -14,12 +14,12 @@ use hermes_board::boards::{BoardHome, DispatcherLock};
 use hermes_board::dispatch::{BoardLoop, BoardTick, TickOutcome};
 use hermes_board::plan::Report;
 use hermes_proc::{EndSignals, first_readable};
+use hermes_runtime::OrphanSweep;
 
 use super::dispatch::LimitArgs;
 use super::session::{refusal, usage};
 use super::times::LocalTime;
 use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
-use crate::backend::OrphanSweep;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -69,10 +69,10 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let mut boards = BoardLoop::new(dispatcher, settings.board_options(&context.env));
     boards.only = only.map(|board| board.slug);
     let mut reporter = Reporter::new(args.verbose);
-    let orphans = OrphanSweep::of(context);
+    let orphans = OrphanSweep::new(context);
     loop {
         // What is configured may change while we run.
-        let now = context.anew();
+        let now = context.reloaded();
         let settings = dispatch_settings(&now, &flags);
         boards.dispatcher.workers = worker_setup(&now, &boards.dispatcher.home, &settings);
         boards.dispatcher.workers.after_loss = orphans.after_loss();

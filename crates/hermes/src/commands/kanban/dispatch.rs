@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use hermes_board::dispatch::{DispatchFlags, TickMode};
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
+use hermes_runtime::OrphanSweep;
 
 use super::cards::{NAME, TITLE, joined};
 use super::session::BoardSession;
 use super::times::LocalTime;
 use super::workers::dispatcher;
-use crate::backend::OrphanSweep;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::one_line;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     } else {
         TickMode::Real
     };
-    let orphans = OrphanSweep::of(context);
+    let orphans = OrphanSweep::new(context);
     dispatcher.workers.after_loss = orphans.after_loss();
     let report = dispatcher.tick(&mut session.store, pass)?;
     if args.json {

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use hermes_board::dispatch::{DispatchFlags, Reclaimed};
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
+use hermes_runtime::OrphanSweep;
 
 use super::assign;
 use super::session::{BoardSession, refusal};
 use super::workers::dispatcher;
-use crate::backend::OrphanSweep;
 use crate::context::Context;
 use crate::error::Result;
 
@@ -67,7 +67,7 @@ pub(super) fn reassign(
 /// Terminates the worker of a card, if it runs on this machine, and makes the card ready.
 fn reclaim_card(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str>) -> Result<()> {
     let mut dispatcher = dispatcher(session, &DispatchFlags::default());
-    let orphans = OrphanSweep::of(session.context);
+    let orphans = OrphanSweep::new(session.context);
     dispatcher.workers.after_loss = orphans.after_loss();
     let outcome = dispatcher.reclaim(&mut session.store, id, reason)?;
     orphans.finish();

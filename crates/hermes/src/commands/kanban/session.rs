@@ -11,10 +11,10 @@ use hermes_home::ProfileName;
 use hermes_home::profiles::existing;
 
 use super::times::LocalTime;
-pub(super) use crate::board_settings::kanban_settings as settings;
 use crate::context::Context;
 use crate::error::{CommandError, Kind, Result};
 use crate::ui::Printer;
+pub(super) use hermes_runtime::kanban_settings as settings;
 
 /// Author where no profile is known.
 const DEFAULT_AUTHOR: &str = "user";

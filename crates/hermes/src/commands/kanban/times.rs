@@ -29,28 +29,12 @@ impl LocalTime {
     }
 }
 
-/// `90s`, `30m`, `2h`, `1d` or a number of seconds.
+/// `90s`, `30m`, `2h`, `1d`, `1w` or a number of seconds.
 pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
-    let malformed =
-        || format!("invalid duration '{text}': write seconds, or a number with s, m, h or d");
-    let trimmed = text.trim();
-    let (number, unit) = match trimmed.char_indices().next_back() {
-        Some((at, 's' | 'S')) => (trimmed.get(..at), 1.0),
-        Some((at, 'm' | 'M')) => (trimmed.get(..at), 60.0),
-        Some((at, 'h' | 'H')) => (trimmed.get(..at), 3600.0),
-        Some((at, 'd' | 'D')) => (trimmed.get(..at), 86_400.0),
-        _ => (Some(trimmed), 1.0),
-    };
-    let number: f64 = number
-        .filter(|digits| {
-            digits
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'.')
-        })
-        .and_then(|digits| digits.parse().ok())
-        .ok_or_else(malformed)?;
-    let seconds = number * unit;
-    if !(1.0..=1e12).contains(&seconds) {
+    let seconds = hermes_time::parse_seconds(text, Some(1.0)).ok_or_else(|| {
+        format!("invalid duration '{text}': write seconds, or a number with s, m, h, d or w")
+    })?;
+    if seconds < 1.0 {
         return Err(format!(
             "invalid duration '{text}': it must be at least a second"
         ));

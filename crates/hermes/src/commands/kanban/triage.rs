@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use hermes_agent::triage::{
-    Decomposed, Profile, Roster, Triage, TriageFailure, decompose as split, specify as make_clear,
+    DecomposeOutcome, Profile, Roster, Triage, TriageFailure, decompose as split,
+    specify as make_clear,
 };
 use hermes_board::ListQuery;
 use hermes_board::model::{Status, TaskId};
@@ -11,7 +12,7 @@ use hermes_config::vars;
 use hermes_home::ProfileName;
 use hermes_home::profiles::list;
 use hermes_proc::Wake;
-use hermes_providers::{SideModels, Wanted};
+use hermes_providers::{AuxiliaryModels, ModelOverrides};
 use serde_json::{Value, json};
 
 use super::session::{BoardSession, is_profile, usage};
@@ -82,8 +83,8 @@ pub(super) fn decompose(args: &Args, context: &Context, board: Option<&str>) -> 
     sweep(args, context, board, "decomposed", |triage, id| {
         let outcome = split(triage, id, &roster, promote);
         let (children, new_title): (&[TaskId], _) = match &outcome {
-            Ok(Decomposed::Split { children }) => (children, None),
-            Ok(Decomposed::Whole { new_title }) => (&[], new_title.as_deref()),
+            Ok(DecomposeOutcome::Split { children }) => (children, None),
+            Ok(DecomposeOutcome::Whole { new_title }) => (&[], new_title.as_deref()),
             Err(_) => (&[], None),
         };
         let done = if children.is_empty() {
@@ -146,12 +147,12 @@ fn sweep(
         return Ok(ExitCode::SUCCESS);
     }
     let author = args.author.clone().unwrap_or_else(|| session.author());
-    let side = SideModels::new(context.config(), Wanted::default());
+    let side = AuxiliaryModels::new(context.config(), ModelOverrides::default());
     let mut done = 0;
     for id in &ids {
         let mut triage = Triage {
             store: &mut session.store,
-            side: &side,
+            auxiliary: &side,
             author: &author,
             interrupt: &interrupt,
         };

@@ -4,8 +4,8 @@ use hermes_board::boards::BoardHome;
 use hermes_board::dispatch::{DispatchFlags, DispatchSettings, Dispatcher};
 
 use super::session::BoardSession;
-pub(super) use crate::board_settings::{dispatch_settings, worker_setup};
 use crate::context::Context;
+pub(super) use hermes_runtime::{dispatch_settings, worker_setup};
 
 /// A dispatcher for the board of a command.
 pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> Dispatcher {

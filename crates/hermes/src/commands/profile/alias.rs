@@ -1,7 +1,5 @@
 //! `hermes profile alias`.
 
-use std::process::ExitCode;
-
 use hermes_home::profiles::existing;
 use hermes_home::{Aliases, ProfileName};
 
@@ -21,7 +19,7 @@ pub(super) struct Args {
     remove: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse(&args.name)?;
     existing(&context.location, &name)?;
     if args.remove {
@@ -38,11 +36,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         context.display(&alias.path)
     ))?;
     alias_step::say_how_to_find(context)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Removes the named alias, or all of the profile.
-fn remove(args: &Args, context: &Context, profile: &ProfileName) -> Result<ExitCode> {
+fn remove(args: &Args, context: &Context, profile: &ProfileName) -> Result<()> {
     let aliases = Aliases::of(&context.location);
     let wanted: Vec<String> = match &args.alias {
         Some(alias) => vec![alias.clone()],
@@ -65,5 +63,5 @@ fn remove(args: &Args, context: &Context, profile: &ProfileName) -> Result<ExitC
             .printer
             .line(format!("✓ Removed {}", context.display(&path)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

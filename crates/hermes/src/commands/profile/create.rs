@@ -1,12 +1,11 @@
 //! `hermes profile create`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use hermes_config::Sources;
 use hermes_config::settings::migrate;
 use hermes_home::profiles::{
-    CloneDepth, Content, CreateFlags, CreateRequest, CreateSteps, copy_live_database, create,
+    CloneDepth, CreateFlags, CreateRequest, CreateSteps, ProfileContent, copy_live_database, create,
 };
 use hermes_home::{Location, ProfileName, StepError};
 
@@ -44,7 +43,7 @@ pub(super) struct Args {
     description: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse_new(&args.name)?;
     let flags = CreateFlags {
         clone: args.clone,
@@ -57,7 +56,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         no_skills: args.no_skills,
     };
     let current = current_home(context);
-    let content = Content::from_flags(&flags, &context.location, &current.home)?;
+    let content = ProfileContent::from_flags(&flags, &context.location, &current.home)?;
     let request = CreateRequest {
         name: name.clone(),
         content: content.clone(),
@@ -77,7 +76,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         "✓ Created profile '{name}' at {}",
         context.display(&profile.home)
     ))?;
-    if let Content::Clone { source, depth } = &content {
+    if let ProfileContent::Clone { source, depth } = &content {
         let what = match depth {
             CloneDepth::Settings => "settings, secrets, persona, skills and memory",
             CloneDepth::Everything => "everything but history",
@@ -89,7 +88,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     next_steps(context, &name)?;
     warn_about_shared_token(context, &content)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The home of the current profile; for the `profile` group, the sticky one.
@@ -103,10 +102,10 @@ fn current_home(context: &Context) -> Location {
 /// A cloned file older than the current schema is migrated before anyone sees the profile.
 fn prepare(
     context: &Context,
-    content: &Content,
+    content: &ProfileContent,
     staged: &Path,
 ) -> std::result::Result<(), StepError> {
-    let Content::Clone {
+    let ProfileContent::Clone {
         depth: CloneDepth::Settings,
         ..
     } = content
@@ -147,8 +146,8 @@ fn next_steps(context: &Context, name: &ProfileName) -> Result<()> {
 }
 
 /// Two gateways with one bot token throw each other out.
-fn warn_about_shared_token(context: &Context, content: &Content) -> Result<()> {
-    let Content::Clone { source, .. } = content else {
+fn warn_about_shared_token(context: &Context, content: &ProfileContent) -> Result<()> {
+    let ProfileContent::Clone { source, .. } = content else {
         return Ok(());
     };
     let dotenv = hermes_config::dotenv::DotEnv::load(&source.join(".env")).unwrap_or_default();

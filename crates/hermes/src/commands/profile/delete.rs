@@ -1,7 +1,5 @@
 //! `hermes profile delete`: says what will go, asks, and does it.
 
-use std::process::ExitCode;
-
 use hermes_home::ProfileName;
 use hermes_home::profiles::{DeletePlan, apply_delete, plan_delete};
 
@@ -18,7 +16,7 @@ pub(super) struct Args {
     yes: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse(&args.name)?;
     let plan = plan_delete(&context.location, &name)?;
     describe(context, &plan)?;
@@ -46,7 +44,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         printer.line("✓ The default profile is active again")?;
     }
     printer.line(format!("✓ Deleted profile '{name}'"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn describe(context: &Context, plan: &DeletePlan) -> Result<()> {

@@ -1,7 +1,5 @@
 //! `hermes profile describe`.
 
-use std::process::ExitCode;
-
 use hermes_home::ProfileName;
 use hermes_home::profiles::{describe, existing, load_meta};
 
@@ -20,11 +18,11 @@ pub(super) struct Args {
     overwrite: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = match (&args.name, &context.current) {
         (Some(name), _) => ProfileName::parse(name)?,
         (None, Some(current)) => current.clone(),
-        (None, None) => return Err(CommandError::usage("name a profile: this home is none")),
+        (None, None) => return Err(CommandError::usage("name a profile: this home is not one")),
     };
     let home = existing(&context.location, &name)?.home;
     let meta = load_meta(&home);
@@ -52,5 +50,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             context.printer.line(format!("✓ Described '{name}'"))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,6 @@
 //! `hermes profile export`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use hermes_home::ProfileName;
 use hermes_home::archive::{ExportRequest, export_profile};
@@ -20,7 +19,7 @@ pub(super) struct Args {
     output: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse(&args.name)?;
     let home = existing(&context.location, &name)?.home;
     let start = context.system.start_dir.as_ref();
@@ -58,7 +57,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             None,
         )?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The reference always ends the name in `.tar.gz`.

@@ -1,7 +1,6 @@
 //! `hermes profile import`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use hermes_home::ProfileName;
 use hermes_home::archive::{ImportLimits, ImportRequest, unpack_profile};
@@ -19,7 +18,7 @@ pub(super) struct Args {
     name: Option<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let wanted = args
         .name
         .as_deref()
@@ -50,5 +49,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         context.display(&home)
     ))?;
     alias_step::write_or_warn(context, &name)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! `hermes profile info`: the manifest of a profile's distribution.
 
-use std::process::ExitCode;
-
 use hermes_home::ProfileName;
 use hermes_home::profiles::manifest_of;
 
@@ -14,7 +12,7 @@ pub(super) struct Args {
     name: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let manifest = manifest_of(&context.location, &ProfileName::parse(&args.name)?)?;
     let distribution = &manifest.distribution;
     let rows = [
@@ -45,5 +43,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             variable.name, variable.description
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,8 +1,5 @@
 //! `hermes profile install`: a profile from a distribution.
 
-use std::process::ExitCode;
-
-use hermes_config::vars;
 use hermes_home::profiles::{InstallTools, apply_install, plan_install};
 use hermes_proc::EnvPlan;
 
@@ -29,13 +26,13 @@ pub(super) struct Args {
     yes: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let env = context.environment().helper_plan();
     let plan = plan_install(
         &context.location,
         &args.source,
         args.name.as_deref(),
-        tools(context, &env),
+        tools(&env),
     )?;
     let printer = &context.printer;
     let manifest = &plan.manifest;
@@ -69,14 +66,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if !missing.is_empty() {
         printer.note(format!("note: it needs {} in its .env", missing.join(", ")))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// What fetching a distribution needs.
-pub(super) fn tools<'a>(context: &'a Context, env: &'a EnvPlan) -> InstallTools<'a> {
+pub(super) fn tools(env: &EnvPlan) -> InstallTools<'_> {
     InstallTools {
         env,
-        path: context.env.os(&vars::PATH),
         version: crate::commands::version::COMPATIBLE,
     }
 }

@@ -1,7 +1,5 @@
 //! `hermes profile list`.
 
-use std::process::ExitCode;
-
 use hermes_home::profiles::{ProfileSummary, list};
 
 use super::{ABSENT, running};
@@ -21,18 +19,16 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let found = list(&context.location, context.current.as_ref())?;
     if args.json {
-        context.printer.json(&found.to_json())?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&found.to_json());
     }
     let mut table = Table::new(&["  Profile", "Model", "Gateway", "Alias", "Distribution"]);
     for profile in &found.profiles {
         table.row(row(profile));
     }
-    context.printer.out(&table.render())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&table.render())?)
 }
 
 fn row(profile: &ProfileSummary) -> Vec<String> {

@@ -17,6 +17,7 @@ mod use_profile;
 
 use std::process::ExitCode;
 
+use super::exit;
 use crate::context::Context;
 use crate::error::Result;
 
@@ -26,52 +27,39 @@ pub(crate) struct Args {
     verb: Option<Verb>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
     /// List all profiles
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Make a profile the active one
-    Use(use_profile::Args),
+    Use(use_profile::Args) => use_profile::run,
     /// Create a profile, empty or as a copy
-    Create(create::Args),
+    Create(create::Args) => create::run,
     /// Delete a profile and everything in its home
-    Delete(delete::Args),
+    Delete(delete::Args) => delete::run,
     /// Show one profile
-    Show(show::Args),
+    Show(show::Args) => show::run,
     /// Create or remove a command of its own for a profile
-    Alias(alias::Args),
+    Alias(alias::Args) => alias::run,
     /// Give a profile another name
-    Rename(rename::Args),
+    Rename(rename::Args) => rename::run,
     /// Write a profile, without its secrets, into an archive
-    Export(export::Args),
+    Export(export::Args) => export::run,
     /// Create a profile from an archive
-    Import(import::Args),
+    Import(import::Args) => import::run,
     /// Print or set what a profile is for
-    Describe(describe::Args),
+    Describe(describe::Args) => describe::run,
     /// Create a profile from a distribution
-    Install(install::Args),
+    Install(install::Args) => install::run,
     /// Fetch a newer version of a profile's distribution
-    Update(update::Args),
+    Update(update::Args) => update::run,
     /// Show the distribution a profile was installed from
-    Info(info::Args),
+    Info(info::Args) => info::run,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.verb {
-        None => show::current(context),
-        Some(Verb::List(args)) => list::run(args, context),
-        Some(Verb::Use(args)) => use_profile::run(args, context),
-        Some(Verb::Create(args)) => create::run(args, context),
-        Some(Verb::Delete(args)) => delete::run(args, context),
-        Some(Verb::Show(args)) => show::run(args, context),
-        Some(Verb::Alias(args)) => alias::run(args, context),
-        Some(Verb::Rename(args)) => rename::run(args, context),
-        Some(Verb::Export(args)) => export::run(args, context),
-        Some(Verb::Import(args)) => import::run(args, context),
-        Some(Verb::Describe(args)) => describe::run(args, context),
-        Some(Verb::Install(args)) => install::run(args, context),
-        Some(Verb::Update(args)) => update::run(args, context),
-        Some(Verb::Info(args)) => info::run(args, context),
+        Some(verb) => verb.run(context),
+        None => exit(show::current(context)),
     }
 }
 

@@ -1,7 +1,5 @@
 //! `hermes profile rename`.
 
-use std::process::ExitCode;
-
 use hermes_home::ProfileName;
 use hermes_home::profiles::rename;
 
@@ -18,7 +16,7 @@ pub(super) struct Args {
     new: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let old = ProfileName::parse(&args.old)?;
     let new = ProfileName::parse_new(&args.new)?;
     let program = alias_step::program()?;
@@ -48,5 +46,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         "✓ Renamed '{old}' to '{new}' ({})",
         context.display(&report.location.home)
     ))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

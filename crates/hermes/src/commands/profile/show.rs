@@ -1,7 +1,5 @@
 //! `hermes profile show`, and bare `hermes profile` for the current one.
 
-use std::process::ExitCode;
-
 use hermes_home::ProfileName;
 use hermes_home::profiles::{ProfileSummary, show};
 
@@ -18,12 +16,11 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse(&args.name)?;
     let profile = show(&context.location, &name, context.current.as_ref())?;
     if args.json {
-        context.printer.json(&profile.to_json())?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&profile.to_json());
     }
     let exists = |there: bool| if there { "exists" } else { "not configured" };
     let mut rows = vec![
@@ -50,7 +47,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     print(context, &rows)
 }
 
-pub(super) fn current(context: &Context) -> Result<ExitCode> {
+pub(super) fn current(context: &Context) -> Result<()> {
     let Some(name) = &context.current else {
         return print(
             context,
@@ -72,7 +69,7 @@ pub(super) fn current(context: &Context) -> Result<ExitCode> {
     print(context, &rows)
 }
 
-fn print(context: &Context, rows: &[(&str, String)]) -> Result<ExitCode> {
+fn print(context: &Context, rows: &[(&str, String)]) -> Result<()> {
     let width = rows
         .iter()
         .map(|(label, _)| label.len() + 1)
@@ -82,8 +79,7 @@ fn print(context: &Context, rows: &[(&str, String)]) -> Result<ExitCode> {
     for (label, value) in rows {
         text.push_str(&format!("{:<width$} {value}\n", format!("{label}:")));
     }
-    context.printer.out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&text)?)
 }
 
 fn model(profile: &ProfileSummary) -> Option<String> {

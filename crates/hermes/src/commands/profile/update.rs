@@ -1,7 +1,5 @@
 //! `hermes profile update`: the newest version of a profile's distribution.
 
-use std::process::ExitCode;
-
 use hermes_home::ProfileName;
 use hermes_home::profiles::{ConfigChoice, update};
 
@@ -22,7 +20,7 @@ pub(super) struct Args {
     yes: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse(&args.name)?;
     let choice = if args.force_config {
         ConfigChoice::Replace
@@ -38,14 +36,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         &context.location,
         &name,
         choice,
-        tools(context, &env),
+        tools(&env),
         &context.home_policy(),
     )?;
     let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "?".to_owned());
-    context.printer.line(format!(
+    Ok(context.printer.line(format!(
         "✓ Updated '{name}' from {} to {}",
         version(&report.before.version),
         version(&report.after.version)
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))?)
 }

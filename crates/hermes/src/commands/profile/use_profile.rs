@@ -1,7 +1,5 @@
 //! `hermes profile use`.
 
-use std::process::ExitCode;
-
 use hermes_home::ProfileName;
 use hermes_home::profiles::use_profile;
 
@@ -14,7 +12,7 @@ pub(super) struct Args {
     name: String,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = ProfileName::parse(&args.name)?;
     use_profile(&context.location, &name)?;
     let said = if name.is_default() {
@@ -25,6 +23,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     } else {
         format!("Switched to: {name}")
     };
-    context.printer.line(said)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.line(said)?)
 }

@@ -5,13 +5,15 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use hermes_docker::keys;
+use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteBackend};
 use serde_json::{Value, json};
 
-use crate::backend::{Backend, Elsewhere, PlaceRequest};
 use crate::commands::exec::{self, MISSING_PART, TOOL};
 use crate::context::Context;
 use crate::error::Result;
-use crate::toolbox::{Asking, Toolbox};
+use crate::signal_watch::SignalWatch;
+use crate::tool_access;
+use crate::ui::Asked;
 
 /// The conversation commands belong to.
 const SESSION: &str = "cli";
@@ -36,8 +38,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let place = PlaceRequest {
-        backend: Backend::Docker,
+    let backend = BackendRequest {
+        kind: BackendKind::Docker,
         task: Some(&args.task),
         session: SESSION,
     };
@@ -48,17 +50,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(timeout) = args.timeout {
         call["timeout"] = json!(timeout);
     }
-    let toolbox = Toolbox::assemble(context, place, Asking::NotNeeded)?;
-    let ending = toolbox.watch_for_end()?;
-    toolbox.tidy_up();
-    let surroundings = toolbox.call_context(SESSION);
-    let result = toolbox.registry.call(TOOL, &call, &surroundings);
+    let tools = tool_access::assemble(context, backend, Approval::NotNeeded, Asked::Nothing)?;
+    let signals = SignalWatch::start(&tools)?;
+    tools.recover();
+    let surroundings = tools.call_context(SESSION);
+    let result = tools.registry.call(TOOL, &call, &surroundings);
     let mut code = exec::exit_code_of(&result);
-    if exec::did_not_start(&result) && toolbox.elsewhere().is_some_and(Elsewhere::is_down) {
+    if exec::did_not_start(&result) && tools.remote().is_some_and(RemoteBackend::is_down) {
         code = MISSING_PART;
     }
-    let container = toolbox.elsewhere().and_then(Elsewhere::container_name);
-    toolbox.leave();
+    let container = tools.remote().and_then(RemoteBackend::container_name);
+    tools.release();
     if args.json {
         let field = |name: &str| result.get(name).cloned().unwrap_or(Value::Null);
         let mut shown = json!({
@@ -74,5 +76,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     } else {
         exec::show(context, &result)?;
     }
-    Ok(ending.exit_code(code))
+    Ok(signals.exit_code(code))
 }

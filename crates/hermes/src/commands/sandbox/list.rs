@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::host;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{Table, cut, human_age};
+use crate::ui::{Table, cut};
 
 const IMAGE_WIDTH: usize = 40;
 
@@ -84,9 +84,6 @@ fn age(time: Option<&str>) -> String {
     let then = time.and_then(|text| text.parse::<Timestamp>().ok());
     then.map_or_else(
         || "-".to_owned(),
-        |then| {
-            let seconds = Timestamp::now().as_second() - then.as_second();
-            human_age(u64::try_from(seconds).unwrap_or(0))
-        },
+        |then| hermes_time::ago(Timestamp::now().as_second() - then.as_second()),
     )
 }

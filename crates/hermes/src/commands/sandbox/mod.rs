@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_docker::{DockerHost, keys, manage};
+use hermes_runtime::{docker_host, live_environment};
 
-use crate::backend::{docker_host, live_environment};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::ui::confirm;
+use crate::ui::{TerminalPerson, confirm};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -64,7 +64,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 /// The engine and the settings, as commands of the profile have them.
 fn host(context: &Context) -> Result<Arc<DockerHost>> {
-    docker_host(context, &live_environment(context))
+    let person = TerminalPerson::shown_only(&context.printer);
+    Ok(docker_host(context, &live_environment(context), &person)?)
 }
 
 /// Asks before processes in a sandbox are ended. Without a terminal there is nobody to ask, and the

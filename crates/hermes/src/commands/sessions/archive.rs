@@ -1,7 +1,5 @@
 //! `hermes sessions archive`: put away, not deleted.
 
-use std::process::ExitCode;
-
 use hermes_session::{SessionFilter, SessionStore};
 
 use super::filters::Filters;
@@ -28,10 +26,9 @@ pub(super) struct Args {
     yes: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let store = to_change(context)?;
-    let now = store.as_ref().map_or(0.0, SessionStore::now);
-    let filter = args.filters.resolve(context, now);
+    let filter = args.filters.resolve(context, hermes_session::now());
     let has_filter = filter != SessionFilter::default();
     match (args.ids.as_slice(), has_filter) {
         ([], false) => Err(CommandError::usage("name sessions, or say which with an option")
@@ -42,7 +39,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
 }
 
-fn archive_named(args: &Args, context: &Context, store: Option<SessionStore>) -> Result<ExitCode> {
+fn archive_named(args: &Args, context: &Context, store: Option<SessionStore>) -> Result<()> {
     let mut ids = Vec::new();
     let mut opened = store;
     // All names are looked up before anything happens to any of them.
@@ -52,7 +49,7 @@ fn archive_named(args: &Args, context: &Context, store: Option<SessionStore>) ->
         ids.push(id);
     }
     let Some(mut store) = opened else {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     };
     let (done, would) = if args.restore {
         ("Restored", "Would restore")
@@ -67,7 +64,7 @@ fn archive_named(args: &Args, context: &Context, store: Option<SessionStore>) ->
         store.set_archived(&id, !args.restore)?;
         context.printer.line(format!("{done} {id}"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn archive_chosen(
@@ -75,30 +72,26 @@ fn archive_chosen(
     context: &Context,
     store: Option<SessionStore>,
     filter: &SessionFilter,
-) -> Result<ExitCode> {
+) -> Result<()> {
     let filter = SessionFilter {
         ended: true,
         archived: Some(false),
         ..filter.clone()
     };
     let (Some(mut store), false) = (store, args.restore) else {
-        context.printer.line("No sessions to archive")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.line("No sessions to archive")?);
     };
-    let chosen = store.chosen(&filter)?;
+    let chosen = store.matching(&filter)?;
     let what = counted(chosen.len(), "session");
     if args.dry_run {
         context.printer.line(format!("Would archive {what}"))?;
-        context.printer.out(&shown(context, &chosen))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.out(&shown(context, &chosen))?);
     }
     if chosen.is_empty() {
-        context.printer.line("No sessions to archive")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.line("No sessions to archive")?);
     }
     must_confirm(context, args.yes, &format!("Put {what} away?"))?;
-    let archived = store.archive_chosen(&filter)?;
+    let archived = store.archive_matching(&filter)?;
     let what = counted(archived.len(), "session");
-    context.printer.line(format!("Archived {what}"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.line(format!("Archived {what}"))?)
 }

@@ -1,7 +1,5 @@
 //! `hermes sessions delete`.
 
-use std::process::ExitCode;
-
 use super::{SHOWN_TITLE, must_confirm, named, to_change};
 use crate::context::Context;
 use crate::error::Result;
@@ -17,7 +15,7 @@ pub(super) struct Args {
     yes: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let (mut store, id) = named(to_change(context)?, &args.id)?;
     let title = store.session(&id)?.and_then(|session| session.title);
     let shown = match title {
@@ -34,5 +32,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             .printer
             .line(format!("  with {runs} of its sub-agents"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

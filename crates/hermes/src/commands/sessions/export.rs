@@ -5,7 +5,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use hermes_secret::{Redactor, Sink};
 use hermes_session::{SessionId, SessionStore};
@@ -37,7 +36,7 @@ pub(super) struct Args {
     dry_run: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let store = to_read(context)?;
     let (store, ids) = match (&args.session_id, store) {
         (Some(name), store) => {
@@ -45,8 +44,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             (Some(store), vec![id])
         }
         (None, Some(store)) => {
-            let filter = args.filters.resolve(context, store.now());
-            let chosen = store.chosen(&filter)?;
+            let filter = args.filters.resolve(context, hermes_session::now());
+            let chosen = store.matching(&filter)?;
             let ids = chosen.into_iter().map(|session| session.id).collect();
             (Some(store), ids)
         }
@@ -54,8 +53,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let what = counted(ids.len(), "session");
     if args.dry_run {
-        context.printer.line(format!("Would export {what}"))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(context.printer.line(format!("Would export {what}"))?);
     }
     let redactor = if args.no_redact {
         Redactor::disabled()
@@ -73,7 +71,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let path = args.output.display();
         context.printer.note(format!("Exported {what} to {path}"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn write_all(

@@ -1,8 +1,6 @@
 //! `hermes sessions list`.
 
-use std::process::ExitCode;
-
-use hermes_session::{ListRequest, Listed};
+use hermes_session::{ListRequest, ListedConversation};
 use serde_json::{Value, json};
 
 use super::times::ago;
@@ -36,7 +34,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let request = ListRequest {
         source: args.source.clone(),
         excluded_sources: match args.source {
@@ -48,9 +46,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         limit: Some(args.limit),
     };
     let store = to_read(context)?;
-    let (listed, now) = match &store {
-        Some(store) => (store.list(&request)?, store.now()),
-        None => (Vec::new(), 0.0),
+    let listed = match &store {
+        Some(store) => store.list(&request)?,
+        None => Vec::new(),
     };
     if args.json {
         let entries: Vec<Value> = listed.iter().map(entry).collect();
@@ -58,12 +56,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     } else if listed.is_empty() {
         context.printer.line("No sessions found.")?;
     } else {
-        context.printer.out(&table(&listed, now))?;
+        context
+            .printer
+            .out(&table(&listed, hermes_session::now()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn table(listed: &[Listed], now: f64) -> String {
+fn table(listed: &[ListedConversation], now: f64) -> String {
     let has_titles = listed.iter().any(|entry| entry.session.title.is_some());
     let mut header = vec!["Preview", "Last Active", "Src", "ID"];
     if has_titles {
@@ -86,7 +86,7 @@ fn table(listed: &[Listed], now: f64) -> String {
     table.render()
 }
 
-fn entry(listed: &Listed) -> Value {
+fn entry(listed: &ListedConversation) -> Value {
     let session = &listed.session;
     json!({
         "id": session.id,

@@ -33,45 +33,33 @@ pub(crate) struct Args {
     verb: Verb,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
     /// List conversations, the one that was active last first
     #[command(visible_alias = "ls")]
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Search what was said and done
-    Search(search::Args),
+    Search(search::Args) => search::run,
     /// Write sessions with all their messages as JSON lines
-    Export(Box<export::Args>),
+    Export(Box<export::Args>) => export::run,
     /// Delete a session
-    Delete(delete::Args),
+    Delete(delete::Args) => delete::run,
     /// Delete sessions that have been over for long
-    Prune(Box<prune::Args>),
+    Prune(Box<prune::Args>) => prune::run,
     /// Give a session a title
-    Rename(rename::Args),
+    Rename(rename::Args) => rename::run,
     /// Count sessions and messages
-    Stats(stats::Args),
+    Stats(stats::Args) => stats::run,
     /// Put conversations away, so that lists leave them out
-    Archive(Box<archive::Args>),
+    Archive(Box<archive::Args>) => archive::run,
     /// Merge the search index and give unused space back
-    Optimize(optimize::Args),
+    Optimize(optimize::Args) => optimize::run,
     /// Check the database and mend it
-    Repair(repair::Args),
+    Repair(repair::Args) => repair::run,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    match &args.verb {
-        Verb::List(args) => list::run(args, context),
-        Verb::Search(args) => search::run(args, context),
-        Verb::Export(args) => export::run(args, context),
-        Verb::Delete(args) => delete::run(args, context),
-        Verb::Prune(args) => prune::run(args, context),
-        Verb::Rename(args) => rename::run(args, context),
-        Verb::Stats(args) => stats::run(args, context),
-        Verb::Archive(args) => archive::run(args, context),
-        Verb::Optimize(args) => optimize::run(args, context),
-        Verb::Repair(args) => repair::run(args, context),
-    }
+    args.verb.run(context)
 }
 
 /// The sessions of the profile, to look at; `None` if there are none yet.

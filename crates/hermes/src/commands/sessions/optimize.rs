@@ -1,7 +1,5 @@
 //! `hermes sessions optimize`.
 
-use std::process::ExitCode;
-
 use hermes_session::Optimized;
 
 use super::to_change;
@@ -16,7 +14,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let optimized = match to_change(context)? {
         Some(mut store) => store.optimize()?,
         None => Optimized {
@@ -33,5 +31,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             human_size(optimized.after)
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! `hermes sessions prune`.
 
-use std::process::ExitCode;
-
 use hermes_session::{Session, SessionFilter, SessionId};
 use serde_json::json;
 
@@ -40,11 +38,11 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let Some(reader) = to_read(context)? else {
         return report(args, context, &[]);
     };
-    let now = reader.now();
+    let now = hermes_session::now();
     let mut filter = SessionFilter {
         ended: true,
         archived: (!args.include_archived).then_some(false),
@@ -58,7 +56,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if filter == default {
         filter.ended_before = Some(now - DEFAULT_DAYS * 86_400.0);
     }
-    let chosen = reader.chosen(&filter)?;
+    let chosen = reader.matching(&filter)?;
     drop(reader);
     if args.dry_run {
         return report_plan(args, context, &chosen);
@@ -78,7 +76,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     report(args, context, &removed)
 }
 
-fn report(args: &Args, context: &Context, removed: &[SessionId]) -> Result<ExitCode> {
+fn report(args: &Args, context: &Context, removed: &[SessionId]) -> Result<()> {
     if args.json {
         let value = json!({"dry_run": false, "count": removed.len(), "removed": removed});
         context.printer.json(&value)?;
@@ -88,20 +86,18 @@ fn report(args: &Args, context: &Context, removed: &[SessionId]) -> Result<ExitC
         let what = counted(removed.len(), "session");
         context.printer.line(format!("Pruned {what}"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn report_plan(args: &Args, context: &Context, chosen: &[Session]) -> Result<ExitCode> {
+fn report_plan(args: &Args, context: &Context, chosen: &[Session]) -> Result<()> {
     if args.json {
         let ids: Vec<&SessionId> = chosen.iter().map(|session| &session.id).collect();
         let value = json!({"dry_run": true, "count": ids.len(), "removed": ids});
-        context.printer.json(&value)?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&value);
     }
     let what = counted(chosen.len(), "session");
     context.printer.line(format!("Would prune {what}"))?;
-    context.printer.out(&shown(context, chosen))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&shown(context, chosen))?)
 }
 
 /// A table of chosen sessions, cut where it would be too long to read.

@@ -1,7 +1,5 @@
 //! `hermes sessions rename`.
 
-use std::process::ExitCode;
-
 use super::{named, to_change};
 use crate::context::Context;
 use crate::error::Result;
@@ -16,11 +14,10 @@ pub(super) struct Args {
     title: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let (mut store, id) = named(to_change(context)?, &args.id)?;
     let title = store.set_title(&id, &args.title.join(" "))?;
-    context
+    Ok(context
         .printer
-        .line(format!("Session {id} is called '{title}' now"))?;
-    Ok(ExitCode::SUCCESS)
+        .line(format!("Session {id} is called '{title}' now"))?)
 }

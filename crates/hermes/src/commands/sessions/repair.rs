@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hermes_session::{Health, Mended, Repaired, check, repair};
+use hermes_session::{Health, RepairMethod, RepairReport, check, repair};
 use serde_json::json;
 
 use crate::context::Context;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let home = &context.location.home;
     let health = check(home)?;
     let findings = match &health {
-        Health::Ill(findings) => findings.as_slice(),
+        Health::Damaged(findings) => findings.as_slice(),
         Health::Missing | Health::Sound => &[],
     };
     if !args.json {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             let state = match health {
                 Health::Missing => "missing",
                 Health::Sound => "sound",
-                Health::Ill(_) => "damaged",
+                Health::Damaged(_) => "damaged",
             };
             context
                 .printer
@@ -58,7 +58,7 @@ fn say_health(context: &Context, health: &Health) -> Result<()> {
     match health {
         Health::Missing => context.printer.line("There are no sessions yet")?,
         Health::Sound => context.printer.line("✓ The session database is sound")?,
-        Health::Ill(findings) => {
+        Health::Damaged(findings) => {
             context.printer.line("✗ The session database is damaged:")?;
             for finding in findings {
                 context.printer.line(format!("  {}", visible(finding)))?;
@@ -68,16 +68,16 @@ fn say_health(context: &Context, health: &Health) -> Result<()> {
     Ok(())
 }
 
-fn say_repaired(context: &Context, repaired: &Repaired) -> Result<()> {
+fn say_repaired(context: &Context, repaired: &RepairReport) -> Result<()> {
     if let Some(copy) = &repaired.copy {
         let line = format!("  A copy of the file as it was: {}", context.display(copy));
         context.printer.line(line)?;
     }
-    let done = match repaired.mended {
+    let done = match repaired.method {
         // Somebody else was faster.
         None => "✓ Nothing is left to mend".to_owned(),
-        Some(Mended::InPlace) => "✓ Mended: all sessions and messages are there".to_owned(),
-        Some(Mended::Salvaged(saved)) => format!(
+        Some(RepairMethod::InPlace) => "✓ Repaired: all sessions and messages are there".to_owned(),
+        Some(RepairMethod::Salvaged(saved)) => format!(
             "✓ Saved into a new file: {} sessions, {} messages",
             saved.sessions, saved.messages
         ),
@@ -85,11 +85,11 @@ fn say_repaired(context: &Context, repaired: &Repaired) -> Result<()> {
     Ok(context.printer.line(done)?)
 }
 
-fn as_json(repaired: &Repaired) -> serde_json::Value {
-    let (how, saved) = match repaired.mended {
+fn as_json(repaired: &RepairReport) -> serde_json::Value {
+    let (how, saved) = match repaired.method {
         None => ("nothing", None),
-        Some(Mended::InPlace) => ("in_place", None),
-        Some(Mended::Salvaged(saved)) => ("salvaged", Some(saved)),
+        Some(RepairMethod::InPlace) => ("in_place", None),
+        Some(RepairMethod::Salvaged(saved)) => ("salvaged", Some(saved)),
     };
     json!({
         "state": "mended",

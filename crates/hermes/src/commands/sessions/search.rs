@@ -1,7 +1,5 @@
 //! `hermes sessions search`.
 
-use std::process::ExitCode;
-
 use hermes_secret::Sink;
 use hermes_session::{SearchOrder, SearchRequest};
 
@@ -44,7 +42,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let request = SearchRequest {
         query: args.query.join(" "),
         sources: args.source.iter().cloned().collect(),
@@ -81,5 +79,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             one_line(&redactor.redact(&hit.snippet), PLACE),
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! `hermes sessions stats`.
 
-use std::process::ExitCode;
-
 use hermes_session::Stats;
 
 use super::to_read;
@@ -16,7 +14,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let stats = match to_read(context)? {
         Some(store) => store.stats()?,
         None => Stats {
@@ -29,8 +27,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         },
     };
     if args.json {
-        context.printer.json(&serde_json::to_value(&stats)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return context.printer.json(&serde_json::to_value(&stats)?);
     }
     let mut out = format!(
         "Total sessions: {}\nTotal messages: {}\n",
@@ -51,6 +48,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         stats.archived_sessions,
         human_size(stats.database_bytes)
     ));
-    context.printer.out(&out)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(context.printer.out(&out)?)
 }

@@ -4,7 +4,6 @@ use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::context::Context;
-use crate::ui::human_age;
 
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
@@ -24,7 +23,7 @@ impl When {
     /// As an argument gives it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        if let Some(seconds) = age(text) {
+        if let Some(seconds) = hermes_time::parse_seconds(text, Some(DAY)) {
             return Ok(Self::Ago(seconds));
         }
         if let Ok(moment) = text.parse() {
@@ -48,31 +47,6 @@ impl When {
     }
 }
 
-fn age(text: &str) -> Option<f64> {
-    let (at, last) = text.char_indices().next_back()?;
-    let unit = match last.to_ascii_lowercase() {
-        's' => 1.0,
-        'm' => 60.0,
-        'h' => 3_600.0,
-        'd' => DAY,
-        'w' => 7.0 * DAY,
-        _ if last.is_ascii_digit() => {
-            return number(text).map(|days| days * DAY);
-        }
-        _ => return None,
-    };
-    number(text.get(..at)?).map(|count| count * unit)
-}
-
-fn number(digits: &str) -> Option<f64> {
-    let is_plain = digits
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.');
-    // Longer than any clock has run.
-    let number: f64 = digits.parse().ok().filter(|_| is_plain)?;
-    (number < 1e9).then_some(number)
-}
-
 /// How long ago something was; `in the future` if a clock was wrong.
 pub(super) fn ago(now: f64, then: f64) -> String {
     let seconds = now - then;
@@ -81,11 +55,10 @@ pub(super) fn ago(now: f64, then: f64) -> String {
     }
     #[expect(
         clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "not negative, and cut to whole seconds on purpose"
+        reason = "cut to whole seconds on purpose"
     )]
-    let seconds = seconds.max(0.0) as u64;
-    human_age(seconds)
+    let whole = seconds as i64;
+    hermes_time::ago(whole)
 }
 
 /// `2026-11-05 13:45` in the zone of the profile.

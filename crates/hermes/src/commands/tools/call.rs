@@ -3,14 +3,16 @@
 use std::io::Read;
 use std::process::ExitCode;
 
+use hermes_runtime::{Approval, BackendKind, BackendRequest};
 use hermes_tools::is_failure;
 use serde_json::{Value, json};
 
 use super::call_lines;
-use crate::backend::{Backend, PlaceRequest};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::toolbox::{Asking, Toolbox};
+use crate::signal_watch::SignalWatch;
+use crate::tool_access;
+use crate::ui::Asked;
 
 /// Arguments on standard input are not read beyond this.
 const MAX_INPUT: u64 = 16 * 1024 * 1024;
@@ -36,40 +38,40 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let _logging = context.start_logging();
-    let asking = if args.stdin || args.check {
-        Asking::Nobody
+    let asked = if args.stdin || args.check {
+        Asked::Nothing
     } else {
-        Asking::WhoeverIsThere
+        Asked::Approval
     };
     // Before anybody listens for signals: until there is something to end, they just end this.
     let arguments = given_arguments(args.arguments.as_deref())?;
-    let place = PlaceRequest {
-        backend: Backend::chosen(context, None)?,
+    let backend = BackendRequest {
+        kind: BackendKind::choose(context, None)?,
         task: None,
         session: &args.session,
     };
-    let toolbox = Toolbox::assemble(context, place, asking)?;
-    let ending = toolbox.watch_for_end()?;
+    let tools = tool_access::assemble(context, backend, Approval::Needed, asked)?;
+    let signals = SignalWatch::start(&tools)?;
     if !args.check {
-        toolbox.tidy_up();
+        tools.recover();
     }
     if args.stdin {
-        return call_lines::run(&toolbox, &ending, args, context);
+        return call_lines::run(&tools, &signals, args, context);
     }
     let tool = args.tool.as_deref().unwrap_or_default();
-    let call = toolbox.call_context(&args.session);
+    let call = tools.call_context(&args.session);
     let (result, failed) = if args.check {
-        let verdict = toolbox.registry.verdict(tool, &arguments, &call);
+        let verdict = tools.registry.verdict(tool, &arguments, &call);
         let refused = verdict.get("approved") != Some(&json!(true));
         (verdict, refused)
     } else {
-        let result = toolbox.registry.call(tool, &arguments, &call);
+        let result = tools.registry.call(tool, &arguments, &call);
         let failed = is_failure(&result);
         (result, failed)
     };
-    toolbox.leave();
+    tools.release();
     context.printer.line(result.to_string())?;
-    Ok(ending.exit_code(u8::from(failed)))
+    Ok(signals.exit_code(u8::from(failed)))
 }
 
 fn given_arguments(text: Option<&str>) -> Result<Value> {

@@ -3,36 +3,37 @@
 
 use std::process::ExitCode;
 
+use hermes_runtime::ToolSet;
 use serde_json::{Map, Value, json};
 
 use super::call::Args;
 use crate::context::Context;
 use crate::error::Result;
-use crate::toolbox::{Ending, Toolbox};
-use crate::ui::{Line, Lines, MAX_LINE};
+use crate::signal_watch::SignalWatch;
+use crate::ui::{Line, Lines, MAX_LINE, TerminalPerson};
 
 pub(super) fn run(
-    toolbox: &Toolbox,
-    ending: &Ending,
+    tools: &ToolSet,
+    signals: &SignalWatch,
     args: &Args,
     context: &Context,
 ) -> Result<ExitCode> {
-    let idle = toolbox.watch_idle()?;
-    let talked = talk(toolbox, args, context);
+    let idle = tools.watch_idle()?;
+    let answered = answer_lines(tools, args, context);
     drop(idle);
-    toolbox.end_conversations(context)?;
-    toolbox.leave();
-    talked?;
-    Ok(ending.exit_code(0))
+    tools.stop_background(context, &*TerminalPerson::shown_only(&context.printer));
+    tools.release();
+    answered?;
+    Ok(signals.exit_code(0))
 }
 
-fn talk(toolbox: &Toolbox, args: &Args, context: &Context) -> Result<()> {
-    let mut input = Lines::of_standard_input(toolbox.interrupt())?;
+fn answer_lines(tools: &ToolSet, args: &Args, context: &Context) -> Result<()> {
+    let mut input = Lines::of_standard_input(tools.interrupt())?;
     while let Some(line) = input.next()? {
         let answer = match line {
             Line::Text(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => continue,
             Line::Text(bytes) => match parse(&bytes) {
-                Ok(request) => answer(toolbox, &request, &args.session, args.check),
+                Ok(request) => answer(tools, &request, &args.session, args.check),
                 Err(message) => json!({"error": message}),
             },
             Line::TooLong => {
@@ -44,10 +45,10 @@ fn talk(toolbox: &Toolbox, args: &Args, context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn answer(toolbox: &Toolbox, request: &Request, default_session: &str, check: bool) -> Value {
+fn answer(tools: &ToolSet, request: &Request, default_session: &str, check: bool) -> Value {
     let session = request.session.as_deref().unwrap_or(default_session);
-    let call = toolbox.call_context(session);
-    let registry = &toolbox.registry;
+    let call = tools.call_context(session);
+    let registry = &tools.registry;
     if check {
         registry.verdict(&request.tool, &request.args, &call)
     } else {

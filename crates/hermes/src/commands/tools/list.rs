@@ -1,15 +1,13 @@
 //! `hermes tools list`.
 
-use std::process::ExitCode;
-
+use hermes_runtime::{Approval, BackendKind, BackendRequest};
 use hermes_tools::ToolSelection;
 use serde_json::{Value, json};
 
-use crate::backend::{Backend, PlaceRequest};
 use crate::context::Context;
 use crate::error::Result;
-use crate::toolbox::{Asking, Toolbox};
-use crate::ui::Table;
+use crate::tool_access;
+use crate::ui::{Asked, Table};
 
 /// Any conversation: nothing is run in it.
 const SESSION: &str = "cli";
@@ -24,17 +22,17 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let place = PlaceRequest {
-        backend: Backend::chosen(context, None)?,
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
+    let backend = BackendRequest {
+        kind: BackendKind::choose(context, None)?,
         task: None,
         session: SESSION,
     };
-    let toolbox = Toolbox::assemble(context, place, Asking::Nobody)?;
-    let call = toolbox.call_context(SESSION);
+    let tools = tool_access::assemble(context, backend, Approval::Needed, Asked::Nothing)?;
+    let call = tools.call_context(SESSION);
     let selection = ToolSelection::resolve(context.config(), &context.env, &args.platform, None);
     if args.json {
-        let tools: Vec<Value> = toolbox
+        let listed: Vec<Value> = tools
             .registry
             .iter()
             .map(|tool| {
@@ -50,10 +48,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
                 })
             })
             .collect();
-        context.printer.json(&json!(tools))?;
+        context.printer.json(&json!(listed))?;
     } else {
         let mut table = Table::new(&["Tool", "Toolset", "On", "Here"]);
-        for tool in toolbox.registry.iter() {
+        for tool in tools.registry.iter() {
             let here = match tool.unavailable(&call) {
                 None => "yes".to_owned(),
                 Some(reason) => format!("no: {reason}"),
@@ -67,5 +65,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         context.printer.out(&table.render())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -17,14 +17,13 @@ pub(crate) struct Args {
     verb: Verb,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
     /// List the tools and whether they can be used here
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Switch toolsets on
-    Enable(switch::Args),
+    Enable(switch::Args) => switch::enable,
     /// Switch toolsets off
-    Disable(switch::Args),
+    Disable(switch::Args) => switch::disable,
     /// Run one tool with all guards and print its result
     #[command(
         after_help = "Exits with 0 when the tool did what was asked, also when a command it ran ended \
@@ -34,14 +33,9 @@ enum Verb {
                       it again. With --stdin it ends with the input, unless \
                       terminal.background_on_exit is keep."
     )]
-    Call(call::Args),
+    Call(call::Args) => call::run,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    match &args.verb {
-        Verb::List(args) => list::run(args, context),
-        Verb::Enable(args) => switch::run(args, context, switch::Switch::On),
-        Verb::Disable(args) => switch::run(args, context, switch::Switch::Off),
-        Verb::Call(args) => call::run(args, context),
-    }
+    args.verb.run(context)
 }

@@ -3,7 +3,6 @@
 //! The list that is written names basic sets only, so that what is on can be read from it.
 
 use std::collections::BTreeSet;
-use std::process::ExitCode;
 
 use hermes_config::settings::{SetRequest, set};
 use hermes_tools::{ToolSelection, basic_toolsets};
@@ -24,12 +23,20 @@ pub(super) struct Args {
 
 /// Which way to switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Switch {
+enum Switch {
     On,
     Off,
 }
 
-pub(super) fn run(args: &Args, context: &Context, switch: Switch) -> Result<ExitCode> {
+pub(super) fn enable(args: &Args, context: &Context) -> Result<()> {
+    run(args, context, Switch::On)
+}
+
+pub(super) fn disable(args: &Args, context: &Context) -> Result<()> {
+    run(args, context, Switch::Off)
+}
+
+fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let platform = platform(&args.platform)?;
     let chosen = chosen(&args.names)?;
@@ -74,7 +81,7 @@ pub(super) fn run(args: &Args, context: &Context, switch: Switch) -> Result<Exit
         ))?;
     }
     warn_if_off_everywhere(context, &chosen, switch)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A platform is a word of a key, so it must be one.

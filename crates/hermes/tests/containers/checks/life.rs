@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use hermes_docker::labels;
-use hermes_testkit::{EngineImage, OwnContainers, RealEngine};
+use hermes_testkit::{EngineImage, RealEngine, RemoveContainers};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -130,7 +130,7 @@ pub(crate) fn homes_do_not_share_containers(engine: RealEngine) {
         let key = labels::home_key(&root);
         (
             root,
-            OwnContainers::of(engine, format!("{}={key}", labels::HOME)),
+            RemoveContainers::of(engine, format!("{}={key}", labels::HOME)),
         )
     };
     let (one, other) = (elsewhere("one"), elsewhere("other"));

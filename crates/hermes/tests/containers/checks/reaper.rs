@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{EngineImage, OwnContainers, RealEngine};
+use hermes_testkit::{EngineImage, RealEngine, RemoveContainers};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -28,7 +28,7 @@ struct Leftovers<'a> {
     place: &'a Place,
     recorder: Recorder,
     mark: String,
-    _containers: OwnContainers,
+    _containers: RemoveContainers,
 }
 
 impl<'a> Leftovers<'a> {
@@ -39,7 +39,7 @@ impl<'a> Leftovers<'a> {
         Self {
             place,
             recorder,
-            _containers: OwnContainers::of(place.engine, mark.clone()),
+            _containers: RemoveContainers::of(place.engine, mark.clone()),
             mark,
         }
     }

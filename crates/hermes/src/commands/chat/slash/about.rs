@@ -1,13 +1,13 @@
-//! Commands about the program itself: help, tools, approvals, the end.
+//! Commands about the program itself: help, tools, approvals, quit.
 
-use super::{After, COMMANDS, Desk};
+use super::{After, COMMANDS, ChatState};
 use crate::error::{CommandError, Result};
 
 /// What a message may bring along.
 const REFERENCES: &str = "  @file:PATH[:FROM-TO], @folder:PATH, @diff, @staged, @git:N and \
-                          @url:ADDRESS in a message bring along what they name";
+                          @url:ADDRESS in a message attach what they name";
 
-pub(super) fn help(desk: &mut Desk<'_>, _: &str) -> Result<After> {
+pub(super) fn help(state: &mut ChatState<'_>, _: &str) -> Result<After> {
     for command in COMMANDS {
         let names: Vec<String> = command
             .names
@@ -15,37 +15,39 @@ pub(super) fn help(desk: &mut Desk<'_>, _: &str) -> Result<After> {
             .map(|name| format!("/{name}"))
             .collect();
         let call = format!("{} {}", names.join(", "), command.arguments);
-        desk.say(format!("  {:<32} {}", call.trim_end(), command.help))?;
+        state.note(format!("  {:<32} {}", call.trim_end(), command.help))?;
     }
-    desk.say(REFERENCES)?;
+    state.note(REFERENCES)?;
     Ok(After::Prompt)
 }
 
-pub(super) fn tools(desk: &mut Desk<'_>, _: &str) -> Result<After> {
-    let names = desk.conversation.agent().tool_names();
+pub(super) fn tools(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    let names = state.conversation.agent().tool_names();
     if names.is_empty() {
-        desk.say("No tools")?;
+        state.note("No tools")?;
     }
     for name in names {
-        desk.say(format!("  {name}"))?;
+        state.note(format!("  {name}"))?;
     }
     Ok(After::Prompt)
 }
 
-pub(super) fn yolo(desk: &mut Desk<'_>, _: &str) -> Result<After> {
-    if desk.conversation.toolbox().toggle_yolo() {
-        desk.say("Risky commands run unasked in this session from now on.")?;
+pub(super) fn yolo(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    if state.conversation.tools().toggle_yolo() {
+        state.note("Risky commands now run without approval in this session.")?;
     } else {
-        desk.say("Risky commands are asked for again.")?;
+        state.note("Risky commands need approval again.")?;
     }
     Ok(After::Prompt)
 }
 
-pub(super) fn quit(_: &mut Desk<'_>, arguments: &str) -> Result<After> {
+pub(super) fn quit(_: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     match arguments {
         "" => Ok(After::Quit { delete: false }),
         "--delete" => Ok(After::Quit { delete: true }),
-        other => Err(CommandError::user(format!("/quit does not know '{other}'"))
-            .hint("/quit --delete removes the session")),
+        other => Err(
+            CommandError::user(format!("/quit: unknown argument '{other}'"))
+                .hint("/quit --delete deletes the session"),
+        ),
     }
 }

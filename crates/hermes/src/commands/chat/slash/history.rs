@@ -1,66 +1,66 @@
-//! Commands about what was said: take it back, say it again, shorten it, show it.
+//! Commands about the messages so far: undo, retry, compress, history.
 
-use hermes_agent::Compressed;
+use hermes_agent::CompressOutcome;
 
-use super::{After, Desk};
+use super::{After, ChatState};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
-/// Characters of a message that was taken back.
+/// Characters of an undone message that are shown.
 const SHORT: usize = 60;
 /// Characters of a message in the history.
 const LINE: usize = 100;
 
-pub(super) fn undo(desk: &mut Desk<'_>, arguments: &str) -> Result<After> {
+pub(super) fn undo(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     let count = match arguments {
         "" => 1,
         text => text
             .parse::<usize>()
             .ok()
             .filter(|count| *count > 0)
-            .ok_or_else(|| CommandError::user(format!("/undo: '{text}' is no number")))?,
+            .ok_or_else(|| CommandError::user(format!("/undo: '{text}' is not a number")))?,
     };
-    let (_, person) = desk.conversation.agent().message_counts();
+    let (_, person) = state.conversation.agent().message_counts();
     let noun = if count == 1 { "message" } else { "messages" };
-    let question = format!("Take back the last {count} {noun} and what followed?");
-    if person > 0 && !desk.may_discard(&question)? {
-        desk.say("Nothing was taken back.")?;
+    let question = format!("Undo the last {count} {noun} and what followed?");
+    if person > 0 && !state.may_discard(&question)? {
+        state.note("Nothing was undone.")?;
         return Ok(After::Prompt);
     }
-    take_back(desk, count)?;
+    undo_last(state, count)?;
     Ok(After::Prompt)
 }
 
-pub(super) fn retry(desk: &mut Desk<'_>, _: &str) -> Result<After> {
-    Ok(match take_back(desk, 1)? {
+pub(super) fn retry(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    Ok(match undo_last(state, 1)? {
         Some(text) => After::Turn(text),
         None => After::Prompt,
     })
 }
 
-fn take_back(desk: &mut Desk<'_>, count: usize) -> Result<Option<String>> {
-    let taken = desk.conversation.agent().undo(count)?;
-    match &taken {
-        Some(text) => desk.say(format!("Taken back: {}", one_line(text, SHORT)))?,
-        None => desk.say("There is nothing to take back.")?,
+fn undo_last(state: &mut ChatState<'_>, count: usize) -> Result<Option<String>> {
+    let undone = state.conversation.agent().undo(count)?;
+    match &undone {
+        Some(text) => state.note(format!("Undone: {}", one_line(text, SHORT)))?,
+        None => state.note("There is nothing to undo.")?,
     }
-    Ok(taken)
+    Ok(undone)
 }
 
-pub(super) fn compress(desk: &mut Desk<'_>, arguments: &str) -> Result<After> {
+pub(super) fn compress(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     let focus = (!arguments.is_empty()).then_some(arguments);
-    let agent = desk.conversation.agent();
-    match agent.compress(focus, desk.display)? {
-        Compressed::TooShort => desk.say("There are too few messages to summarise.")?,
-        Compressed::Unchanged => desk.say("Nothing could be shortened.")?,
-        // How much became of what has been told already.
-        Compressed::Done => {}
+    let agent = state.conversation.agent();
+    match agent.compress(focus, state.display)? {
+        CompressOutcome::TooShort => state.note("There are too few messages to summarise.")?,
+        CompressOutcome::Unchanged => state.note("Nothing could be shortened.")?,
+        // The display has shown how much shorter the history is.
+        CompressOutcome::Done => {}
     }
     Ok(After::Prompt)
 }
 
-pub(super) fn show(desk: &mut Desk<'_>, _: &str) -> Result<After> {
-    let messages = desk.conversation.agent().messages();
+pub(super) fn show(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    let messages = state.conversation.agent().messages();
     let lines: Vec<String> = messages
         .map(|message| {
             let text = one_line(&message.text(), LINE);
@@ -73,10 +73,10 @@ pub(super) fn show(desk: &mut Desk<'_>, _: &str) -> Result<After> {
         })
         .collect();
     if lines.is_empty() {
-        desk.say("Nothing was said yet.")?;
+        state.note("There are no messages yet.")?;
     }
     for line in lines {
-        desk.say(line)?;
+        state.note(line)?;
     }
     Ok(After::Prompt)
 }

@@ -1,56 +1,57 @@
 //! Commands of a conversation, typed with a slash before them: one table, one file per group.
 //!
-//! What they say goes to standard error, as everything does that is not an answer.
+//! Their output goes to standard error, as everything does that is not an answer.
 
 mod about;
 mod history;
 mod model;
 mod session;
 
-use super::conversation::Conversation;
+use hermes_runtime::Conversation;
+
 use super::display::Display;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::confirm;
 
-/// What comes after a command.
+/// What follows a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// The next line.
+    /// The next line is read.
     Prompt,
-    /// A turn with these words, as they are.
+    /// A turn with this message.
     Turn(String),
-    /// The end.
+    /// The conversation ends.
     Quit {
-        /// The session is to go as well.
+        /// Whether the session is deleted as well.
         delete: bool,
     },
 }
 
-/// What a command works on.
-pub(super) struct Desk<'a> {
+/// The open conversation that a command works on.
+pub(super) struct ChatState<'a> {
     pub(super) conversation: &'a mut Conversation,
     pub(super) display: &'a mut Display,
     pub(super) context: &'a Context,
 }
 
-impl Desk<'_> {
-    fn say(&self, text: impl AsRef<str>) -> Result<()> {
+impl ChatState<'_> {
+    fn note(&self, text: impl AsRef<str>) -> Result<()> {
         Ok(self.context.printer.note(text)?)
     }
 
-    /// Asks before something is discarded, if somebody is there and the settings want that.
+    /// Asks before something is discarded, at a terminal and unless the settings say otherwise.
     fn may_discard(&self, what: &str) -> Result<bool> {
-        let config = self.context.config();
+        let config = self.conversation.context().config();
         if !config.flag("approvals.destructive_slash_confirm") {
             return Ok(true);
         }
-        // Nobody at the terminal: a script means what it says.
+        // A script is not asked.
         Ok(confirm(&self.context.printer, what)?.unwrap_or(true))
     }
 }
 
-type Run = fn(&mut Desk<'_>, &str) -> Result<After>;
+type Run = fn(&mut ChatState<'_>, &str) -> Result<After>;
 
 /// A command.
 struct Command {
@@ -78,25 +79,25 @@ const COMMANDS: &[Command] = &[
     command(
         &["new", "reset", "clear"],
         "[title]",
-        "End this session and begin an empty one",
+        "End this session and start an empty one",
         session::new,
     ),
     command(
         &["retry"],
         "",
-        "Take the last message back and send it again",
+        "Undo the last message and send it again",
         history::retry,
     ),
     command(
         &["undo"],
         "[N]",
-        "Take the last message back, or the last N, with all that followed",
+        "Undo the last message, or the last N, with all that followed",
         history::undo,
     ),
     command(
         &["compress", "compact"],
         "[what matters]",
-        "Put a summary in the place of the middle of the conversation",
+        "Replace the middle of the conversation by a summary",
         history::compress,
     ),
     command(
@@ -120,32 +121,32 @@ const COMMANDS: &[Command] = &[
     command(
         &["model"],
         "[name] [--provider NAME]",
-        "Show the model, or let another one answer in this session",
+        "Show the model, or switch to another one in this session",
         model::model,
     ),
     command(
         &["usage"],
         "",
-        "Show tokens, requests and how full the window is",
+        "Show tokens, requests and how full the context window is",
         model::usage,
     ),
-    command(&["tools"], "", "Show the tools the model has", about::tools),
+    command(&["tools"], "", "Show the tools of the model", about::tools),
     command(
         &["yolo"],
         "",
-        "Run risky commands unasked in this session, or ask again",
+        "Run risky commands without approval in this session, or ask again",
         about::yolo,
     ),
     command(&["help"], "", "Show these commands", about::help),
     command(
         &["quit", "exit", "q"],
         "[--delete]",
-        "Leave; with --delete the session goes as well",
+        "Leave; with --delete the session is deleted as well",
         about::quit,
     ),
 ];
 
-/// Whether a line is a command. A path is not one: `/etc/hosts says …` is said to the model.
+/// Whether a line is a command. A path is not one: `/etc/hosts says …` goes to the model.
 pub(super) fn is_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix('/') else {
         return false;
@@ -155,7 +156,7 @@ pub(super) fn is_command(line: &str) -> bool {
 }
 
 /// Runs the command of a line.
-pub(super) fn run(line: &str, desk: &mut Desk<'_>) -> Result<After> {
+pub(super) fn run(line: &str, state: &mut ChatState<'_>) -> Result<After> {
     let line = line.trim();
     let line = line.strip_prefix('/').unwrap_or(line);
     let (name, arguments) = match line.split_once(char::is_whitespace) {
@@ -167,42 +168,19 @@ pub(super) fn run(line: &str, desk: &mut Desk<'_>) -> Result<After> {
         .iter()
         .find(|command| command.names.contains(&name.as_str()));
     match found {
-        Some(command) => (command.run)(desk, arguments),
+        Some(command) => (command.run)(state, arguments),
         None => Err(unknown(&name)),
     }
 }
 
 fn unknown(name: &str) -> CommandError {
-    let error = CommandError::user(format!("there is no command /{name}"));
-    let names = COMMANDS.iter().flat_map(|command| command.names);
-    let near = names
-        .map(|known| (distance(name, known), *known))
-        .min()
-        .filter(|(distance, known)| *distance * 2 <= known.len());
-    error.hint(match near {
-        Some((_, known)) => format!("did you mean /{known}?"),
-        None => "/help shows what there is".to_owned(),
-    })
-}
-
-/// Letters to add, drop or change to get from one word to the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.chars().enumerate() {
-        let mut corner = line;
-        let mut left = line + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
-        }
-        for (cell, known) in row.iter_mut().skip(1).zip(&other) {
-            let changed = corner + usize::from(*known != letter);
-            corner = *cell;
-            left = changed.min(corner + 1).min(left + 1);
-            *cell = left;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+    let names = COMMANDS.iter().flat_map(|command| command.names).copied();
+    CommandError::user(format!("unknown command: /{name}")).hint(
+        match hermes_text::closest(name, names) {
+            Some(known) => format!("did you mean /{known}?"),
+            None => "/help lists the commands".to_owned(),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -212,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_told_from_a_path() {
+    fn path_is_not_a_command() {
         for (line, is) in [
             ("/undo", true),
             ("/nosuch 3", true),
@@ -227,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_named() {
+    fn unknown_command_suggests_the_nearest_name() {
         for (typed, near) in [
             ("undp", Some("/undo?")),
             ("retr", Some("/retry?")),
@@ -243,13 +221,10 @@ mod tests {
                 None => assert!(hint.contains("/help"), "{hint}"),
             }
         }
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", ""), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 
     #[test]
-    fn no_name_stands_twice() {
+    fn command_names_are_unique() {
         let mut names: Vec<&str> = COMMANDS.iter().flat_map(|one| one.names).copied().collect();
         let count = names.len();
         names.sort_unstable();

@@ -2,28 +2,28 @@
 
 use hermes_session::Session;
 
-use super::{After, Desk};
+use super::{After, ChatState};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
 /// Characters of a name that are shown.
 const SHOWN: usize = 80;
 
-pub(super) fn model(desk: &mut Desk<'_>, arguments: &str) -> Result<After> {
+pub(super) fn model(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
     let wanted = Wanted::parse(arguments)?;
     let Some(name) = wanted.model else {
-        return list(desk);
+        return list(state);
     };
-    desk.conversation.change_model(name, wanted.provider)?;
-    let route = desk.conversation.agent().provider().route();
-    desk.say(format!(
-        "{} of {} answers in this session from now on.",
+    state.conversation.change_model(name, wanted.provider)?;
+    let route = state.conversation.agent().provider().route();
+    state.note(format!(
+        "{} of {} now answers in this session.",
         route.model, route.provider
     ))?;
     Ok(After::Prompt)
 }
 
-/// The words behind `/model`.
+/// The arguments of `/model`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted<'a> {
     model: Option<&'a str>,
@@ -39,11 +39,11 @@ impl<'a> Wanted<'a> {
                 wanted.provider = Some(name);
             } else if word == "--provider" {
                 let name = words.next();
-                wanted.provider = Some(name.ok_or_else(|| {
-                    CommandError::user("/model: --provider wants a name behind it")
-                })?);
+                wanted.provider = Some(
+                    name.ok_or_else(|| CommandError::user("/model: --provider needs a name"))?,
+                );
             } else if word.starts_with('-') {
-                return Err(CommandError::user(format!("/model does not know {word}"))
+                return Err(CommandError::user(format!("/model: unknown flag {word}"))
                     .hint("`hermes config set model.default NAME` changes it for all sessions"));
             } else if wanted.model.replace(word).is_some() {
                 return Err(CommandError::user("/model takes one name"));
@@ -56,29 +56,29 @@ impl<'a> Wanted<'a> {
     }
 }
 
-fn list(desk: &mut Desk<'_>) -> Result<After> {
-    let route = desk.conversation.agent().provider().route();
-    desk.say(format!(
+fn list(state: &mut ChatState<'_>) -> Result<After> {
+    let route = state.conversation.agent().provider().route();
+    state.note(format!(
         "  {} of {} ({} tokens)",
         route.model, route.provider, route.context_length
     ))?;
-    let aliases = desk.context.config().get("model_aliases");
+    let aliases = state.conversation.context().config().get("model_aliases");
     let aliases = aliases.and_then(serde_json::Value::as_object);
     for (name, meaning) in aliases.into_iter().flatten() {
         let model = meaning["model"].as_str().or_else(|| meaning.as_str());
         let model = one_line(model.unwrap_or("-"), SHOWN);
-        desk.say(format!("  {name}: {model}"))?;
+        state.note(format!("  {name}: {model}"))?;
     }
     Ok(After::Prompt)
 }
 
-pub(super) fn usage(desk: &mut Desk<'_>, _: &str) -> Result<After> {
-    let agent = desk.conversation.agent();
+pub(super) fn usage(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    let agent = state.conversation.agent();
     let window = agent.window_use();
     let (count, _) = agent.message_counts();
     let summaries = agent.messages().filter(|one| one.is_summary()).count();
     let Some(session) = agent.stored_session()? else {
-        desk.say("Nothing was asked yet.")?;
+        state.note("There are no requests yet.")?;
         return Ok(After::Prompt);
     };
     let share = window.used.saturating_mul(100) / window.window.max(1);
@@ -89,7 +89,7 @@ pub(super) fn usage(desk: &mut Desk<'_>, _: &str) -> Result<After> {
         ("Summaries", summaries.to_string()),
     ];
     for (name, value) in spent(&session).into_iter().chain(about_now) {
-        desk.say(format!("  {name:<12} {value}"))?;
+        state.note(format!("  {name:<12} {value}"))?;
     }
     Ok(After::Prompt)
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_behind_model_are_understood() {
+    fn model_arguments_are_parsed() {
         let parse = |text| Wanted::parse(text).ok();
         let wanted = |model, provider| Some(Wanted { model, provider });
         assert_eq!(parse(""), wanted(None, None));

@@ -1,43 +1,43 @@
 //! Commands about the session: a new one, its title, what it is.
 
-use super::{After, Desk};
+use super::{After, ChatState};
 use crate::error::Result;
 use crate::ui::one_line;
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 80;
 
-pub(super) fn new(desk: &mut Desk<'_>, arguments: &str) -> Result<After> {
-    let (count, _) = desk.conversation.agent().message_counts();
-    if count > 0 && !desk.may_discard("End this session and begin an empty one?")? {
-        desk.say("The session goes on.")?;
+pub(super) fn new(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let (count, _) = state.conversation.agent().message_counts();
+    if count > 0 && !state.may_discard("End this session and start an empty one?")? {
+        state.note("The session continues.")?;
         return Ok(After::Prompt);
     }
-    let id = desk.conversation.start_over()?;
-    desk.say(format!("New session: {id}"))?;
+    let id = state.conversation.start_over()?;
+    state.note(format!("New session: {id}"))?;
     if arguments.is_empty() {
         return Ok(After::Prompt);
     }
-    title(desk, arguments)
+    title(state, arguments)
 }
 
-pub(super) fn title(desk: &mut Desk<'_>, arguments: &str) -> Result<After> {
-    let agent = desk.conversation.agent();
+pub(super) fn title(state: &mut ChatState<'_>, arguments: &str) -> Result<After> {
+    let agent = state.conversation.agent();
     let title = if arguments.is_empty() {
         agent.title()?
     } else {
         Some(agent.set_title(arguments)?)
     };
     match title {
-        Some(title) => desk.say(format!("Title: {}", one_line(&title, SHOWN)))?,
-        None => desk.say("The session has no title.")?,
+        Some(title) => state.note(format!("Title: {}", one_line(&title, SHOWN)))?,
+        None => state.note("The session has no title.")?,
     }
     Ok(After::Prompt)
 }
 
-pub(super) fn status(desk: &mut Desk<'_>, _: &str) -> Result<After> {
-    let is_yolo = desk.conversation.toolbox().is_yolo();
-    let agent = desk.conversation.agent();
+pub(super) fn status(state: &mut ChatState<'_>, _: &str) -> Result<After> {
+    let is_yolo = state.conversation.tools().is_yolo();
+    let agent = state.conversation.agent();
     let route = agent.provider().route();
     let (count, person) = agent.message_counts();
     let cwd = agent.context().session.cwd();
@@ -52,7 +52,7 @@ pub(super) fn status(desk: &mut Desk<'_>, _: &str) -> Result<After> {
         ("Approvals", if is_yolo { "off" } else { "on" }.to_owned()),
     ];
     for (name, value) in lines {
-        desk.say(format!("  {name:<10} {}", one_line(&value, SHOWN)))?;
+        state.note(format!("  {name:<10} {}", one_line(&value, SHOWN)))?;
     }
     Ok(After::Prompt)
 }

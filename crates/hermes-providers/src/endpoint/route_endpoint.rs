@@ -1,0 +1,346 @@
+//! Sends one request over one route.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hermes_proc::Wake;
+use hermes_secret::SecretString;
+use serde_json::{Value, json};
+
+use super::answer_reader::{AnswerReader, ReadOutcome};
+use super::dump::RequestDump;
+use crate::classify::{RequestSize, is_about_effort, is_about_streaming};
+use crate::context::{StatedWindow, WindowCache, fetch_window};
+use crate::error::{ErrorClass, ProviderError, ProviderFailure};
+use crate::http::{HttpRequest, Method, Transport};
+use crate::provider::RouteInfo;
+use crate::request::ModelRequest;
+use crate::response::{Cost, FinishReason, ModelResponse, StreamEvent};
+use crate::route::{ApiMode, Route, is_host};
+use crate::server_limits::ServerLimits;
+use crate::wire::Decoder;
+use crate::wire::anthropic::{self, AnthropicDecoder};
+use crate::wire::chat::{self, ChatDecoder};
+use crate::wire::responses::{self, ResponsesDecoder};
+
+/// Timeout for the list of models.
+const METADATA_LIMIT: Duration = Duration::from_secs(10);
+
+/// The context window of accounts without the long-context tier.
+const STANDARD_WINDOW: u64 = 200_000;
+
+/// A route with its connection.
+pub(crate) struct Endpoint {
+    route: Route,
+    transport: Arc<Transport>,
+    limits: Mutex<ServerLimits>,
+    /// Context window in tokens.
+    window: AtomicU64,
+    /// The window to send to Ollama; zero for other servers.
+    ollama_window: AtomicU64,
+    dump: Option<Arc<RequestDump>>,
+}
+
+impl Endpoint {
+    /// An endpoint for a route with this context window.
+    pub(crate) fn new(route: Route, transport: Arc<Transport>, stated: StatedWindow) -> Self {
+        Self {
+            route,
+            transport,
+            limits: Mutex::default(),
+            window: AtomicU64::new(stated.window),
+            ollama_window: AtomicU64::new(if stated.is_ollama { stated.window } else { 0 }),
+            dump: None,
+        }
+    }
+
+    /// The endpoint without streaming.
+    pub(crate) fn without_streaming(self) -> Self {
+        self.lock().no_stream = true;
+        self
+    }
+
+    /// The endpoint with request dumps, if enabled.
+    pub(crate) fn with_dump(self, dump: Option<Arc<RequestDump>>) -> Self {
+        Self { dump, ..self }
+    }
+
+    /// The route.
+    pub(crate) fn route(&self) -> &Route {
+        &self.route
+    }
+
+    /// The route for callers.
+    pub(crate) fn info(&self) -> RouteInfo {
+        RouteInfo {
+            provider: self.route.provider.clone(),
+            model: self.route.model.clone(),
+            base_url: self.route.base_url.clone(),
+            context_length: self.window(),
+            max_tokens: self.route.max_tokens,
+            takes_images: !self.lock().no_images,
+        }
+    }
+
+    /// Context window in tokens.
+    pub(crate) fn window(&self) -> u64 {
+        self.window.load(Ordering::Relaxed)
+    }
+
+    /// Changes the context window.
+    pub(crate) fn set_window(&self, tokens: u64) {
+        self.window.store(tokens, Ordering::Relaxed);
+        if self.is_ollama() {
+            self.ollama_window.store(tokens, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the server is Ollama, which has to be told the window.
+    pub(crate) fn is_ollama(&self) -> bool {
+        self.ollama_window.load(Ordering::Relaxed) > 0
+    }
+
+    /// Asks the server for the context window and remembers it.
+    pub(crate) fn learn_window(&self, key: Option<&SecretString>, cache: &WindowCache) {
+        let stated = fetch_window(&self.transport, &self.route, key, METADATA_LIMIT);
+        if let Some(stated) = stated {
+            if stated.is_ollama {
+                self.ollama_window.store(stated.window, Ordering::Relaxed);
+            }
+            cache.put(&self.route.model, &self.route.base_url, stated);
+            self.set_window(stated.window);
+        }
+    }
+
+    /// Drops open connections.
+    pub(crate) fn reconnect(&self) {
+        self.transport.reset();
+    }
+
+    /// Sends one request. A stream that breaks before any content is restarted silently.
+    pub(crate) fn ask(
+        &self,
+        request: &ModelRequest,
+        key: Option<&SecretString>,
+        sink: &mut dyn FnMut(StreamEvent),
+        interrupt: &Wake,
+    ) -> Result<ModelResponse, ProviderError> {
+        let limits = *self.lock();
+        let size = RequestSize {
+            tokens: request.estimated_tokens(),
+            messages: request.messages.len(),
+            window: self.window(),
+        };
+        let body = self.encode(request, limits);
+        if let Some(dump) = &self.dump {
+            dump.dump(&self.route, request.session_id.as_deref(), &body, key);
+        }
+        let body = Bytes::from(body.to_string());
+        let deadline = Instant::now() + self.route.timeouts.request;
+        let mut reconnects = 0;
+        loop {
+            let mut decoder = self.decoder();
+            let mut has_streamed = false;
+            let outcome = AnswerReader {
+                exchange: self.send(&body, key, limits)?,
+                decoder: &mut *decoder,
+                sink: &mut |event| {
+                    has_streamed = true;
+                    sink(event);
+                },
+                interrupt,
+                timeouts: &self.route.timeouts,
+                size,
+                streaming: !limits.no_stream,
+                deadline,
+            }
+            .read();
+            let (reason, had_begun) = match outcome {
+                Ok(ReadOutcome::Complete) => {
+                    return complete(decoder).map(|whole| self.with_cost(whole));
+                }
+                Ok(ReadOutcome::Broken { reason, had_begun }) => (reason, had_begun),
+                // A transient error inside an answer counts as a broken stream.
+                Err(error) if decoder.collected().has_anything() && error.class.is_retryable() => {
+                    (error.message.clone(), true)
+                }
+                Err(error) => {
+                    if has_streamed {
+                        sink(StreamEvent::Restart);
+                    }
+                    return Err(error);
+                }
+            };
+            let calls = decoder.collected().calls_begun();
+            if decoder.collected().has_text() && calls.is_empty() {
+                return Ok(self.with_cost(truncated(decoder)));
+            }
+            let refused = !had_begun && reason.starts_with("no connection");
+            if refused || reconnects >= self.route.timeouts.reconnects {
+                if !calls.is_empty() {
+                    return Ok(self.with_cost(truncated(decoder)));
+                }
+                if has_streamed {
+                    sink(StreamEvent::Restart);
+                }
+                return Err(self.disconnected(reason, had_begun, size));
+            }
+            reconnects += 1;
+            if has_streamed {
+                sink(StreamEvent::Restart);
+            }
+            tracing::info!(
+                "the stream of {} broke, reconnecting: {reason}",
+                self.route.provider
+            );
+        }
+    }
+
+    /// Learns a server limit from a refusal and returns whether a retry may succeed. Each limit is
+    /// learnt once.
+    pub(crate) fn learn(&self, failure: &ProviderFailure) -> bool {
+        let mut limits = self.lock();
+        let before = *limits;
+        match failure.class {
+            ErrorClass::ImagesRejected => limits.no_images = true,
+            ErrorClass::ImageTooLarge => limits.small_images = true,
+            ErrorClass::LongContextTier => {
+                self.set_window(self.window().min(STANDARD_WINDOW));
+            }
+            ErrorClass::MultimodalToolContent => limits.no_tool_images = true,
+            ErrorClass::ThinkingSignature | ErrorClass::InvalidEncryptedContent => {
+                limits.no_replay = true;
+            }
+            ErrorClass::Grammar => limits.plain_schemas = true,
+            _ if is_about_streaming(failure) => limits.no_stream = true,
+            _ if is_about_effort(failure) => limits.no_effort = true,
+            _ => {}
+        }
+        *limits != before
+    }
+
+    /// A local server charges nothing, unless it states a cost.
+    fn with_cost(&self, mut response: ModelResponse) -> ModelResponse {
+        if response.cost == Cost::Unknown && self.route.is_local() {
+            response.cost = Cost::Included;
+        }
+        response
+    }
+
+    fn encode(&self, request: &ModelRequest, limits: ServerLimits) -> Value {
+        match self.route.mode {
+            ApiMode::Chat => {
+                let mut body = chat::encode(&self.route, request, limits);
+                let window = self.ollama_window.load(Ordering::Relaxed);
+                if window > 0 && body.get("options").is_none() {
+                    body["options"] = json!({"num_ctx": window});
+                }
+                body
+            }
+            ApiMode::Responses => responses::encode(&self.route, request, limits),
+            ApiMode::Anthropic => anthropic::encode(&self.route, request, limits, self.window()),
+        }
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        match self.route.mode {
+            ApiMode::Chat => Box::<ChatDecoder>::default(),
+            ApiMode::Responses => Box::<ResponsesDecoder>::default(),
+            ApiMode::Anthropic => Box::<AnthropicDecoder>::default(),
+        }
+    }
+
+    fn send(
+        &self,
+        body: &Bytes,
+        key: Option<&SecretString>,
+        limits: ServerLimits,
+    ) -> Result<crate::http::Exchange, ProviderError> {
+        let accept = if limits.no_stream {
+            "application/json"
+        } else {
+            "text/event-stream"
+        };
+        let mut headers = vec![
+            ("content-type", "application/json".to_owned()),
+            ("accept", accept.to_owned()),
+        ];
+        headers.extend(self.key_headers(key));
+        headers.extend(self.route.headers.iter().cloned());
+        let request = HttpRequest {
+            method: Method::POST,
+            url: self.route.endpoint(),
+            headers,
+            body: body.clone(),
+        };
+        self.transport
+            .send(request)
+            .map_err(|reason| ProviderError::new(ErrorClass::FormatError, reason))
+    }
+
+    /// The headers with the key. Without a key they contain a placeholder, as local servers expect.
+    fn key_headers(&self, key: Option<&SecretString>) -> Vec<(&'static str, String)> {
+        let key = key.map_or("no-key-required", SecretString::expose);
+        let bearer = ("authorization", format!("Bearer {key}"));
+        match self.route.mode {
+            ApiMode::Chat | ApiMode::Responses => vec![bearer],
+            ApiMode::Anthropic => {
+                let wants_bearer = self.route.provider.starts_with("minimax")
+                    || is_host(&self.route.host, "minimax.io")
+                    || is_host(&self.route.host, "minimaxi.com");
+                let mut headers = vec![
+                    if wants_bearer {
+                        bearer
+                    } else {
+                        ("x-api-key", key.to_owned())
+                    },
+                    ("anthropic-version", "2023-06-01".to_owned()),
+                ];
+                if is_host(&self.route.host, "api.anthropic.com") {
+                    headers.push(("anthropic-beta", anthropic::BETAS.to_owned()));
+                }
+                headers
+            }
+        }
+    }
+
+    fn disconnected(&self, reason: String, had_begun: bool, size: RequestSize) -> ProviderError {
+        let silent = had_begun || !reason.starts_with("no connection");
+        if silent && !self.route.is_local() && size.explains_a_disconnect() {
+            return ProviderError::new(
+                ErrorClass::ContextOverflow,
+                format!("{reason}; the conversation is probably too long"),
+            );
+        }
+        ProviderError::new(ErrorClass::Timeout, reason)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ServerLimits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn complete(decoder: Box<dyn Decoder>) -> Result<ModelResponse, ProviderError> {
+    decoder.finish().ok_or_else(|| {
+        ProviderError::new(
+            ErrorClass::Malformed,
+            "the answer contains neither text nor tool calls",
+        )
+    })
+}
+
+/// The part of the answer that arrived before the connection broke.
+fn truncated(decoder: Box<dyn Decoder>) -> ModelResponse {
+    let lost_calls = decoder.collected().calls_begun();
+    let response = decoder
+        .finish()
+        .unwrap_or_else(|| ModelResponse::new(FinishReason::Truncated));
+    ModelResponse {
+        tool_calls: Vec::new(),
+        finish: FinishReason::Truncated,
+        lost_calls,
+        ..response
+    }
+}

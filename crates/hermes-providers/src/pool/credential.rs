@@ -1,0 +1,274 @@
+//! One key in `auth.json`. Unknown fields are kept: the reference writes more of them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hermes_secret::SecretString;
+use serde_json::{Map, Value, json};
+
+use crate::error::{ErrorClass, ProviderFailure};
+
+/// How long a key is not used if no reset time was stated: after a rejected key, and otherwise.
+const COOL_DOWN_AFTER_REJECTION: Duration = Duration::from_mins(5);
+const COOL_DOWN: Duration = Duration::from_hours(1);
+
+/// Whether a key can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialStatus {
+    /// No known problem.
+    Usable,
+    /// Not usable before a time.
+    Exhausted {
+        /// When the key may be used again.
+        until: SystemTime,
+    },
+}
+
+/// A key in `auth.json`, or the record of a key stored elsewhere.
+#[derive(Clone, Default)]
+pub struct CredentialEntry(Map<String, Value>);
+
+impl std::fmt::Debug for CredentialEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CredentialEntry")
+            .field("id", &self.id())
+            .field("source", &self.source())
+            .finish_non_exhaustive()
+    }
+}
+
+impl CredentialEntry {
+    /// A key added by the user.
+    pub fn manual(id: String, label: &str, secret: &SecretString, priority: i64) -> Self {
+        let mut entry = Self::record(id, label, "manual", priority);
+        entry.set("access_token", json!(secret.expose()));
+        entry
+    }
+
+    /// The key restricted to one address.
+    #[must_use]
+    pub fn bound_to(mut self, base_url: Option<&str>) -> Self {
+        if let Some(url) = base_url {
+            self.set("base_url", json!(url));
+        }
+        self
+    }
+
+    /// The record of a key stored elsewhere: everything but the key.
+    pub fn record(id: String, label: &str, source: &str, priority: i64) -> Self {
+        let mut entry = Self::default();
+        entry.set("id", json!(id));
+        entry.set("label", json!(label));
+        entry.set("auth_type", json!("api_key"));
+        entry.set("priority", json!(priority));
+        entry.set("source", json!(source));
+        entry.reset();
+        entry.set("request_count", json!(0));
+        entry
+    }
+
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        let entry = Self(value.as_object()?.clone());
+        (!entry.id().is_empty()).then_some(entry)
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
+    /// Six hexadecimal digits.
+    pub fn id(&self) -> &str {
+        self.text("id")
+    }
+
+    /// The label given by the user.
+    pub fn label(&self) -> &str {
+        self.text("label")
+    }
+
+    /// The source of the key: `manual`, `env:NAME`, ….
+    pub fn source(&self) -> &str {
+        self.text("source")
+    }
+
+    /// `api_key` or `oauth`.
+    pub fn auth_type(&self) -> &str {
+        match self.text("auth_type") {
+            "" => "api_key",
+            other => other,
+        }
+    }
+
+    /// Smaller numbers come first.
+    pub fn priority(&self) -> i64 {
+        self.0.get("priority").and_then(Value::as_i64).unwrap_or(0)
+    }
+
+    /// The only address the key is for, if restricted.
+    pub fn base_url(&self) -> Option<&str> {
+        Some(self.text("base_url")).filter(|url| !url.is_empty())
+    }
+
+    /// The key, unless stored elsewhere.
+    pub fn secret(&self) -> Option<SecretString> {
+        let token = self.text("access_token").trim();
+        super::is_usable_secret(token).then(|| SecretString::new(token))
+    }
+
+    /// Number of requests with this key.
+    pub fn request_count(&self) -> u64 {
+        self.0
+            .get("request_count")
+            .and_then(Value::as_u64)
+            .unwrap_or(0)
+    }
+
+    /// The message of the last error.
+    pub fn last_error(&self) -> &str {
+        self.text("last_error_message")
+    }
+
+    /// The class of the last error.
+    pub fn last_error_reason(&self) -> &str {
+        self.text("last_error_reason")
+    }
+
+    /// Whether the key can be used at `now`.
+    pub fn status(&self, now: SystemTime) -> CredentialStatus {
+        if self.text("last_status") != "exhausted" {
+            return CredentialStatus::Usable;
+        }
+        let at = |key: &str| self.0.get(key).and_then(moment);
+        let until = at("last_error_reset_at").or_else(|| {
+            let refused = self.0.get("last_error_code").and_then(Value::as_u64) == Some(401);
+            let cool_down = if refused {
+                COOL_DOWN_AFTER_REJECTION
+            } else {
+                COOL_DOWN
+            };
+            at("last_status_at")?.checked_add(cool_down)
+        });
+        match until {
+            Some(until) if until > now => CredentialStatus::Exhausted { until },
+            _ => CredentialStatus::Usable,
+        }
+    }
+
+    /// Marks the key as exhausted.
+    pub(super) fn exhaust(&mut self, failure: &ProviderFailure, now: SystemTime) {
+        self.set("last_status", json!("exhausted"));
+        self.set("last_status_at", json!(seconds(now)));
+        let code = failure.status.or(match failure.class {
+            ErrorClass::Auth => Some(401),
+            ErrorClass::Billing => Some(402),
+            ErrorClass::RateLimit => Some(429),
+            _ => None,
+        });
+        self.set("last_error_code", json!(code));
+        self.set("last_error_reason", json!(failure.class.name()));
+        self.set("last_error_message", json!(failure.message));
+        self.set("last_error_reset_at", json!(failure.reset_at.map(seconds)));
+    }
+
+    /// Clears the last error.
+    pub fn reset(&mut self) {
+        for key in [
+            "last_status",
+            "last_status_at",
+            "last_error_code",
+            "last_error_reason",
+            "last_error_message",
+            "last_error_reset_at",
+        ] {
+            self.set(key, Value::Null);
+        }
+    }
+
+    /// Whether an error is recorded.
+    pub fn is_marked(&self) -> bool {
+        !self.text("last_status").is_empty() && self.text("last_status") != "ok"
+    }
+
+    pub(super) fn count_request(&mut self) {
+        let count = self.request_count().saturating_add(1);
+        self.set("request_count", json!(count));
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.0.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn set(&mut self, key: &str, value: Value) {
+        self.0.insert(key.to_owned(), value);
+    }
+}
+
+/// Seconds since 1970, as the reference writes times.
+fn seconds(at: SystemTime) -> f64 {
+    at.duration_since(UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// A time as a number, or as text in ISO form.
+fn moment(value: &Value) -> Option<SystemTime> {
+    if let Some(seconds) = value.as_f64() {
+        let since = Duration::try_from_secs_f64(seconds).ok()?;
+        return UNIX_EPOCH.checked_add(since);
+    }
+    let at: jiff::Timestamp = value.as_str()?.parse().ok()?;
+    Some(SystemTime::from(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(class: ErrorClass, status: u16) -> (CredentialEntry, SystemTime) {
+        let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let mut entry = CredentialEntry::record("abc123".to_owned(), "a", "env:X", 0);
+        let failure = ProviderFailure {
+            status: Some(status),
+            ..ProviderFailure::new(class, "no")
+        };
+        entry.exhaust(&failure, now);
+        (entry, now)
+    }
+
+    #[test]
+    fn exhausted_key_becomes_usable_again() {
+        let (refused, now) = after(ErrorClass::Auth, 401);
+        let until = now + COOL_DOWN_AFTER_REJECTION;
+        assert_eq!(refused.status(now), CredentialStatus::Exhausted { until });
+        assert_eq!(refused.status(until), CredentialStatus::Usable);
+        let (limited, now) = after(ErrorClass::RateLimit, 429);
+        assert_eq!(
+            limited.status(now),
+            CredentialStatus::Exhausted {
+                until: now + COOL_DOWN
+            }
+        );
+        let mut fresh = limited;
+        fresh.reset();
+        assert_eq!(fresh.status(now), CredentialStatus::Usable);
+    }
+
+    #[test]
+    fn stated_reset_time_wins() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let mut entry = CredentialEntry::record("abc123".to_owned(), "a", "env:X", 0);
+        let until = now + Duration::from_secs(30);
+        let failure = ProviderFailure {
+            reset_at: Some(until),
+            ..ProviderFailure::new(ErrorClass::RateLimit, "no")
+        };
+        entry.exhaust(&failure, now);
+        assert_eq!(entry.status(now), CredentialStatus::Exhausted { until });
+    }
+
+    #[test]
+    fn debug_output_contains_no_key() {
+        let secret = SecretString::new("sk-very-secret-value");
+        let entry = CredentialEntry::manual("abc123".to_owned(), "mine", &secret, 0);
+        assert!(!format!("{entry:?}").contains("very-secret"));
+        assert_eq!(entry.secret(), Some(secret));
+    }
+}

@@ -1,0 +1,163 @@
+//! The keys of one route in a running process.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use hermes_secret::SecretString;
+
+use super::auth_file::AuthFile;
+use super::credential::{CredentialEntry, CredentialStatus};
+use super::strategy::{KeyCandidate, Strategy};
+use crate::error::ProviderFailure;
+
+/// A key with its record.
+#[derive(Debug, Clone)]
+pub(crate) struct PooledKey {
+    /// The key; `None` for a server without keys.
+    pub(crate) secret: Option<SecretString>,
+    /// The record in `auth.json`.
+    pub(crate) entry: CredentialEntry,
+}
+
+/// The keys of one route.
+#[derive(Debug)]
+pub(crate) struct KeyRing {
+    /// The file with the records, and the name of the pool in it; `None` for a key given for this
+    /// run only.
+    stored: Option<(AuthFile, String)>,
+    strategy: Strategy,
+    state: Mutex<RingState>,
+}
+
+#[derive(Debug)]
+struct RingState {
+    slots: Vec<KeySlot>,
+    last: Option<usize>,
+}
+
+#[derive(Debug)]
+struct KeySlot {
+    key: PooledKey,
+    leases: usize,
+}
+
+/// A key in use, returned when dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    ring: Arc<KeyRing>,
+    at: usize,
+    /// The key; `None` for a server without keys.
+    pub(crate) secret: Option<SecretString>,
+    /// The label given by the user.
+    pub(crate) label: String,
+}
+
+impl KeyRing {
+    /// A ring of these keys, in order.
+    pub(crate) fn new(
+        keys: Vec<PooledKey>,
+        strategy: Strategy,
+        stored: Option<(AuthFile, String)>,
+    ) -> Arc<Self> {
+        let slots = keys.into_iter().map(|key| KeySlot { key, leases: 0 });
+        Arc::new(Self {
+            stored,
+            strategy,
+            state: Mutex::new(RingState {
+                slots: slots.collect(),
+                last: None,
+            }),
+        })
+    }
+
+    /// Number of keys, usable or not.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().slots.len()
+    }
+
+    /// The next usable key. A single key is returned even if exhausted: there is no alternative.
+    pub(crate) fn lease(self: &Arc<Self>) -> Option<Lease> {
+        let now = SystemTime::now();
+        let mut state = self.lock();
+        let single = state.slots.len() == 1;
+        let candidates: Vec<KeyCandidate> = state
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| single || slot.key.entry.status(now) == CredentialStatus::Usable)
+            .map(|(at, slot)| KeyCandidate {
+                at,
+                leases: slot.leases,
+                uses: slot.key.entry.request_count(),
+            })
+            .collect();
+        let at = self.strategy.choose(&candidates, state.last)?;
+        state.last = Some(at);
+        let slot = state.slots.get_mut(at)?;
+        slot.leases += 1;
+        slot.key.entry.count_request();
+        Some(Lease {
+            ring: Arc::clone(self),
+            at,
+            secret: slot.key.secret.clone(),
+            label: slot.key.entry.label().to_owned(),
+        })
+    }
+
+    /// All secrets, for masking.
+    pub(crate) fn secrets(&self) -> Vec<SecretString> {
+        let state = self.lock();
+        let secrets = state
+            .slots
+            .iter()
+            .filter_map(|slot| slot.key.secret.clone());
+        secrets.collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RingState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lease {
+    /// Marks the key as exhausted, for other processes too. Returns whether another key is usable.
+    pub(crate) fn exhaust(&self, failure: &ProviderFailure) -> bool {
+        let now = SystemTime::now();
+        let mut state = self.ring.lock();
+        let Some(slot) = state.slots.get_mut(self.at) else {
+            return false;
+        };
+        slot.key.entry.exhaust(failure, now);
+        let marked = slot.key.entry.clone();
+        let usable = |slot: &KeySlot| slot.key.entry.status(now) == CredentialStatus::Usable;
+        let another = state.slots.iter().any(usable);
+        drop(state);
+        self.store(marked);
+        another
+    }
+
+    /// Stores the state of the key. A failure is only logged: a full disk must not end a turn.
+    fn store(&self, marked: CredentialEntry) {
+        let Some((file, provider)) = &self.ring.stored else {
+            return;
+        };
+        let result = file.change(provider, |entries| {
+            let same = entries.iter_mut().find(|entry| entry.id() == marked.id());
+            match same {
+                Some(entry) => *entry = marked,
+                None => entries.push(marked),
+            }
+        });
+        if let Err(error) = result {
+            tracing::warn!("could not store the state of a key: {error}");
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(slot) = self.ring.lock().slots.get_mut(self.at) {
+            slot.leases = slot.leases.saturating_sub(1);
+        }
+    }
+}

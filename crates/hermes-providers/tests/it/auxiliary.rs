@@ -1,0 +1,169 @@
+//! Models for side tasks: which route, which key, how often, and when another one steps in.
+
+use std::time::Duration;
+
+use hermes_providers::{AuxiliaryModels, AuxiliaryTask, ErrorClass, ModelOverrides, ModelRequest};
+use hermes_testkit::{Answer, ModelServer};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use crate::bench::{Bench, ask, question};
+
+fn side(bench: &Bench) -> AuxiliaryModels {
+    AuxiliaryModels::new(&bench.config(), ModelOverrides::default())
+}
+
+fn about(task: AuxiliaryTask) -> ModelRequest {
+    ModelRequest {
+        task: Some(task),
+        ..question("hi")
+    }
+}
+
+#[test]
+fn a_task_has_a_route_of_its_own_and_no_stray_keys() {
+    let main = ModelServer::always(Answer::text("main"));
+    let own = ModelServer::always(Answer::text("side"));
+    let auxiliary = format!(
+        "auxiliary:\n  compression: {{provider: auto, model: ''}}\n  title_generation: {{model: small, base_url: '{}', extra_body: {{top_k: 1}}, timeout: 30, reasoning_effort: low}}\n",
+        own.base_url()
+    );
+    let bench = Bench::custom(
+        &main.base_url(),
+        &format!("  api_key: sk-canary-main-123\n{auxiliary}"),
+    )
+    .env("OPENAI_API_KEY", "sk-canary-openai-123");
+    let side = side(&bench);
+    let titles = side.open(AuxiliaryTask::TitleGeneration).unwrap();
+    assert_eq!(ask(&*titles, &question("hi")).unwrap().text, "side");
+    let sent = &own.questions()[0];
+    assert_eq!(
+        (
+            &sent.body["model"],
+            &sent.body["top_k"],
+            &sent.body["reasoning_effort"]
+        ),
+        (&json!("small"), &json!(1), &json!("low"))
+    );
+    assert!(
+        own.received()
+            .iter()
+            .all(|request| !request.contains("canary"))
+    );
+    // What names nothing goes where the conversation is held, with its key.
+    let summaries = side.open(AuxiliaryTask::Compression).unwrap();
+    assert_eq!(ask(&*summaries, &question("hi")).unwrap().text, "main");
+    assert!(main.questions()[0].contains("sk-canary-main-123"));
+}
+
+#[test]
+fn answers_come_whole_and_no_window_is_looked_up() {
+    let server = ModelServer::always(Answer::text("ok"));
+    let bench = Bench::custom(&server.base_url(), "");
+    let provider = side(&bench).open(AuxiliaryTask::GoalJudge).unwrap();
+    assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "ok");
+    assert_eq!(server.received().len(), 1);
+    let body = &server.questions()[0].body;
+    assert!(body.get("stream").is_none(), "{body}");
+}
+
+#[test]
+fn the_model_of_the_command_line_does_side_tasks_unless_one_is_named() {
+    let server = ModelServer::always(Answer::text("ok"));
+    let bench = Bench::custom(
+        &server.base_url(),
+        "auxiliary: {goal_judge: {model: judge}}\n",
+    );
+    let main = ModelOverrides {
+        model: Some("flag".to_owned()),
+        ..ModelOverrides::default()
+    };
+    let side = AuxiliaryModels::new(&bench.config(), main);
+    let model = |task| side.open(task).unwrap().route().model;
+    assert_eq!(model(AuxiliaryTask::Compression), "flag");
+    assert_eq!(model(AuxiliaryTask::GoalJudge), "judge");
+}
+
+#[test]
+fn an_empty_account_moves_on_and_other_refusals_do_not() {
+    let second = ModelServer::always(Answer::text("second"));
+    let refusing = |status: u16| {
+        let first = ModelServer::always(Answer::status(
+            status,
+            &json!({"error": {"message": "insufficient credits"}}),
+        ));
+        let bench = Bench::custom(&first.base_url(), "")
+            .env("CUSTOM_BASE_URL", &second.base_url())
+            .env("OPENAI_API_KEY", "sk-canary-openai-123");
+        let provider = side(&bench).open(AuxiliaryTask::TitleGeneration).unwrap();
+        let answer = ask(&*provider, &question("hi")).map(|response| response.text);
+        assert_eq!(first.questions().len(), 1);
+        answer
+    };
+    assert_eq!(refusing(402).unwrap(), "second");
+    assert_eq!(second.questions()[0].body["model"], "test-model");
+    assert!(!second.questions()[0].contains("canary"));
+    assert_eq!(refusing(401).unwrap_err().class, ErrorClass::Auth);
+    assert_eq!(second.questions().len(), 1);
+}
+
+#[test]
+fn what_passes_is_asked_again_as_often_as_the_settings_say() {
+    for (setting, most) in [("transient_retries: 0", 1), ("transient_retries: 1", 2)] {
+        let server = ModelServer::always(Answer::status(503, &json!({"error": "busy"})));
+        let bench = Bench::custom(
+            &server.base_url(),
+            &format!("agent: {{api_max_retries: 5}}\nauxiliary: {{{setting}}}\n"),
+        );
+        let provider = side(&bench).open(AuxiliaryTask::TitleGeneration).unwrap();
+        let error = ask(&*provider, &question("hi")).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Overloaded);
+        assert_eq!(server.questions().len(), most, "{setting}");
+    }
+}
+
+#[test]
+fn a_task_waits_no_longer_than_its_time() {
+    let late = Answer::text("late").after(Duration::from_mins(1));
+    let server = ModelServer::always(late);
+    let bench = Bench::custom(
+        &server.base_url(),
+        "auxiliary: {transient_retries: 0, goal_judge: {timeout: 0.2}}\n",
+    );
+    let provider = side(&bench).open(AuxiliaryTask::GoalJudge).unwrap();
+    let error = ask(&*provider, &question("hi")).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Timeout);
+    assert_eq!(server.questions().len(), 1);
+}
+
+#[test]
+fn a_slot_that_cannot_be_used_is_an_error_and_not_another_route() {
+    let server = ModelServer::always(Answer::text("ok"));
+    let bench = Bench::custom(
+        &server.base_url(),
+        "auxiliary: {goal_judge: {provider: nosuch, model: m}, compression: 3}\n",
+    );
+    let side = side(&bench);
+    let error = side.open(AuxiliaryTask::GoalJudge).err().unwrap();
+    assert!(error.to_string().contains("nosuch"), "{error}");
+    assert!(side.open(AuxiliaryTask::Compression).is_ok());
+}
+
+#[test]
+fn a_script_answers_side_tasks_by_turns_that_name_them() {
+    let bench = Bench::new("model: {provider: replay, script: turns.yaml}\n");
+    std::fs::write(
+        bench.home().join("turns.yaml"),
+        "turns:\n  - match: hi\n    text: to hi\n  - match: {task: goal_judge}\n    text: judged\n  - text: next\n",
+    )
+    .unwrap();
+    let side = side(&bench);
+    let judge = side.open(AuxiliaryTask::GoalJudge).unwrap();
+    let judged = ask(&*judge, &about(AuxiliaryTask::GoalJudge)).unwrap();
+    assert_eq!(judged.text, "judged");
+    assert_eq!(ask(&*judge, &question("hi")).unwrap().text, "to hi");
+    let titles = side.open(AuxiliaryTask::TitleGeneration).unwrap();
+    let error = ask(&*titles, &about(AuxiliaryTask::TitleGeneration)).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Script);
+    assert!(error.message.contains("title_generation"), "{error}");
+}

@@ -1,0 +1,82 @@
+//! The container engine of a profile, and the directories of a worker's card in its containers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hermes_board::WorkerVariables;
+use hermes_board::boards::BoardHome;
+use hermes_docker::{DockerHost, HostFacts, PathMap};
+use hermes_terminal::environment::LiveEnvironment;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::person::{Person, Reached};
+
+/// The profile's name in labels when the home is no profile of the installation.
+const CUSTOM: &str = "custom";
+
+/// The engine under the settings of the profile, shared by its sandboxes. Starts nothing.
+pub fn docker_host(
+    context: &Context,
+    environment: &Arc<LiveEnvironment>,
+    person: &Arc<dyn Person>,
+) -> Result<Arc<DockerHost>> {
+    let facts = HostFacts {
+        hermes_home: context.location.home.clone(),
+        profile: context
+            .current
+            .as_ref()
+            .map_or_else(|| CUSTOM.to_owned(), ToString::to_string),
+        user_home: environment
+            .current()
+            .policy()
+            .child_home
+            .real_home()
+            .to_owned(),
+        start_directory: context.system.start_dir.clone(),
+        is_container: hermes_home::is_container(&context.env, &context.system),
+        file_system_root: context.system.file_system_root.clone(),
+    };
+    Ok(DockerHost::new(
+        context.config(),
+        Arc::clone(environment),
+        facts,
+        Arc::new(Reached(Arc::clone(person))),
+    )?)
+}
+
+/// Directories of the worker's card, on this machine or in a container.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CardDirectories {
+    /// Where the work is done; checks and later workers look for it there.
+    pub(crate) workspace: Option<PathBuf>,
+    /// Files that belong to the card, to be read.
+    pub(crate) attachments: Option<PathBuf>,
+}
+
+impl CardDirectories {
+    /// The existing directories of the card in hand.
+    pub(super) fn on_host(context: &Context) -> Self {
+        let exists = |path: &PathBuf| path.is_absolute() && path.is_dir();
+        let Some(card) = WorkerVariables::read(&context.env) else {
+            return Self::default();
+        };
+        let home = BoardHome::resolve(&context.env, &context.location);
+        // An error that keeps a board from being found is reported when the board is used.
+        let board = home.select(None).ok();
+        let attachments = board.and_then(|board| board.attachments_of(&card.task).ok());
+        Self {
+            workspace: card.workspace.filter(exists),
+            attachments: attachments.filter(exists),
+        }
+    }
+
+    /// The same directories as commands in a container see them; `None` for one that is not mounted.
+    pub(super) fn inside(&self, paths: &PathMap) -> Self {
+        let inside = |path: &Option<PathBuf>| paths.to_container(path.as_deref()?);
+        Self {
+            workspace: inside(&self.workspace),
+            attachments: inside(&self.attachments),
+        }
+    }
+}

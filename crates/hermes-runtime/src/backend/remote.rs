@@ -1,0 +1,267 @@
+//! A container or another machine where commands run, from its first use to the end of its
+//! conversation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hermes_config::vars;
+use hermes_docker::keys::TaskOverrides;
+use hermes_docker::{DockerHost, DockerSandbox, Removal, SandboxRequest};
+use hermes_policy::parse_safe_roots;
+use hermes_ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
+use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
+use hermes_tools::{Filesystem, Job, Place, PlaceFiles, Ran, WriteRules};
+
+use super::BackendKind;
+use super::docker::{CardDirectories, docker_host};
+use crate::context::Context;
+use crate::error::Result;
+use crate::person::Person;
+
+/// Time to remove containers at an orderly end.
+const ORDERLY_LIMIT: Duration = Duration::from_secs(15);
+/// Time to remove containers after an interrupt: a removal that takes longer goes on without us.
+const URGENT_LIMIT: Duration = Duration::from_secs(1);
+
+/// How much time there is to release a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shutdown {
+    /// The work is done.
+    Orderly,
+    /// The process was asked to end and must be gone soon.
+    Urgent,
+}
+
+/// Which backend is meant, and which sandbox of it.
+#[derive(Debug, Clone, Copy)]
+pub struct BackendRequest<'a> {
+    /// The backend.
+    pub kind: BackendKind,
+    /// The task whose sandbox is meant; `None` for the one all tasks of a profile share.
+    pub task: Option<&'a str>,
+    /// The session, for sessions that have a sandbox each.
+    pub session: &'a str,
+}
+
+/// A container or another machine.
+pub struct RemoteBackend {
+    pub(crate) terminal: Arc<RemoteTerminal>,
+    pub(crate) filesystem: Filesystem,
+    /// Directories of the worker's card, as commands there see them.
+    pub(crate) card: CardDirectories,
+    /// Whether commands there cannot reach this machine and so need no approval.
+    pub(crate) is_isolated: bool,
+    kind: Kind,
+    is_released: AtomicBool,
+}
+
+enum Kind {
+    Container {
+        host: Arc<DockerHost>,
+        sandbox: Arc<DockerSandbox>,
+    },
+    Machine(Arc<SshHost>),
+}
+
+impl RemoteBackend {
+    /// The remote backend under the settings in effect; `None` for this machine. Starts nothing.
+    pub(crate) fn prepare(
+        context: &Context,
+        environment: &Arc<LiveEnvironment>,
+        request: BackendRequest<'_>,
+        person: &Arc<dyn Person>,
+    ) -> Result<Option<Self>> {
+        match request.kind {
+            BackendKind::Local => Ok(None),
+            BackendKind::Docker => Self::container(context, environment, request, person).map(Some),
+            BackendKind::Ssh => Self::machine(context, environment).map(Some),
+        }
+    }
+
+    fn container(
+        context: &Context,
+        environment: &Arc<LiveEnvironment>,
+        request: BackendRequest<'_>,
+        person: &Arc<dyn Person>,
+    ) -> Result<Self> {
+        let host = docker_host(context, environment, person)?;
+        let mut wanted = match request.task {
+            Some(task) => SandboxRequest::of(task),
+            None => TaskOverrides::default().request(
+                request.session,
+                Some(request.session),
+                host.settings().isolation,
+            ),
+        };
+        let card = CardDirectories::on_host(context);
+        wanted.workspace.clone_from(&card.workspace);
+        wanted.attachments.clone_from(&card.attachments);
+        let sandbox = Arc::new(DockerSandbox::new(Arc::clone(&host), wanted));
+        let paths = sandbox.path_map()?;
+        let is_isolated = sandbox.host_access()?.is_empty();
+        let settings = RemoteSettings::configured(context.config());
+        let terminal = Arc::new(RemoteTerminal::new(sandbox.clone(), settings));
+        let kind = Kind::Container { host, sandbox };
+        let rules = WriteRules::Unrestricted;
+        let mut backend = Self::new(terminal, rules, is_isolated, kind);
+        backend.card = card.inside(&paths);
+        Ok(backend)
+    }
+
+    fn machine(context: &Context, environment: &Arc<LiveEnvironment>) -> Result<Self> {
+        let config = context.config();
+        let builder = environment.current();
+        let settings = SshSettings::from_config(config, builder.policy().child_home.real_home())?;
+        let surroundings = SshSurroundings::new(config, &builder);
+        check_programs(context.env.os(&vars::PATH))?;
+        let channels = RemoteSettings {
+            persistent_shell: settings.persistent_shell,
+            ..RemoteSettings::configured(config)
+        };
+        let host = Arc::new(SshHost::new(settings, surroundings));
+        let terminal = Arc::new(RemoteTerminal::new(host.clone(), channels));
+        let roots = context.env.text(&vars::HERMES_WRITE_SAFE_ROOT);
+        let rules = WriteRules::Machine {
+            safe_roots: roots.map(parse_safe_roots).unwrap_or_default(),
+        };
+        Ok(Self::new(terminal, rules, false, Kind::Machine(host)))
+    }
+
+    fn new(
+        terminal: Arc<RemoteTerminal>,
+        rules: WriteRules,
+        is_isolated: bool,
+        kind: Kind,
+    ) -> Self {
+        let place = Arc::new(ThroughTerminal(Arc::clone(&terminal)));
+        Self {
+            filesystem: Filesystem::in_place(PlaceFiles::new(place, rules)),
+            terminal,
+            card: CardDirectories::default(),
+            is_isolated,
+            kind,
+            is_released: AtomicBool::new(false),
+        }
+    }
+
+    /// Name of the container in use.
+    pub fn container_name(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Container { sandbox, .. } => Some(sandbox.container()?.name),
+            Kind::Machine(_) => None,
+        }
+    }
+
+    /// Whether the container engine or the machine is missing or down.
+    pub fn is_down(&self) -> bool {
+        match &self.kind {
+            Kind::Container { host, .. } => {
+                host.check().is_err_and(|error| error.is_missing_part())
+            }
+            Kind::Machine(host) => {
+                use hermes_terminal::remote::Transport as _;
+                host.ensure().is_err_and(|error| error.is_missing_part)
+            }
+        }
+    }
+
+    /// How long the backend may be unused before it is released; `None` for no limit.
+    pub(super) fn idle_limit(&self) -> Option<Duration> {
+        match &self.kind {
+            Kind::Container { host, .. } => Some(host.settings().lifetime),
+            Kind::Machine(_) => None,
+        }
+    }
+
+    /// Whether nothing has run there for so long, and nothing runs there now.
+    pub(super) fn is_idle(&self, lifetime: Duration) -> bool {
+        let terminal = &self.terminal;
+        !terminal.is_busy()
+            && !terminal.has_live_background()
+            && terminal.last_activity().elapsed() > lifetime
+    }
+
+    /// Releases the backend until the next command: a container of this process alone is removed, a
+    /// shared one keeps running.
+    pub(super) fn release_idle(&self) {
+        if let Kind::Container { sandbox, .. } = &self.kind
+            && sandbox.container().is_some()
+        {
+            tracing::info!(backend = self.terminal.describe(), "idle; released");
+            self.terminal.detach();
+            sandbox.cleanup(Removal::AsConfigured);
+        }
+    }
+
+    /// Releases the backend for good, once: a container of this process alone is removed, files that
+    /// changed on another machine are fetched.
+    pub(crate) fn release(&self, shutdown: Shutdown) {
+        if self.is_released.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.terminal.detach();
+        match &self.kind {
+            Kind::Container { host, sandbox } => {
+                sandbox.cleanup(Removal::AsConfigured);
+                let limit = match shutdown {
+                    Shutdown::Orderly => ORDERLY_LIMIT,
+                    Shutdown::Urgent => URGENT_LIMIT,
+                };
+                if !host.finish(limit) {
+                    tracing::warn!("a container is still being removed");
+                }
+            }
+            Kind::Machine(host) => match host.cleanup() {
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "files of the remote machine were not fetched");
+                }
+            },
+        }
+    }
+}
+
+impl Drop for RemoteBackend {
+    fn drop(&mut self) {
+        self.release(Shutdown::Orderly);
+    }
+}
+
+/// The backend as the file tools use it.
+struct ThroughTerminal(Arc<RemoteTerminal>);
+
+impl Place for ThroughTerminal {
+    fn run(&self, job: &Job<'_>) -> std::result::Result<Ran, String> {
+        let output = self
+            .0
+            .run_internal(InternalRun {
+                script: job.script,
+                input: job.input,
+                directory: None,
+                limit: job.limit,
+                most_bytes: job.most_output,
+                interrupt: Some(job.interrupt),
+            })
+            .map_err(|error| match error.hint() {
+                Some(hint) => format!("{error} ({hint})"),
+                None => error.to_string(),
+            })?;
+        if output.is_cut {
+            return Err(format!(
+                "{} sent more than {} bytes",
+                self.0.describe(),
+                job.most_output
+            ));
+        }
+        Ok(Ran {
+            stdout: output.stdout,
+            exit_code: output.exit_code,
+        })
+    }
+
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+}

@@ -1,0 +1,196 @@
+//! The surroundings of a conversation or command: environment, location, facts about the machine,
+//! and the settings, which are read when first asked for.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use hermes_config::{Config, Environment, Sources, vars};
+use hermes_home::profiles::current_profile;
+use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
+use hermes_proc::env::is_managed_secret;
+use hermes_secret::Redactor;
+use hermes_telemetry::Zone;
+use hermes_terminal::environment::{EnvironmentBuilder, EnvironmentFacts, config_secret_names};
+
+use crate::error::Result;
+
+/// The program that children may call back.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Path of `hermes`; children find the program under this path.
+    pub path: PathBuf,
+    /// Command line that supervises a background process and outlives the caller; empty where the
+    /// surrounding program has none.
+    pub supervisor: Vec<OsString>,
+}
+
+impl Program {
+    /// A program that PATH finds under this name, without a supervisor.
+    pub fn named(name: &str) -> Self {
+        Self {
+            path: PathBuf::from(name),
+            supervisor: Vec::new(),
+        }
+    }
+}
+
+/// One profile on this machine, as one process sees it.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The environment, with `HERMES_HOME` set to the selected home.
+    pub env: Environment,
+    /// Facts about the machine and the process.
+    pub system: SystemFacts,
+    /// The selected home and the root of the installation.
+    pub location: Location,
+    /// The selected profile; `None` for a custom home.
+    pub current: Option<ProfileName>,
+    /// The program children may call back.
+    pub program: Program,
+    config: OnceLock<Config>,
+}
+
+impl Context {
+    /// The context of a selected profile. Reads nothing.
+    pub fn new(
+        env: &Environment,
+        system: SystemFacts,
+        selection: &Selection,
+        program: Program,
+    ) -> Self {
+        Self {
+            env: env.with(&vars::HERMES_HOME, selection.location.home.as_os_str()),
+            system,
+            location: selection.location.clone(),
+            current: current_profile(selection),
+            program,
+            config: OnceLock::new(),
+        }
+    }
+
+    /// The same context under another environment; its settings are read anew.
+    #[must_use]
+    pub fn with_env(&self, env: Environment) -> Self {
+        Self {
+            env,
+            config: OnceLock::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The same context, as if the program had been started in this directory.
+    #[must_use]
+    pub fn in_directory(&self, directory: &Path) -> Self {
+        let mut context = self.clone();
+        context.system.start_dir = Some(directory.to_owned());
+        context
+    }
+
+    /// Where settings are read from.
+    pub fn sources(&self) -> Sources {
+        Sources::new(&self.env, &self.location.home)
+    }
+
+    /// Where settings are read from and written to.
+    pub fn sources_to_write(&self) -> Sources {
+        Sources {
+            tighten_dotenv: self.home_policy().tighten_files,
+            ..self.sources()
+        }
+    }
+
+    /// What child processes may know. Looks at the disk, changes nothing.
+    pub fn environment(&self) -> EnvironmentBuilder {
+        EnvironmentBuilder::new(self.config(), &self.environment_facts())
+    }
+
+    /// The settings of another profile of this installation, and what its children may know.
+    pub fn environment_of(&self, home: &Path) -> (Config, EnvironmentBuilder) {
+        let env = self.env.with(&vars::HERMES_HOME, home.as_os_str());
+        let config = Config::load_read_only(&Sources::new(&env, home));
+        let builder = EnvironmentBuilder::new(&config, &self.environment_facts());
+        (config, builder)
+    }
+
+    /// Facts about child processes that no setting holds.
+    pub fn environment_facts(&self) -> EnvironmentFacts {
+        EnvironmentFacts {
+            root: self.location.root.clone(),
+            program: self.program.path.clone(),
+            is_container: hermes_home::is_container(&self.env, &self.system),
+            account_home: self.system.home_by_uid(),
+            file_system_root: self.system.file_system_root.clone(),
+        }
+    }
+
+    /// The settings in effect. Reads files once and changes none.
+    pub fn config(&self) -> &Config {
+        self.config
+            .get_or_init(|| Config::load_read_only(&self.sources()))
+    }
+
+    /// How directories and files of the home are made.
+    pub fn home_policy(&self) -> HomePolicy {
+        HomePolicy::resolve(&self.env, &self.system, &self.location.home)
+    }
+
+    /// Creates the home, for everything that is about to write into it.
+    pub fn ensure_home(&self) -> Result<()> {
+        Ok(hermes_home::ensure_home(
+            &self.location,
+            &self.home_policy(),
+            &self.system,
+        )?)
+    }
+
+    /// Directory of temporary files.
+    pub fn temp_dir(&self) -> PathBuf {
+        let configured = self.env.os(&vars::TMPDIR).map(PathBuf::from);
+        configured.unwrap_or_else(|| PathBuf::from("/tmp"))
+    }
+
+    /// The time zone of timestamps.
+    pub fn zone(&self) -> Zone {
+        match self.config().text("timezone") {
+            "" => Zone::System,
+            // `doctor` reports a zone that does not exist; everything else uses the machine's.
+            name => hermes_time::named(name).map_or(Zone::System, Zone::Explicit),
+        }
+    }
+
+    /// Masks the secrets of this profile, unless the user has switched that off.
+    pub fn redactor(&self) -> Redactor {
+        let config = self.config();
+        if !config.flag("security.redact_secrets") {
+            return Redactor::disabled();
+        }
+        let dotenv = config.dotenv();
+        let names = dotenv.names().map(str::to_owned);
+        let known = hermes_config::dotenv::known_names().filter(|name| name.secret);
+        let names = names.chain(known.map(|name| name.name.to_owned()));
+        let names = names.chain(config_secret_names(config));
+        let values = names.filter_map(|name| config.secret(&name));
+        let values = values.map(|value| value.expose().to_owned());
+        let values = values.chain(hermes_config::settings::secret_values(config.tree()));
+        let values = values.chain(self.stored_keys());
+        // A name set both in the file and in the environment has two secret values.
+        let in_file = dotenv.names().filter_map(|name| dotenv.get(name));
+        let exported = self.env.iter().filter_map(|(name, value)| {
+            let is_secret = name.to_str().is_some_and(is_managed_secret);
+            is_secret.then(|| value.to_str()).flatten()
+        });
+        Redactor::new(values.chain(in_file.chain(exported).map(str::to_owned)))
+    }
+
+    /// Keys that `hermes auth` has stored.
+    fn stored_keys(&self) -> Vec<String> {
+        let file = hermes_providers::AuthFile::of_home(&self.location.home);
+        // Keys in an unreadable file cannot be shown by this process either.
+        let pools = file.all().unwrap_or_default();
+        let entries = pools.into_iter().flat_map(|(_, entries)| entries);
+        entries
+            .filter_map(|entry| Some(entry.secret()?.expose().to_owned()))
+            .collect()
+    }
+}

@@ -1,0 +1,245 @@
+//! An open conversation: turns, changes between turns, and its end.
+
+mod goal;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_agent::prompt::{PromptParts, assemble};
+use hermes_agent::{Agent, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
+use hermes_board::model::Task;
+use hermes_providers::{AuxiliaryModels, Image};
+use hermes_session::{Session, SessionId};
+use hermes_tools::{GoalClaim, GoalJudge, GoalVerdict};
+
+use crate::context::Context;
+use crate::context_window;
+use crate::error::Result;
+use crate::images;
+use crate::opening::{model_choice, new_session};
+use crate::person::Person;
+use crate::pruning;
+use crate::references::{self, Source};
+use crate::request::ConversationRequest;
+use crate::snapshot;
+use crate::system_prompt::{self, Subject};
+use crate::title::TitleKeeper;
+use crate::tool_set::ToolSet;
+use crate::worker::{ClaimWatch, Worker};
+use crate::worktree::Worktree;
+
+/// An open conversation.
+pub struct Conversation {
+    pub(crate) context: Context,
+    pub(crate) agent: Agent,
+    pub(crate) tools: ToolSet,
+    /// What sub-agents are made of, kept for changes between turns.
+    pub(crate) children: SubAgentRunner,
+    pub(crate) request: ConversationRequest,
+    pub(crate) resumed: Option<Session>,
+    pub(crate) worker: Option<Worker>,
+    pub(crate) claim: Option<ClaimWatch>,
+    pub(crate) worktree: Option<Worktree>,
+    pub(crate) title: TitleKeeper,
+    pub(crate) judge: Arc<dyn GoalJudge>,
+    pub(crate) person: Arc<dyn Person>,
+}
+
+impl Conversation {
+    /// Runs one turn.
+    pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
+        let message = self.title.before_turn(&input, !self.agent.is_stored());
+        let result = self.agent.turn(input, observer);
+        if let Some(message) = message {
+            self.title.after_turn(message, &result);
+        }
+        snapshot::write(&self.agent, &self.context);
+        result
+    }
+
+    /// Takes more turns after the first one while the goal of the worker's card is not reached. Gives
+    /// the result of the last turn; without a goal that is the first one.
+    pub fn pursue_goal(
+        &mut self,
+        first: TurnResult,
+        observer: &mut dyn TurnObserver,
+    ) -> TurnResult {
+        goal::pursue(self, first, observer)
+    }
+
+    /// The message with the files, changes and pages that it refers to with an `@`.
+    pub fn expand_references(&self, text: &str) -> String {
+        let source = Source {
+            root: self.agent.context().session.cwd(),
+            is_remote: self.tools.remote().is_some(),
+            private_homes: self.tools.private_homes().clone(),
+            context: &self.context,
+        };
+        let window = self.agent.provider().route().context_length;
+        references::expand(text, &source, window, &*self.person)
+    }
+
+    /// Images that the text of the worker's card refers to.
+    pub fn card_images(&self) -> Vec<Image> {
+        let Some(worker) = &self.worker else {
+            return Vec::new();
+        };
+        images::load_references(&worker.images(&self.context.location.user_home))
+    }
+
+    /// The agent, for everything about messages, model and session.
+    pub fn agent(&mut self) -> &mut Agent {
+        &mut self.agent
+    }
+
+    /// The tools of the conversation.
+    pub fn tools(&self) -> &ToolSet {
+        &self.tools
+    }
+
+    /// The context the conversation runs in.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The session that was continued; `None` in a new one.
+    pub fn resumed(&self) -> Option<&Session> {
+        self.resumed.as_ref()
+    }
+
+    /// Whether the conversation works on a card of the board.
+    pub fn is_worker(&self) -> bool {
+        self.worker.is_some()
+    }
+
+    /// How long a worker that is asked to end may take; `None` for other conversations.
+    pub fn end_limit(&self) -> Option<Duration> {
+        let worker = self.worker.as_ref();
+        worker.map(|_| Worker::end_limit(&self.context))
+    }
+
+    /// Ends the session and begins an empty one.
+    pub fn start_over(&mut self) -> Result<SessionId> {
+        let id = SessionId::generate();
+        let new = new_session(
+            &Subject::agent(&self.agent),
+            &self.children,
+            &self.request,
+            &self.tools,
+            &self.context,
+        );
+        let text = assemble(&self.prompt(&id)).text;
+        self.agent.start_over(id.clone(), new, &text)?;
+        self.renew_prompt(&id);
+        self.resumed = None;
+        self.tools.forget_approvals();
+        self.serve_approvals(&id);
+        self.children.parent = id.clone();
+        self.renew_children();
+        Ok(id)
+    }
+
+    /// Lets another model answer from now on. A model that cannot be opened changes nothing.
+    pub fn change_model(&mut self, model: &str, provider: Option<&str>) -> Result<()> {
+        let choice = model_choice(Some(model), provider);
+        let opened = hermes_providers::open(self.context.config(), &choice)?;
+        context_window::check(&opened.route(), &self.context, &*self.person)?;
+        let side = Arc::new(AuxiliaryModels::new(self.context.config(), choice));
+        self.agent
+            .change_provider(Arc::clone(&opened), Arc::clone(&side))?;
+        self.title.change_models(Arc::clone(&side));
+        let id = self.agent.session_id().clone();
+        self.renew_prompt(&id);
+        self.children.provider = opened;
+        self.children.auxiliary = Some(side);
+        self.serve_approvals(&id);
+        self.renew_children();
+        Ok(())
+    }
+
+    /// Ends the session and everything it started. `exit_code` is asked at the very end, so that it
+    /// knows of a signal that has come meanwhile; the answer is recorded for a worker. Gives that
+    /// code, or a failure code for a worker that has lost its card.
+    pub fn close(
+        mut self,
+        result: Option<&TurnResult>,
+        exit_code: impl FnOnce() -> u8,
+    ) -> Result<u8> {
+        // Each step is taken, whatever became of the one before.
+        self.title.close();
+        let closed = self.agent.close();
+        if !self.tools.interrupt().is_raised() {
+            pruning::prune_if_due(self.agent.store(), &self.context);
+        }
+        self.tools.stop_background(&self.context, &*self.person);
+        self.tools.release();
+        if let Some(worktree) = self.worktree.take() {
+            worktree.finish(&*self.person);
+        }
+        let mut code = exit_code();
+        if let Some(lost) = self.claim.take().and_then(ClaimWatch::end) {
+            code = code.max(1);
+            self.person.warn(&lost, None);
+        }
+        if let Some(worker) = &self.worker {
+            worker.finish(result, code);
+        }
+        closed?;
+        Ok(code)
+    }
+
+    /// Whether the goal of the worker's card is reached.
+    fn judge(&self, claim: &GoalClaim<'_>) -> GoalVerdict {
+        self.judge.judge(claim, self.tools.interrupt())
+    }
+
+    /// The worker's card, while it is running and this attempt is the current one.
+    fn open_card(&self) -> Option<Task> {
+        self.worker.as_ref().and_then(Worker::open_card)
+    }
+
+    /// Turn limit of goal mode; `None` outside of goal mode.
+    fn goal_turns(&self) -> Option<u64> {
+        self.worker.as_ref().and_then(Worker::goal_turns)
+    }
+
+    /// Blocks the worker's card, for a person to look at.
+    fn block_card(&self, reason: String) {
+        if let Some(worker) = &self.worker {
+            worker.block(reason);
+        }
+    }
+
+    /// Lets the side models of this conversation assess flagged commands, on its account.
+    fn serve_approvals(&self, id: &SessionId) {
+        if let Some(side) = &self.children.auxiliary {
+            let home = self.context.location.home.clone();
+            let model = self.tools.approval_model();
+            model.serve(Arc::clone(side), home, id.clone());
+        }
+    }
+
+    fn prompt(&self, id: &SessionId) -> PromptParts {
+        let notes = self.worktree.iter().map(Worktree::note).collect();
+        let subject = Subject::agent(&self.agent);
+        system_prompt::parts(
+            subject,
+            id,
+            &self.request,
+            &self.tools,
+            notes,
+            &self.context,
+        )
+    }
+
+    /// Replaces the prompt that the next summary is followed by.
+    fn renew_prompt(&mut self, id: &SessionId) {
+        let prompt = system_prompt::reassembled(self.prompt(id), &self.context);
+        self.agent.set_prompt_source(prompt);
+    }
+
+    fn renew_children(&mut self) {
+        let children = Arc::new(self.children.clone());
+        self.agent.change_children(Some(children));
+    }
+}

@@ -1,0 +1,41 @@
+//! Opening a conversation: its model, session, tools, backend, prompt and, for a worker, its card.
+//!
+//! [`Runtime::open_conversation`] is the one way in for everything that lets an agent work: the chat
+//! command, workers of the board, and every later surface. [`Person`] is who can be asked and shown
+//! things meanwhile. Nothing here prints, reads a terminal, listens for signals or keeps
+//! process-wide state, so one process can hold conversations of several profiles at once.
+
+mod backend;
+mod board_settings;
+mod context;
+mod context_window;
+mod conversation;
+mod error;
+mod images;
+mod opening;
+mod person;
+mod pruning;
+mod references;
+mod repository;
+mod request;
+mod runtime;
+mod snapshot;
+mod system_prompt;
+mod title;
+mod tool_set;
+mod worker;
+mod worktree;
+
+pub use backend::{
+    BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteBackend, docker_host,
+    live_environment,
+};
+pub use board_settings::{dispatch_settings, kanban_settings, worker_setup};
+pub use context::{Context, Program};
+pub use conversation::Conversation;
+pub use error::{Error, ErrorKind, Result};
+pub use images::load_image;
+pub use person::{Nobody, Person};
+pub use request::{ConversationRequest, SessionChoice};
+pub use runtime::Runtime;
+pub use tool_set::{Approval, ToolSet, ToolSetRequest};

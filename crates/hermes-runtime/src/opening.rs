@@ -1,0 +1,118 @@
+//! The parts a conversation is opened with: model, session, directory, tools, and what is recorded of
+//! a new session.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hermes_agent::SubAgentRunner;
+use hermes_providers::{ModelOverrides, ToolSchema};
+use hermes_session::{NewSession, Session, SessionStore};
+use hermes_tools::{CallContext, ToolSelection};
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::person::Person;
+use crate::repository::Repository;
+use crate::request::{ConversationRequest, SessionChoice};
+use crate::system_prompt::{self, Subject};
+use crate::tool_set::ToolSet;
+use crate::worktree::Worktree;
+
+/// A model by name, at a provider by name; what is not named is configured.
+pub(crate) fn model_choice(model: Option<&str>, provider: Option<&str>) -> ModelOverrides {
+    ModelOverrides {
+        provider: provider.map(str::to_owned),
+        model: model.map(str::to_owned),
+        ..ModelOverrides::default()
+    }
+}
+
+/// The session to continue; `None` for a new one.
+pub(crate) fn chosen_session(
+    request: &ConversationRequest,
+    store: &SessionStore,
+) -> Result<Option<Session>> {
+    let id = match &request.session {
+        SessionChoice::New => return Ok(None),
+        SessionChoice::Named(text) => store.resolve(text)?,
+        SessionChoice::Latest => store
+            .most_recent(&request.source)?
+            .ok_or_else(|| Error::NoEarlierSession(request.source.clone()))?,
+    };
+    let session = store.session(&id)?;
+    session
+        .map(Some)
+        .ok_or_else(|| Error::NoSession(id.to_string()))
+}
+
+/// The context in the directory that the conversation works in.
+pub(crate) fn context_in_directory(
+    context: &Context,
+    request: &ConversationRequest,
+    resumed: Option<&Session>,
+    worktree: Option<&Worktree>,
+) -> Context {
+    let recorded = resumed
+        .filter(|_| request.restore_directory)
+        .and_then(|session| session.cwd.as_deref())
+        .map(Path::new)
+        .filter(|path| path.is_absolute() && path.is_dir());
+    match worktree.map(Worktree::path).or(recorded) {
+        Some(directory) => context.in_directory(directory),
+        None => context.clone(),
+    }
+}
+
+/// The tools that the model is offered; no others can be called.
+pub(crate) fn offered_tools(
+    call: &mut CallContext,
+    request: &ConversationRequest,
+    context: &Context,
+    person: &dyn Person,
+) -> Result<Arc<[ToolSchema]>> {
+    let named = request.toolsets.as_deref();
+    let selection =
+        ToolSelection::resolve(context.config(), &context.env, &request.platform, named);
+    let offer = call.registry.offer(&selection, call);
+    for name in &offer.unknown {
+        person.notify(&format!("There is no toolset '{name}'; it is left out."));
+    }
+    if named.is_some() && offer.unknown.len() >= selection.names.len() {
+        return Err(Error::NoToolset);
+    }
+    call.enabled_tools = offer.names();
+    let tools = offer.tools.into_iter().map(|tool| ToolSchema {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        parameters: tool.schema,
+    });
+    Ok(tools.collect())
+}
+
+/// The record of a new session.
+pub(crate) fn new_session(
+    subject: &Subject<'_>,
+    children: &SubAgentRunner,
+    request: &ConversationRequest,
+    tools: &ToolSet,
+    context: &Context,
+) -> NewSession {
+    let cwd = subject.call.session.cwd();
+    // The repository around a directory of a remote backend cannot be read from here.
+    let repository = match tools.remote() {
+        None => Repository::around(&cwd),
+        Some(_) => None,
+    };
+    NewSession {
+        source: request.source.clone(),
+        model: Some(subject.provider.route().model),
+        model_config: Some(system_prompt::model_config(&children.settings, context)),
+        cwd: Some(cwd.display().to_string()),
+        git_repo_root: repository
+            .as_ref()
+            .map(|repository| repository.root.display().to_string()),
+        git_branch: repository.and_then(|repository| repository.branch),
+        profile_name: context.current.as_ref().map(ToString::to_string),
+        ..NewSession::default()
+    }
+}

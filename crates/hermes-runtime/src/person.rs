@@ -1,0 +1,94 @@
+//! Who is behind a conversation: can be asked for approval, an answer or a password, and is shown
+//! warnings, notices and progress.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_policy::{Answer, ApprovalRequest};
+use hermes_secret::SecretString;
+use hermes_terminal::sudo::PasswordPrompt;
+use hermes_tools::{Answerer, CallContext, ClarifyQuestion};
+
+/// The person behind a conversation, as a surface reaches them. Text handed over is not escaped for
+/// any output; the surface does that. Questions end early when the conversation is interrupted.
+///
+/// Every method has the answer of somebody who is not there, so an implementation names only what
+/// its surface can do.
+pub trait Person: Send + Sync {
+    /// Whether [`Person::approve`] and [`Person::sudo_password`] reach anybody. If not, the settings
+    /// decide about risky commands.
+    fn approves_commands(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Person::answer`] reaches anybody.
+    fn answers_questions(&self) -> bool {
+        false
+    }
+
+    /// Decides about a risky command.
+    fn approve(&self, _: &ApprovalRequest) -> Answer {
+        Answer::Deny(None)
+    }
+
+    /// The password for sudo; `None` if none was given in time.
+    fn sudo_password(&self, _timeout: Duration) -> Option<SecretString> {
+        None
+    }
+
+    /// Answers a question of the agent; `None` if no answer came in time.
+    fn answer(&self, _: &ClarifyQuestion, _timeout: Duration) -> Option<String> {
+        None
+    }
+
+    /// Something is wrong or will surprise, perhaps with advice.
+    fn warn(&self, message: &str, _hint: Option<&str>) {
+        tracing::warn!("{message}");
+    }
+
+    /// Something happened that is worth a line.
+    fn notify(&self, message: &str) {
+        tracing::info!("{message}");
+    }
+
+    /// A long step goes on.
+    fn progress(&self, _: &str) {}
+}
+
+/// A conversation without a person: nothing is approved or answered, messages go to the log.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Person for Nobody {}
+
+/// The person as the lower layers know them.
+#[derive(Clone)]
+pub(crate) struct Reached(pub(crate) Arc<dyn Person>);
+
+impl PasswordPrompt for Reached {
+    fn ask(&self, limit: Duration) -> Option<SecretString> {
+        self.0.sudo_password(limit)
+    }
+}
+
+impl hermes_docker::Observer for Reached {
+    fn progress(&self, line: &str) {
+        self.0.progress(line);
+    }
+
+    fn notice(&self, text: &str) {
+        self.0.warn(text, None);
+    }
+}
+
+/// Puts the agent's questions to the person.
+pub(crate) struct Clarifier {
+    pub(crate) person: Arc<dyn Person>,
+    pub(crate) timeout: Duration,
+}
+
+impl Answerer for Clarifier {
+    fn answer(&self, question: &ClarifyQuestion, _: &CallContext) -> Option<String> {
+        self.person.answer(question, self.timeout)
+    }
+}

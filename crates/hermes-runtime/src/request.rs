@@ -1,0 +1,86 @@
+//! What a conversation is opened with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hermes_proc::Wake;
+
+/// Which session a conversation continues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionChoice {
+    /// None: a new session.
+    New,
+    /// The session with this id, beginning of an id, or title.
+    Named(String),
+    /// The latest session of the same source.
+    Latest,
+}
+
+/// What a conversation is opened with.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent choice of the caller"
+)]
+pub struct ConversationRequest {
+    /// Session to continue.
+    pub session: SessionChoice,
+    /// What the session is filed under, and what the agent is told it talks through.
+    pub source: String,
+    /// Platform whose toolsets apply.
+    pub platform: String,
+    /// Model instead of the configured one.
+    pub model: Option<String>,
+    /// Provider instead of the configured one.
+    pub provider: Option<String>,
+    /// Toolsets instead of the configured ones, separated by commas.
+    pub toolsets: Option<String>,
+    /// Most requests of one turn.
+    pub max_turns: Option<u32>,
+    /// Directory to work in, instead of that of the session or the context.
+    pub directory: Option<PathBuf>,
+    /// Whether a continued session goes back to its directory.
+    pub restore_directory: bool,
+    /// Whether to work in a git worktree of its own.
+    pub worktree: bool,
+    /// Whether risky commands run without approval.
+    pub yolo: bool,
+    /// Whether the model is told the id of the session.
+    pub pass_session_id: bool,
+    /// Whether built-in defaults count instead of `config.yaml`.
+    pub ignore_user_config: bool,
+    /// Whether SOUL.md, context files and memory are left out.
+    pub ignore_rules: bool,
+    /// Whether a new session gets a title after its first exchange.
+    pub generate_title: bool,
+    /// Ends turns and everything they wait for when it is raised.
+    pub interrupt: Arc<Wake>,
+    /// Called when a worker has lost its card and has not ended in time. A program that holds
+    /// nothing but the worker ends itself here.
+    pub when_stuck: Option<fn()>,
+}
+
+impl ConversationRequest {
+    /// A new session filed under `source`, with everything else as configured.
+    pub fn new(source: impl Into<String>, interrupt: Arc<Wake>) -> Self {
+        Self {
+            session: SessionChoice::New,
+            source: source.into(),
+            platform: "cli".to_owned(),
+            model: None,
+            provider: None,
+            toolsets: None,
+            max_turns: None,
+            directory: None,
+            restore_directory: true,
+            worktree: false,
+            yolo: false,
+            pass_session_id: false,
+            ignore_user_config: false,
+            ignore_rules: false,
+            generate_title: false,
+            interrupt,
+            when_stuck: None,
+        }
+    }
+}

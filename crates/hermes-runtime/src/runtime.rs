@@ -1,0 +1,257 @@
+//! The one way to open a conversation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_agent::prompt::{PromptParts, assemble};
+use hermes_agent::{
+    Agent, AgentSettings, AuxiliaryGoalJudge, ChildLimits, Parts, StopCheck, SubAgentRunner,
+};
+use hermes_config::settings::Problem;
+use hermes_config::vars;
+use hermes_providers::AuxiliaryModels;
+use hermes_session::{SessionId, SessionStore};
+use hermes_tools::{GoalJudge, ToolConversation};
+
+use crate::backend::{BackendKind, BackendRequest};
+use crate::context::Context;
+use crate::context_window;
+use crate::conversation::Conversation;
+use crate::error::{Error, Result};
+use crate::opening::{
+    chosen_session, context_in_directory, model_choice, new_session, offered_tools,
+};
+use crate::person::{Clarifier, Person};
+use crate::request::ConversationRequest;
+use crate::system_prompt::{self, Subject};
+use crate::title::TitleKeeper;
+use crate::tool_set::{Approval, ToolSet, ToolSetRequest};
+use crate::worker::{ClaimWatch, Worker};
+use crate::worktree::Worktree;
+
+/// Seconds a question of the agent stays open unless configured.
+const CLARIFY_SECONDS: u64 = 3_600;
+
+/// Opens conversations of one profile.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    context: Context,
+}
+
+impl Runtime {
+    /// A runtime for the profile of this context.
+    pub fn new(context: Context) -> Self {
+        Self { context }
+    }
+
+    /// Opens a conversation. Makes no request to a model and starts no command.
+    pub fn open_conversation(
+        &self,
+        request: &ConversationRequest,
+        person: Arc<dyn Person>,
+    ) -> Result<Conversation> {
+        let context = &self.requested_context(request);
+        check_settings(request, context, &*person)?;
+        let choice = model_choice(request.model.as_deref(), request.provider.as_deref());
+        let provider = hermes_providers::open(context.config(), &choice)?;
+        context_window::check(&provider.route(), context, &*person)?;
+        context.ensure_home()?;
+        let store = SessionStore::open(&context.location.home)?;
+        let resumed = chosen_session(request, &store)?;
+        let worktree = request
+            .worktree
+            .then(|| Worktree::create(context))
+            .transpose()?;
+        let context = context_in_directory(context, request, resumed.as_ref(), worktree.as_ref());
+        let id = match &resumed {
+            Some(session) => session.id.clone(),
+            None => SessionId::generate(),
+        };
+        let worker = Worker::from_context(&context)?;
+        let tools = assemble_tools(&context, request, &id, &person)?;
+        let mut call = tools.call_context(id.as_str());
+        let settings = AgentSettings {
+            directory_hints: !request.ignore_rules && tools.remote().is_none(),
+            ..AgentSettings::resolve(context.config(), request.max_turns)
+        };
+        let side = Arc::new(AuxiliaryModels::new(context.config(), choice));
+        let children = SubAgentRunner {
+            provider: Arc::clone(&provider),
+            auxiliary: Some(Arc::clone(&side)),
+            home: context.location.home.clone(),
+            parent: id.clone(),
+            source: request.source.clone(),
+            settings: settings.clone(),
+            limits: ChildLimits::resolve(context.config()),
+            child_context: tools.child_contexts(),
+        };
+        let judge: Arc<dyn GoalJudge> = Arc::new(AuxiliaryGoalJudge {
+            auxiliary: Arc::clone(&side),
+            account: Some((context.location.home.clone(), id.clone())),
+        });
+        let home = context.location.home.clone();
+        let approval_model = tools.approval_model();
+        approval_model.serve(Arc::clone(&side), home, id.clone());
+        call.conversation = ToolConversation {
+            session_id: Some(id.to_string()),
+            todos: Arc::clone(&call.conversation.todos),
+            answerer: clarifier(&person, &context),
+            children: Some(Arc::new(children.clone())),
+            judge: Some(Arc::clone(&judge)),
+        };
+        let offered = offered_tools(&mut call, request, &context, &*person)?;
+        let (claim, stop_check) = watch_claim(worker.as_ref(), request, &context);
+        tools.recover();
+        let parts = Parts {
+            auxiliary: Some(Arc::clone(&side)),
+            stop_check,
+            settings,
+            tools: offered,
+            context: call,
+            provider,
+            store,
+        };
+        let notes = worktree.iter().map(Worktree::note).collect();
+        let subject = Subject::parts(&parts);
+        let prompt = system_prompt::parts(subject, &id, request, &tools, notes, &context);
+        let mut agent = match &resumed {
+            Some(_) => Agent::resume(parts, &id, || assemble(&prompt).text)?,
+            None => {
+                let text = first_prompt(&prompt, &*person);
+                let subject = Subject::parts(&parts);
+                let new = new_session(&subject, &children, request, &tools, &context);
+                Agent::begin(parts, id, new, &text)
+            }
+        };
+        agent.set_prompt_source(system_prompt::reassembled(prompt, &context));
+        let has_title = request.generate_title && worker.is_none();
+        let title = TitleKeeper::new(has_title, side, Arc::clone(&person), &context);
+        Ok(Conversation {
+            agent,
+            tools,
+            children,
+            request: request.clone(),
+            resumed,
+            worker,
+            claim,
+            worktree,
+            title,
+            judge,
+            person,
+            context,
+        })
+    }
+
+    /// Records that a worker ended with this exit code without a conversation. Does nothing outside
+    /// of workers.
+    pub fn record_failed_worker(&self, exit_code: u8) {
+        // What keeps a worker from knowing its card has been reported as the error.
+        if let Ok(Some(worker)) = Worker::from_context(&self.context) {
+            worker.finish(None, exit_code);
+        }
+    }
+
+    fn requested_context(&self, request: &ConversationRequest) -> Context {
+        let mut env = self.context.env.clone();
+        if request.yolo {
+            env = env.with(&vars::HERMES_YOLO_MODE, "1");
+        }
+        if request.ignore_user_config {
+            env = env.with(&vars::HERMES_IGNORE_USER_CONFIG, "1");
+        }
+        let context = if request.yolo || request.ignore_user_config {
+            self.context.with_env(env)
+        } else {
+            self.context.clone()
+        };
+        match &request.directory {
+            Some(directory) => context.in_directory(directory),
+            None => context,
+        }
+    }
+}
+
+fn assemble_tools(
+    context: &Context,
+    request: &ConversationRequest,
+    id: &SessionId,
+    person: &Arc<dyn Person>,
+) -> Result<ToolSet> {
+    let backend = BackendRequest {
+        kind: BackendKind::choose(context, None)?,
+        task: None,
+        session: id.as_str(),
+    };
+    let request = ToolSetRequest {
+        backend,
+        approval: Approval::Needed,
+        person: Arc::clone(person),
+        interrupt: Arc::clone(&request.interrupt),
+    };
+    ToolSet::assemble(context, request)
+}
+
+/// Refuses settings that cannot be read, and warns about a wrong context length.
+fn check_settings(
+    request: &ConversationRequest,
+    context: &Context,
+    person: &dyn Person,
+) -> Result<()> {
+    if request.ignore_user_config {
+        return Ok(());
+    }
+    let config = context.config();
+    let mut problems = config.problems().iter();
+    if let Some(problem) = problems.find(|one| matches!(one, Problem::Broken { .. })) {
+        return Err(Error::BrokenSettings(problem.clone()));
+    }
+    if let Some(wrong) = config.wrong_value("model.context_length") {
+        let message = format!("{wrong}; it is found out instead");
+        person.warn(&message, Some(&wrong.hint()));
+    }
+    Ok(())
+}
+
+/// The prompt of a new session; the person is told what was left out of it.
+fn first_prompt(prompt: &PromptParts, person: &dyn Person) -> String {
+    let assembled = assemble(prompt);
+    for notice in &assembled.notices {
+        person.warn(notice, None);
+    }
+    assembled.text
+}
+
+fn clarifier(
+    person: &Arc<dyn Person>,
+    context: &Context,
+) -> Option<Arc<dyn hermes_tools::Answerer>> {
+    if !person.answers_questions() {
+        return None;
+    }
+    let seconds = context.config().int("agent.clarify_timeout");
+    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    Some(Arc::new(Clarifier {
+        person: Arc::clone(person),
+        timeout: Duration::from_secs(seconds.unwrap_or(CLARIFY_SECONDS)),
+    }))
+}
+
+/// Renews the claim of a worker from now on, and reminds the worker before it stops too early.
+fn watch_claim(
+    worker: Option<&Worker>,
+    request: &ConversationRequest,
+    context: &Context,
+) -> (Option<ClaimWatch>, Option<Box<dyn StopCheck>>) {
+    let Some(worker) = worker else {
+        return (None, None);
+    };
+    let check = worker.stop_check();
+    let limit = Worker::end_limit(context);
+    match worker.watch_claim(&request.interrupt, limit, request.when_stuck) {
+        Some(claim) => {
+            let check = claim.listening(check);
+            (Some(claim), Some(check))
+        }
+        None => (None, Some(check)),
+    }
+}

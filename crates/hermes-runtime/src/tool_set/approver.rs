@@ -1,0 +1,183 @@
+//! Whether a command or script of a tool may run: the rules first, then the person; where nobody
+//! can be asked, the settings decide.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hermes_config::vars;
+use hermes_policy::{
+    Answer, ApprovalRequest, ApprovalSettings, Approver, CheckRequest, CommandPolicy, Interaction,
+    KnownHomes, KnownPaths, PermanentApprovals, RiskAssessor, SessionApprovals, Status, Verdict,
+};
+use hermes_secret::Redactor;
+use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::local::{CommandGuard, CommandKind, GuardOutcome};
+use hermes_tools::{CallContext, ScriptGate, ScriptVerdict};
+use serde_json::{Map, Value, json};
+
+use crate::context::Context;
+use crate::person::Person;
+
+/// Decides about the commands and scripts of a conversation's tools.
+pub(super) struct ToolApprover {
+    policy: CommandPolicy,
+    /// What the person approved for this session.
+    pub(super) approvals: Arc<SessionApprovals>,
+    /// Whether risky commands run without approval; may change during the session.
+    pub(super) yolo: Arc<AtomicBool>,
+    pub(super) sudo_password_set: bool,
+    /// Whether commands need no approval because they cannot reach this machine.
+    pub(super) is_isolated: bool,
+    person: Arc<dyn Person>,
+}
+
+impl ToolApprover {
+    pub(super) fn new(
+        context: &Context,
+        environment: &LiveEnvironment,
+        redactor: &Arc<Redactor>,
+        person: Arc<dyn Person>,
+    ) -> Self {
+        let settings = ApprovalSettings::from_config(context.config());
+        for warning in &settings.warnings {
+            tracing::warn!("{warning}");
+        }
+        let builder = environment.current();
+        let home = &builder.policy().child_home;
+        let homes = [Some(home.real_home()), home.effective()];
+        let location = &context.location;
+        let paths = KnownPaths {
+            homes: KnownHomes::new(
+                homes.into_iter().flatten(),
+                [&location.home, &location.root],
+            ),
+            temp_dirs: vec![context.temp_dir().display().to_string()],
+        };
+        let mut policy = CommandPolicy::new(settings, paths, Arc::clone(redactor));
+        let permanent = PermanentApprovals::new(context.sources_to_write());
+        policy.permanent = Some(Arc::new(permanent));
+        Self {
+            policy,
+            approvals: Arc::default(),
+            yolo: Arc::new(AtomicBool::new(context.env.flag(&vars::HERMES_YOLO_MODE))),
+            sudo_password_set: false,
+            is_isolated: false,
+            person,
+        }
+    }
+
+    /// Lets a model decide first where `approvals.mode` is `smart`.
+    pub(super) fn consult(&mut self, assessor: Arc<dyn RiskAssessor>) {
+        self.policy.assessor = Some(assessor);
+    }
+
+    fn request<'a>(
+        &'a self,
+        text: &'a str,
+        question: Option<&'a ClarifyQuestion<'a>>,
+    ) -> CheckRequest<'a> {
+        CheckRequest {
+            text,
+            isolated: self.is_isolated,
+            yolo: self.yolo.load(Ordering::Relaxed),
+            sudo_password_set: self.sudo_password_set,
+            interaction: match question {
+                Some(question) => Interaction::Interactive(question),
+                None => Interaction::NonInteractive,
+            },
+            session: &self.approvals,
+        }
+    }
+
+    fn question(&self) -> Option<ClarifyQuestion<'_>> {
+        let person = &*self.person;
+        person
+            .approves_commands()
+            .then_some(ClarifyQuestion(person))
+    }
+}
+
+/// A question to the person.
+struct ClarifyQuestion<'a>(&'a dyn Person);
+
+impl Approver for ClarifyQuestion<'_> {
+    fn ask(&self, request: &ApprovalRequest) -> Answer {
+        self.0.approve(request)
+    }
+}
+
+impl CommandGuard for ToolApprover {
+    fn check(&self, command: &str, kind: CommandKind) -> GuardOutcome {
+        let question = self.question();
+        let request = self.request(command, question.as_ref());
+        let verdict = match kind {
+            CommandKind::Foreground => self.policy.check_foreground(&request),
+            CommandKind::Background => Ok(self.policy.check(&request)),
+        };
+        let verdict = match verdict {
+            Ok(verdict) => verdict,
+            Err(why) => {
+                return GuardOutcome::Refused {
+                    exit_code: -1,
+                    status: "error",
+                    error: why,
+                    fields: Map::new(),
+                };
+            }
+        };
+        if verdict.is_approved() {
+            let approval = verdict
+                .description
+                .zip(verdict.approved_by)
+                .map(|(what, by)| format!("Approved by {by}: {what}"));
+            let remark = verdict.message.map(|message| format!(" {message}"));
+            let approval = approval.map(|text| text + &remark.unwrap_or_default());
+            return GuardOutcome::Allowed { approval };
+        }
+        GuardOutcome::Refused {
+            exit_code: -1,
+            status: status_of(&verdict),
+            error: verdict.message.clone().unwrap_or_default(),
+            fields: fields_of(&verdict),
+        }
+    }
+}
+
+impl ScriptGate for ToolApprover {
+    fn decide(&self, code: &str, _: &CallContext) -> ScriptVerdict {
+        let question = self.question();
+        let request = self.request(code, question.as_ref());
+        let verdict = self.policy.check_script(&request);
+        if verdict.is_approved() {
+            return ScriptVerdict::Approved;
+        }
+        let mut result = json!({"status": status_of(&verdict), "error": verdict.message});
+        for (name, value) in fields_of(&verdict) {
+            result[name] = value;
+        }
+        ScriptVerdict::Refused(result)
+    }
+}
+
+fn status_of(verdict: &Verdict) -> &'static str {
+    match verdict.status {
+        Status::PendingApproval => "pending_approval",
+        Status::Approved | Status::Blocked | Status::Denied => "blocked",
+    }
+}
+
+fn fields_of(verdict: &Verdict) -> Map<String, Value> {
+    let mut fields = Map::new();
+    if verdict.hardline {
+        fields.insert("hardline".to_owned(), Value::Bool(true));
+    }
+    for (name, text) in [
+        ("pattern_key", &verdict.pattern_key),
+        ("description", &verdict.description),
+    ] {
+        if let Some(text) = text {
+            fields.insert(name.to_owned(), json!(text));
+        }
+    }
+    fields
+}

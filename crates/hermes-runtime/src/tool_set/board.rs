@@ -1,0 +1,32 @@
+//! The board tools of a conversation.
+
+use hermes_board::boards::BoardHome;
+use hermes_board::dispatch::DispatchFlags;
+use hermes_home::ProfileName;
+use hermes_tools::KanbanDesk;
+
+use crate::backend::RemoteBackend;
+use crate::board_settings::{dispatch_settings, worker_setup};
+use crate::context::Context;
+
+/// The board as tools of this conversation use it. Opens nothing.
+pub(super) fn desk(context: &Context, remote: Option<&RemoteBackend>) -> KanbanDesk {
+    let settings = dispatch_settings(context, &DispatchFlags::default());
+    let home = BoardHome::resolve(&context.env, &context.location);
+    let workers = worker_setup(context, &home, &settings);
+    let mut desk = KanbanDesk::resolve(
+        &context.env,
+        context.config(),
+        &context.location,
+        context.current.as_ref().map(ProfileName::as_str),
+        &settings,
+        workers,
+    );
+    if let Some(remote) = remote {
+        desk.context.workspace.clone_from(&remote.card.workspace);
+        desk.context
+            .attachments
+            .clone_from(&remote.card.attachments);
+    }
+    desk
+}

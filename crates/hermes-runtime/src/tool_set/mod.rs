@@ -1,0 +1,11 @@
+//! The tools of a conversation: which there are, with which limits, what decides about their
+//! commands, and what each call of a session gets.
+
+mod approver;
+mod board;
+mod configured;
+mod file_writes;
+mod script_environment;
+mod tools;
+
+pub use self::tools::{Approval, ToolSet, ToolSetRequest};

@@ -1,0 +1,50 @@
+//! The environment of scripts: the plan for scripts, with what the session's shell activated.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hermes_proc::SpawnClass;
+use hermes_terminal::environment::{Circumstances, LiveEnvironment};
+use hermes_terminal::local::Terminal;
+use hermes_terminal::session::SessionKey;
+use hermes_tools::{CallContext, RpcEnv, SandboxEnv};
+
+/// Plans the environments of scripts.
+pub(super) struct ScriptEnvironment {
+    pub(super) terminal: Arc<Terminal>,
+    pub(super) environment: Arc<LiveEnvironment>,
+    /// The setting `timezone`; empty for the machine's.
+    pub(super) zone: String,
+}
+
+impl SandboxEnv for ScriptEnvironment {
+    fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)> {
+        let key = SessionKey::new(context.session_key.clone());
+        let start = &self.terminal.settings().start_directory;
+        let state = self.terminal.sessions().get(&key, start).snapshot();
+        let plan = self.environment.ready(Instant::now()).plan(
+            SpawnClass::ScriptSandbox,
+            &Circumstances {
+                overlay: Some(&state.overlay),
+                ..Circumstances::default()
+            },
+        );
+        let mut variables = plan.variables().clone();
+        variables.extend(rpc.variables());
+        if !self.zone.is_empty() {
+            variables.insert("TZ".into(), self.zone.clone().into());
+        }
+        variables.into_iter().collect()
+    }
+
+    fn variables_elsewhere(&self, _: &CallContext) -> Vec<(OsString, OsString)> {
+        let zone = (!self.zone.is_empty()).then(|| ("TZ".into(), self.zone.clone().into()));
+        zone.into_iter().collect()
+    }
+
+    fn guard_processes<'a>(&'a self, mark: &str) -> Option<Box<dyn Send + 'a>> {
+        let guarded = self.terminal.guard_processes(mark)?;
+        Some(Box::new(guarded))
+    }
+}

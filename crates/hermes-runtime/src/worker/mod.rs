@@ -1,0 +1,7 @@
+//! The duties of a conversation that works on a card of the board: reminders, claim, exit record.
+
+mod card;
+mod claim_watch;
+
+pub(crate) use self::card::Worker;
+pub(crate) use self::claim_watch::ClaimWatch;

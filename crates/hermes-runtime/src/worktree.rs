@@ -1,0 +1,226 @@
+//! A git worktree for one conversation: created before it begins and removed after it ends, however
+//! it ends, unless something in it would be lost.
+
+use std::path::{Path, PathBuf};
+
+use hermes_fs::{Entry, Verdict, random_hex};
+use hermes_proc::Git;
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::person::Person;
+
+/// Directory of worktrees in a repository.
+const DIRECTORY: &str = ".worktrees";
+/// Copies are compared with what they were made of up to this size.
+const LARGEST_COPY: u64 = 64 * 1024 * 1024;
+/// Longest `.gitignore` or `.worktreeinclude`.
+const LONGEST_LIST: u64 = 1024 * 1024;
+
+/// A worktree.
+pub(crate) struct Worktree {
+    git: Git,
+    repository: PathBuf,
+    path: PathBuf,
+    branch: String,
+    /// What `.worktreeinclude` had copied into it.
+    copied: Vec<String>,
+    is_finished: bool,
+}
+
+/// What became of a worktree at the end.
+enum Removal {
+    Removed,
+    /// The worktree holds changes or commits that are nowhere else.
+    Kept(&'static str),
+    /// git failed with this message.
+    Failed(String),
+}
+
+impl Worktree {
+    /// Creates a worktree from HEAD of the repository around the current directory.
+    pub(crate) fn create(context: &Context) -> Result<Self> {
+        let start = context.system.start_dir.clone().unwrap_or_default();
+        let git = Git::find(context.environment().helper_plan()).map_err(|_| Error::NoGit)?;
+        let Ok(top) = git.run(&start, ["rev-parse", "--show-toplevel"]) else {
+            return Err(Error::NoRepository(start));
+        };
+        let repository = PathBuf::from(top);
+        let name = format!("hermes-{}", random_hex(8));
+        let branch = format!("hermes/{name}");
+        let path = repository.join(DIRECTORY).join(&name);
+        let shown = path.display().to_string();
+        let words = ["worktree", "add", "-b", &branch, &shown, "HEAD"];
+        git.run(&repository, words)
+            .map_err(|error| Error::Worktree(error.to_string()))?;
+        let mut worktree = Self {
+            git,
+            repository,
+            path,
+            branch,
+            copied: Vec::new(),
+            is_finished: false,
+        };
+        worktree.ignore()?;
+        worktree.copy_included()?;
+        Ok(worktree)
+    }
+
+    /// Its directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The paragraph of the system prompt about the worktree.
+    pub(crate) fn note(&self) -> String {
+        format!(
+            "You work in a git worktree of its own: {}, on the branch `{}`. Commit what is to be \
+             kept; the main working tree at {} is not yours to change.",
+            self.path.display(),
+            self.branch,
+            self.repository.display()
+        )
+    }
+
+    /// Removes the worktree with its branch, unless it holds changes or commits that are nowhere
+    /// else, and tells the person if it stays.
+    pub(crate) fn finish(mut self, person: &dyn Person) {
+        let shown = self.path.display().to_string();
+        match self.remove() {
+            Removal::Removed => {}
+            Removal::Kept(what) => person.notify(&format!(
+                "The worktree {shown} is kept: it holds {what} that are nowhere else (branch {}).",
+                self.branch
+            )),
+            Removal::Failed(message) => {
+                person.warn(
+                    &format!("the worktree {shown} was not removed: {message}"),
+                    None,
+                );
+            }
+        }
+    }
+
+    fn remove(&mut self) -> Removal {
+        self.is_finished = true;
+        let is_dirty = self
+            .git
+            .run(&self.path, ["status", "--porcelain", "-uall"])
+            .map_or(true, |text| text.lines().any(|line| self.is_change(line)));
+        if is_dirty {
+            return Removal::Kept("changes");
+        }
+        if self.holds_commits() {
+            return Removal::Kept("commits");
+        }
+        let shown = self.path.display().to_string();
+        let removed = self
+            .git
+            .run(&self.repository, ["worktree", "remove", "--force", &shown])
+            .and_then(|_| {
+                self.git
+                    .run(&self.repository, ["branch", "-D", &self.branch])
+            });
+        match removed {
+            Ok(_) => Removal::Removed,
+            Err(error) => Removal::Failed(error.to_string()),
+        }
+    }
+
+    /// Whether a line of git's status is about more than an unchanged copy.
+    fn is_change(&self, line: &str) -> bool {
+        let Some(path) = line.strip_prefix("?? ") else {
+            return true;
+        };
+        let relative = Path::new(path);
+        let is_copy = self.copied.iter().any(|copy| relative.starts_with(copy));
+        let content = |root: &Path| hermes_fs::read_capped(&root.join(relative), LARGEST_COPY).ok();
+        !(is_copy && content(&self.path) == content(&self.repository))
+    }
+
+    /// Whether the branch has commits that neither a remote nor another branch has.
+    fn holds_commits(&self) -> bool {
+        let exclude = format!("--exclude=refs/heads/{}", self.branch);
+        let words = [
+            "rev-list",
+            "--count",
+            "HEAD",
+            "--not",
+            "--remotes",
+            &exclude,
+            "--branches",
+        ];
+        let count = self.git.run(&self.path, words);
+        count.map_or(true, |count| count.trim() != "0")
+    }
+
+    /// Adds the directory of worktrees to `.gitignore`.
+    fn ignore(&self) -> Result<()> {
+        let path = self.repository.join(".gitignore");
+        let line = format!("{DIRECTORY}/");
+        let bytes = hermes_fs::read_optional(&path, LONGEST_LIST)?.unwrap_or_default();
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        let is_there = text.lines().any(|entry| {
+            [line.as_str(), DIRECTORY].contains(&entry.trim().trim_start_matches('/'))
+        });
+        if is_there {
+            return Ok(());
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&line);
+        text.push('\n');
+        Ok(hermes_fs::write_atomic(&path, text.as_bytes(), 0o644)?)
+    }
+
+    /// Copies the files that `.worktreeinclude` names and git does not have: settings, local data.
+    fn copy_included(&mut self) -> Result<()> {
+        let list = self.repository.join(".worktreeinclude");
+        let Some(bytes) = hermes_fs::read_optional(&list, LONGEST_LIST)? else {
+            return Ok(());
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let entries = text.lines().map(str::trim);
+        for entry in entries.filter(|entry| !entry.is_empty() && !entry.starts_with('#')) {
+            let Ok(relative) = hermes_fs::confined_relative(entry) else {
+                tracing::warn!(
+                    entry,
+                    "not copied into the worktree: it leads out of the repository"
+                );
+                continue;
+            };
+            let from = self.repository.join(&relative);
+            let to = self.path.join(&relative);
+            let is_inside = |path: &Path, root: &Path| {
+                let path = hermes_fs::canonicalize(path);
+                let root = hermes_fs::canonicalize(root);
+                matches!((path, root), (Ok(path), Ok(root)) if path.starts_with(&root))
+            };
+            let parent = to.parent().unwrap_or(&self.path).to_owned();
+            if !is_inside(&from, &self.repository) || hermes_fs::exists_no_follow(&to) {
+                continue;
+            }
+            hermes_fs::create_dir_all(&parent, 0o755)?;
+            if !is_inside(&parent, &self.path) {
+                continue;
+            }
+            if from.is_dir() {
+                hermes_fs::copy_tree(&from, &to, &mut |_: &Path, _: &Entry| Verdict::Copy)?;
+            } else {
+                hermes_fs::copy_file(&from, &to, 0o644)?;
+            }
+            self.copied.push(relative.display().to_string());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Worktree {
+    fn drop(&mut self) {
+        // The conversation could not be opened.
+        if !self.is_finished && !matches!(self.remove(), Removal::Removed) {
+            tracing::warn!(path = %self.path.display(), "a worktree was left behind");
+        }
+    }
+}

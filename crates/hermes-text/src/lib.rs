@@ -1,0 +1,9 @@
+//! Text of others on its way to people: unable to steer a terminal, and cut by characters.
+
+mod closest;
+mod number;
+mod safe;
+
+pub use closest::closest;
+pub use number::with_separators;
+pub use safe::{cut, first_line, one_line, shown, visible};

@@ -1,0 +1,73 @@
+//! A conversation together with the signals that interrupt it.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use hermes_agent::TurnResult;
+use hermes_runtime::{Conversation, Runtime};
+
+use super::options::{ChatOptions, InputMode};
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::signal_watch::SignalWatch;
+use crate::ui::TerminalPerson;
+
+/// An open conversation and the signals that interrupt it.
+pub(super) struct OpenChat {
+    pub(super) conversation: Conversation,
+    signals: SignalWatch,
+    /// Whether the first Ctrl-C is for the turn and not for the program.
+    is_interactive: bool,
+}
+
+impl OpenChat {
+    /// Opens the conversation that the options ask for.
+    pub(super) fn open(
+        options: &ChatOptions,
+        runtime: &Runtime,
+        context: &Context,
+    ) -> Result<Self> {
+        if let [_, ..] = options.skills.as_slice() {
+            return Err(CommandError::user(format!(
+                "Unknown skill(s): {}",
+                options.skills.join(", ")
+            ))
+            .hint("this build loads no skills yet"));
+        }
+        let request = &options.request;
+        let person = TerminalPerson::new(&context.printer, &request.interrupt, options.asked());
+        let conversation = runtime.open_conversation(request, person)?;
+        let signals = match conversation.end_limit() {
+            Some(limit) => SignalWatch::start_within(conversation.tools(), limit)?,
+            None => SignalWatch::start(conversation.tools())?,
+        };
+        let has_lines = matches!(options.mode, InputMode::Lines { .. });
+        Ok(Self {
+            conversation,
+            signals,
+            is_interactive: has_lines && std::io::stdin().is_terminal(),
+        })
+    }
+
+    /// Makes the next Ctrl-C interrupt the turn, in an interactive conversation.
+    pub(super) fn expect_interrupt(&self) {
+        if self.is_interactive {
+            self.signals.next_interrupts_turn();
+        }
+    }
+
+    /// Clears the interrupt after a turn or a Ctrl-C between turns. Gives whether the conversation
+    /// goes on.
+    pub(super) fn goes_on(&self) -> bool {
+        // In this order: a signal that ends the program is noted before the interrupt is raised.
+        self.conversation.tools().interrupt().clear();
+        !self.signals.is_ending()
+    }
+
+    /// Ends the conversation. Gives the exit code: that of a signal, if one has come.
+    pub(super) fn close(self, result: Option<&TurnResult>, code: u8) -> Result<ExitCode> {
+        let signals = self.signals;
+        let code = self.conversation.close(result, || signals.code(code))?;
+        Ok(ExitCode::from(code))
+    }
+}

@@ -1,0 +1,140 @@
+//! End signals (SIGINT, SIGTERM, SIGHUP) while the program runs commands.
+//!
+//! The first signal interrupts: commands are killed with all they started, their results are shown,
+//! and the exit code is that of the signal. A second signal ends the program at once.
+//!
+//! In an interactive conversation the first Ctrl-C is for the turn: it raises the interrupt and
+//! nothing else, the line loop clears the interrupt, and the next Ctrl-C is for the program.
+
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use hermes_proc::{EndSignal, EndSignals, Wake, first_readable};
+use hermes_runtime::ToolSet;
+use hermes_terminal::local::Terminal;
+
+use crate::error::{CommandError, Result};
+
+/// Time from the signal to the end: killing takes three seconds at most, showing the rest not long.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Handles end signals until it is dropped.
+pub(crate) struct SignalWatch {
+    received: Arc<OnceLock<EndSignal>>,
+    /// Whether the next Ctrl-C is for the turn.
+    next_is_for_turn: Arc<AtomicBool>,
+    finished: Arc<Wake>,
+}
+
+impl SignalWatch {
+    /// Handles signals from now on: they interrupt the calls of these tools, and the program ends
+    /// within ten seconds.
+    pub(crate) fn start(tools: &ToolSet) -> Result<Self> {
+        Self::start_within(tools, LIMIT)
+    }
+
+    /// The same, with so much time from the signal to the end.
+    pub(crate) fn start_within(tools: &ToolSet, limit: Duration) -> Result<Self> {
+        Self::spawn(tools, limit).map_err(|error| {
+            CommandError::environment(format!("could not listen for signals: {error}"))
+        })
+    }
+
+    fn spawn(tools: &ToolSet, limit: Duration) -> std::io::Result<Self> {
+        let watch = Self {
+            received: Arc::default(),
+            next_is_for_turn: Arc::default(),
+            finished: Arc::new(Wake::new()?),
+        };
+        let watcher = Watcher {
+            signals: EndSignals::listen()?,
+            received: Arc::clone(&watch.received),
+            next_is_for_turn: Arc::clone(&watch.next_is_for_turn),
+            finished: Arc::clone(&watch.finished),
+            terminal: Arc::clone(tools.terminal()),
+            interrupt: Arc::clone(tools.interrupt()),
+            limit,
+        };
+        std::thread::Builder::new()
+            .name("end-signals".to_owned())
+            .spawn(move || watcher.run())?;
+        Ok(watch)
+    }
+
+    /// Makes the next Ctrl-C interrupt the turn only.
+    pub(crate) fn next_interrupts_turn(&self) {
+        self.next_is_for_turn.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a signal has asked the program to end.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.received.get().is_some()
+    }
+
+    /// The exit code of the program: that of the signal if one has come.
+    pub(crate) fn exit_code(&self, otherwise: u8) -> ExitCode {
+        ExitCode::from(self.code(otherwise))
+    }
+
+    /// The exit code as a number.
+    pub(crate) fn code(&self, otherwise: u8) -> u8 {
+        let code = self.received.get().map(|signal| signal.exit_code());
+        code.unwrap_or(otherwise)
+    }
+}
+
+impl Drop for SignalWatch {
+    fn drop(&mut self) {
+        self.finished.raise();
+    }
+}
+
+struct Watcher {
+    signals: EndSignals,
+    received: Arc<OnceLock<EndSignal>>,
+    next_is_for_turn: Arc<AtomicBool>,
+    finished: Arc<Wake>,
+    terminal: Arc<Terminal>,
+    interrupt: Arc<Wake>,
+    limit: Duration,
+}
+
+impl Watcher {
+    fn run(&self) {
+        let mut deadline: Option<Instant> = None;
+        loop {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let sources = [self.finished.as_fd(), self.signals.as_fd()];
+            match first_readable(&sources, left) {
+                Ok(Some(0)) => return,
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    tracing::warn!("the program did not end in time");
+                    let signal = self.received.get().copied();
+                    return signal.unwrap_or(EndSignal::Terminate).obey();
+                }
+                Err(error) => return tracing::error!(%error, "signals are no longer handled"),
+            }
+            let Some(signal) = self.signals.take() else {
+                continue;
+            };
+            let is_for_turn = signal == EndSignal::Interrupt
+                && self.received.get().is_none()
+                && self.next_is_for_turn.swap(false, Ordering::SeqCst);
+            if is_for_turn {
+                self.interrupt.raise();
+                continue;
+            }
+            if self.received.set(signal).is_err() {
+                return signal.obey();
+            }
+            deadline = Some(Instant::now() + self.limit);
+            self.interrupt.raise();
+            // Commands without an interrupt of their own end too; nothing waits for them here.
+            self.terminal.shut_down(Duration::ZERO);
+        }
+    }
+}
