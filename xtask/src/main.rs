@@ -26,8 +26,10 @@ const USAGE: &str =
        cargo xtask lines
        cargo xtask simulate [--seed S] [--steps N]";
 
-/// The checks by name. Each returns its findings and what it says when there are none.
-const CHECKS: [(&str, fn() -> Result<Checked>); 6] = [
+/// A check returns its findings and what it says when there are none.
+type Check = fn() -> Result<Checked>;
+
+const CHECKS: [(&str, Check); 6] = [
     ("layers", check_layers),
     ("sources", check_sources),
     ("modules", check_modules),

@@ -65,10 +65,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a route is chosen, resolved and opened with one error",
     ),
     (
-        "hermes-runtime",
-        "a conversation is opened with the duties of its worker",
-    ),
-    (
         "hermes-session",
         "an error names the session that it is about, and ids are parsed with that error",
     ),
@@ -81,16 +77,8 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a log is followed by the reader that shows its end",
     ),
     (
-        "hermes-terminal",
-        "background processes, local and remote commands share one terminal",
-    ),
-    (
         "hermes-terminal::background",
         "a process is registered, started, listed and killed by one registry",
-    ),
-    (
-        "hermes-terminal::local",
-        "a command runs in the context of its terminal",
     ),
     (
         "hermes-testkit",
@@ -172,10 +160,11 @@ pub(crate) fn cycles(crates: &[Crate]) -> Vec<Cycle> {
         .collect()
 }
 
+/// Edges between the children of a module, with the references that make them.
+type Edges = BTreeMap<(String, String), Vec<String>>;
+
 fn cycles_of(names: &Names, index: usize, checked: &Crate) -> Vec<Cycle> {
-    // Parent module, then edges between its children with their references.
-    let mut graphs: BTreeMap<Vec<String>, BTreeMap<(String, String), Vec<String>>> =
-        BTreeMap::new();
+    let mut graphs: BTreeMap<Vec<String>, Edges> = BTreeMap::new();
     for module in &checked.modules {
         let id = (index, module.path.clone());
         for (line, path) in references(module) {
@@ -228,7 +217,7 @@ fn cycles_of(names: &Names, index: usize, checked: &Crate) -> Vec<Cycle> {
 }
 
 /// Sets of modules each of which reaches all others of its set.
-fn groups(graph: &BTreeMap<(String, String), Vec<String>>) -> Vec<BTreeSet<String>> {
+fn groups(graph: &Edges) -> Vec<BTreeSet<String>> {
     let reach = |start: &str| {
         let mut reached = BTreeSet::new();
         let mut waiting = vec![start];

@@ -126,7 +126,7 @@ impl Agent {
         if !self.is_stored() {
             return Ok(None);
         }
-        Ok(self.store.session(&self.session)?)
+        self.store.session(&self.session)
     }
 
     /// The title of the session.
@@ -137,7 +137,7 @@ impl Agent {
     /// Sets the title of the session, also before its first turn, and returns it as stored.
     pub fn set_title(&mut self, title: &str) -> Result<String> {
         self.ensure_session()?;
-        Ok(self.store.set_title(&self.session, title)?)
+        self.store.set_title(&self.session, title)
     }
 
     /// The current context window usage.

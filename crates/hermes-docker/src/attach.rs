@@ -75,7 +75,7 @@ pub(crate) fn probe(host: &DockerHost, plan: &SandboxPlan) -> Found {
 }
 
 pub(crate) fn is_meant(plan: &SandboxPlan, facts: &ContainerFacts) -> bool {
-    // Where no place of ours is known to the engine, only labels can tell.
+    // Where no path of ours is known to the engine, only labels can tell.
     let nowhere = Path::new("/nonexistent");
     let directory = plan.engine_sandbox_dir.as_deref().unwrap_or(nowhere);
     plan.identity.is_meant_by(facts, directory)

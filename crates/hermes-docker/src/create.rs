@@ -16,7 +16,7 @@ use super::inspect::State;
 use super::mounts::{Mount, MountOrigin};
 use super::plan::SandboxPlan;
 use super::quota;
-use super::recipe::{Circumstance, InitSource, run_arguments};
+use super::run_arguments::{Circumstance, InitSource, run_arguments};
 use super::settings::InitMode;
 use super::skill_mirror;
 use super::suspects::with_suspect;
@@ -190,7 +190,7 @@ fn prepared(host: &DockerHost, plan: &SandboxPlan) -> Result<SandboxPlan> {
 fn use_copy_if_linked(host: &DockerHost, mount: &mut Mount) {
     let home = &host.facts.hermes_home;
     match skill_mirror::mountable(home, Path::new(&mount.source)) {
-        Ok(place) if place == Path::new(&mount.source) => {}
+        Ok(real) if real == Path::new(&mount.source) => {}
         Ok(copy) => {
             let there = host.host_paths().translate(&copy).unwrap_or(copy);
             mount.engine_source = Some(there.display().to_string());

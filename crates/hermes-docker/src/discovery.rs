@@ -18,7 +18,7 @@ pub(crate) const WELL_KNOWN: [&str; 3] = [
     "/Applications/Docker.app/Contents/Resources/bin/docker",
 ];
 
-/// The engine to use: the override, docker on PATH, podman on PATH, or a well-known place.
+/// The engine to use: the override, docker on PATH, podman on PATH, or a well-known path.
 pub(crate) fn find_engine<'v>(
     lookup: impl Fn(&str) -> Option<&'v OsStr>,
     well_known: &[&str],
@@ -39,8 +39,8 @@ pub(crate) fn find_engine<'v>(
         .into_iter()
         .find_map(|name| find_on_path(OsStr::new(name), path))
         .or_else(|| {
-            let mut places = well_known.iter().map(OsStr::new);
-            places.find_map(|place| find_on_path(place, None))
+            let mut paths = well_known.iter().map(OsStr::new);
+            paths.find_map(|path| find_on_path(path, None))
         })
         .ok_or_else(|| DockerError::NoEngine {
             looked: well_known.join(", "),

@@ -5,9 +5,9 @@ use super::inspect::ContainerFacts;
 use super::labels;
 use super::mounts::MountOrigin;
 use super::plan::SandboxPlan;
-use super::recipe::{capabilities, fingerprint};
+use super::run_arguments::{capabilities, fingerprint};
 
-/// Places whose content Hermes decides.
+/// Paths whose content Hermes decides.
 const AUTOMATIC: &str = "/root/.hermes/";
 const MEGABYTE: i64 = 1024 * 1024;
 

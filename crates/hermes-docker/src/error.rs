@@ -18,7 +18,7 @@ pub enum DockerError {
     /// No engine is installed.
     #[error("no container engine was found: neither docker nor podman is on PATH or in {looked}")]
     NoEngine {
-        /// The other places.
+        /// The other paths.
         looked: String,
     },
     /// The variable that names the engine names nothing.

@@ -136,7 +136,7 @@ pub(crate) fn is_read_only(options: &str) -> bool {
         .any(|option| matches!(option, "ro" | "readonly"))
 }
 
-/// Whether the source of a mount is a place of the host and no named volume.
+/// Whether the source of a mount is a path of the host and no named volume.
 pub(crate) fn is_host_path(source: &str) -> bool {
     let mut chars = source.chars();
     let drive = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn places_of_the_host_are_told_from_named_volumes() {
-        for place in ["/a", "~", "~/a", "./a", "../a", "C:\\x", "c:/x", "."] {
-            assert!(is_host_path(place), "{place}");
+        for path in ["/a", "~", "~/a", "./a", "../a", "C:\\x", "c:/x", "."] {
+            assert!(is_host_path(path), "{path}");
         }
         for name in ["data", "my-vol", "C:", "", "a/b"] {
             assert!(!is_host_path(name), "{name}");

@@ -69,7 +69,7 @@ impl DockerHost {
         Self::with_settings(settings, environment, facts, observer)
     }
 
-    /// As [`DockerHost::new`], with settings from elsewhere.
+    /// As [`DockerHost::new`], with the settings given.
     pub fn with_settings(
         settings: DockerSettings,
         environment: Arc<LiveEnvironment>,

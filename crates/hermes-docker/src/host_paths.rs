@@ -70,7 +70,7 @@ impl HostPaths {
         self.found == Found::Same && self.given.is_empty()
     }
 
-    /// The place of a path for the engine, if it has it.
+    /// A path as the engine sees it, if it has it.
     pub fn translate(&self, path: &Path) -> Option<PathBuf> {
         let given = self.given.iter().map(|(here, there)| (here, there));
         if let Some(there) = translated(path, given) {

@@ -84,7 +84,7 @@ impl SandboxIdentity {
     }
 }
 
-/// Whose home a container belongs to. Those of the reference carry no label; the place of their
+/// Whose home a container belongs to. Those of the reference carry no label; the path of their
 /// files tells.
 pub(crate) fn home_of(facts: &ContainerFacts, home_key: &str, sandbox_dir: &Path) -> HomeOf {
     match facts.label(labels::HOME) {

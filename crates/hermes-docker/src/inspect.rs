@@ -162,7 +162,7 @@ impl ContainerFacts {
             .filter(|value| !value.is_empty())
     }
 
-    /// What of the host is bound at a place of the container.
+    /// What of the host is bound at a path of the container.
     pub fn bind_source(&self, target: &str) -> Option<&Path> {
         let bind = self.binds.iter().find(|bind| bind.target == target)?;
         Some(&bind.source)

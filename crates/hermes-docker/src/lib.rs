@@ -1,7 +1,7 @@
 //! Commands in a container, by Docker or Podman.
 //!
-//! [`DockerSandbox`] is the place as [`Transport`](hermes_terminal::remote::Transport) sees it; [`DockerHost`] is what all
-//! sandboxes of a process share. Everything that decides (plan, recipe, identity, drift) is pure;
+//! [`DockerSandbox`] is the container as [`Transport`](hermes_terminal::remote::Transport) sees it; [`DockerHost`] is what all
+//! sandboxes of a process share. Everything that decides (plan, run arguments, identity, drift) is pure;
 //! everything that acts goes through one engine program, which is never told a secret in its
 //! arguments. Nothing here runs a command on the host.
 
@@ -31,7 +31,7 @@ mod pull;
 mod queries;
 mod quota;
 mod reaper;
-mod recipe;
+mod run_arguments;
 mod sandbox;
 mod session_env;
 mod settings;
@@ -53,7 +53,7 @@ pub use inspect::{BindFact, ContainerFacts, State};
 pub use mounts::{Mount, MountOrigin, PathMap};
 pub use plan::{HostFacts, Limits, SandboxPlan, SandboxRequest};
 pub use reaper::{sweep, sweep_ownerless, threshold};
-pub use recipe::{Circumstance, InitSource, fingerprint, run_arguments};
+pub use run_arguments::{Circumstance, InitSource, fingerprint, run_arguments};
 pub use sandbox::{Container, DockerSandbox, Removal};
 pub use settings::{DockerSettings, InitMode, Isolation, OnDrift};
 pub use workdir::RequestedDirectory;

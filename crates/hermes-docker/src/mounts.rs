@@ -28,7 +28,7 @@ pub enum MountOrigin {
 pub struct Mount {
     /// A path, or the name of a volume.
     pub source: String,
-    /// Where the engine is told to find it, if that is another place: on the host of a Hermes that
+    /// Where the engine is told to find it, if that is another path: on the host of a Hermes that
     /// is itself in a container, or a copy.
     pub engine_source: Option<String>,
     /// In the container.
@@ -88,14 +88,14 @@ impl Mount {
     }
 }
 
-/// The places where files are on both sides of a container's wall.
+/// The paths of files on both sides of a container's wall.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathMap {
     pairs: Vec<(PathBuf, PathBuf)>,
 }
 
 impl PathMap {
-    /// The map of these mounts; named volumes have no place on the host.
+    /// The map of these mounts; named volumes have no path on the host.
     pub fn of(mounts: &[Mount]) -> Self {
         let paths = mounts.iter().filter(|mount| mount.source.starts_with('/'));
         Self {

@@ -324,7 +324,7 @@ impl Builder<'_> {
         });
         self.warnings.extend(found.warnings);
         for mount in found.mounts {
-            // What the user mounts at the same place is what the user wants there.
+            // What the user mounts at the same path is what the user wants there.
             if !self.mounts.iter().any(|known| known.target == mount.target) {
                 self.add(mount);
             }

@@ -3,12 +3,12 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::host_access::host_access;
 
-struct Place {
+struct TestHome {
     dir: tempfile::TempDir,
     settings: DockerSettings,
 }
 
-impl Place {
+impl TestHome {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["hh", "user", "project"] {
@@ -55,44 +55,44 @@ impl Place {
 
 #[test]
 fn the_current_directory_takes_the_place_of_the_workspace() {
-    let mut place = Place::new();
-    place.settings.mount_cwd = true;
-    let plan = place.plan();
+    let mut home = TestHome::new();
+    home.settings.mount_cwd = true;
+    let plan = home.plan();
     assert_eq!(
-        place.mounts(&plan),
+        home.mounts(&plan),
         [
             "/hh/sandboxes/docker/default/home:/root",
             "/project:/workspace"
         ]
     );
     assert_eq!(plan.directory, "/workspace");
-    assert_eq!(plan.identity.bound_directory, Some(place.at("project")));
+    assert_eq!(plan.identity.bound_directory, Some(home.at("project")));
     assert_eq!(host_access(&plan, &[]), ["docker_mount_cwd_to_workspace"]);
 }
 
 #[test]
 fn the_workspace_of_a_card_is_bound_and_its_container_goes() {
-    let mut place = Place::new();
-    hermes_fs::create_dir_all(&place.at("attached"), 0o700).unwrap();
+    let mut home = TestHome::new();
+    hermes_fs::create_dir_all(&home.at("attached"), 0o700).unwrap();
     let facts = HostFacts {
-        hermes_home: place.at("hh"),
+        hermes_home: home.at("hh"),
         profile: "default".to_owned(),
-        user_home: place.at("user"),
-        start_directory: Some(place.at("user")),
+        user_home: home.at("user"),
+        start_directory: Some(home.at("user")),
         is_container: false,
         file_system_root: PathBuf::from("/"),
     };
     let request = SandboxRequest {
-        workspace: Some(place.at("project")),
-        attachments: Some(place.at("attached")),
+        workspace: Some(home.at("project")),
+        attachments: Some(home.at("attached")),
         ..SandboxRequest::of("default")
     };
-    let plan = |place: &Place| {
-        SandboxPlan::new(&place.settings, &request, &facts, &HostPaths::same(&[])).unwrap()
+    let plan = |home: &TestHome| {
+        SandboxPlan::new(&home.settings, &request, &facts, &HostPaths::same(&[])).unwrap()
     };
-    let own = plan(&place);
+    let own = plan(&home);
     assert_eq!(
-        place.mounts(&own),
+        home.mounts(&own),
         [
             "/hh/sandboxes/docker/default/home:/root",
             "/project:/workspace",
@@ -104,24 +104,24 @@ fn the_workspace_of_a_card_is_bound_and_its_container_goes() {
         ("/workspace", false)
     );
     // Where the user mounts something else there, it is the container of the profile.
-    let user = place.at("user").display().to_string();
-    place.settings.volumes = vec![format!("{user}:/workspace")];
-    let shared = plan(&place);
+    let user = home.at("user").display().to_string();
+    home.settings.volumes = vec![format!("{user}:/workspace")];
+    let shared = plan(&home);
     assert!(shared.is_shared && shared.identity.bound_directory.is_none());
-    assert!(place.plan().is_shared);
+    assert!(home.plan().is_shared);
 }
 
 #[test]
 fn a_volume_below_the_workspace_keeps_it_and_one_at_it_replaces_it() {
-    let mut place = Place::new();
-    let project = place.at("project").display().to_string();
-    place.settings.volumes = vec![format!("{project}:/workspace/projects")];
-    let mounts = place.mounts(&place.plan());
+    let mut home = TestHome::new();
+    let project = home.at("project").display().to_string();
+    home.settings.volumes = vec![format!("{project}:/workspace/projects")];
+    let mounts = home.mounts(&home.plan());
     assert!(mounts.contains(&"/hh/sandboxes/docker/default/workspace:/workspace".to_owned()));
     assert!(mounts.contains(&"/project:/workspace/projects".to_owned()));
-    place.settings.volumes = vec![format!("{project}:/workspace")];
+    home.settings.volumes = vec![format!("{project}:/workspace")];
     assert_eq!(
-        place.mounts(&place.plan()),
+        home.mounts(&home.plan()),
         [
             "/hh/sandboxes/docker/default/home:/root",
             "/project:/workspace"
@@ -131,10 +131,10 @@ fn a_volume_below_the_workspace_keeps_it_and_one_at_it_replaces_it() {
 
 #[test]
 fn no_task_makes_directories_elsewhere() {
-    let place = Place::new();
+    let home = TestHome::new();
     for task in ["task/with:weird*chars", "../../etc", "", ".."] {
-        let plan = place.plan_for(task, &HostPaths::same(&[])).unwrap();
-        let boxes = place.at("hh/sandboxes/docker");
+        let plan = home.plan_for(task, &HostPaths::same(&[])).unwrap();
+        let boxes = home.at("hh/sandboxes/docker");
         assert_eq!(
             plan.sandbox_directory.parent(),
             Some(boxes.as_path()),
@@ -145,11 +145,11 @@ fn no_task_makes_directories_elsewhere() {
 
 #[test]
 fn a_network_of_the_users_own_contradicts_none_at_all() {
-    let mut place = Place::new();
-    place.settings.network = false;
+    let mut home = TestHome::new();
+    home.settings.network = false;
     for argument in ["--network=host", "--network", "--net=bridge"] {
-        place.settings.extra_args = vec![argument.to_owned()];
-        let error = place
+        home.settings.extra_args = vec![argument.to_owned()];
+        let error = home
             .plan_for("t", &HostPaths::same(&[]))
             .unwrap_err()
             .to_string();
@@ -162,11 +162,11 @@ fn a_network_of_the_users_own_contradicts_none_at_all() {
 
 #[test]
 fn an_image_of_the_task_comes_before_the_settings() {
-    let place = Place::new();
+    let home = TestHome::new();
     let facts = HostFacts {
-        hermes_home: place.at("hh"),
+        hermes_home: home.at("hh"),
         profile: "p".to_owned(),
-        user_home: place.at("user"),
+        user_home: home.at("user"),
         start_directory: None,
         is_container: false,
         file_system_root: PathBuf::from("/"),
@@ -176,7 +176,7 @@ fn an_image_of_the_task_comes_before_the_settings() {
             image: Some(image.to_owned()),
             ..SandboxRequest::of("t")
         };
-        SandboxPlan::new(&place.settings, &request, &facts, &HostPaths::same(&[]))
+        SandboxPlan::new(&home.settings, &request, &facts, &HostPaths::same(&[]))
     };
     assert_eq!(with("debian:12").unwrap().image, "debian:12");
     assert!(with("--privileged").is_err());
@@ -184,29 +184,29 @@ fn an_image_of_the_task_comes_before_the_settings() {
 
 #[test]
 fn a_user_has_a_home_unless_the_settings_name_another() {
-    let mut place = Place::new();
-    place.settings.run_as_host_user = true;
+    let mut home = TestHome::new();
+    home.settings.run_as_host_user = true;
     assert_eq!(
-        place.plan().env.get("HOME").map(String::as_str),
+        home.plan().env.get("HOME").map(String::as_str),
         Some("/root")
     );
-    place.settings.env = [("HOME".to_owned(), "/mine".to_owned())].into();
+    home.settings.env = [("HOME".to_owned(), "/mine".to_owned())].into();
     assert_eq!(
-        place.plan().env.get("HOME").map(String::as_str),
+        home.plan().env.get("HOME").map(String::as_str),
         Some("/mine")
     );
 }
 
 #[test]
 fn sources_are_translated_or_left_out_with_a_warning() {
-    let mut place = Place::new();
-    hermes_fs::create_dir(&place.at("hh/skills"), 0o700).unwrap();
-    place.settings.mount_cwd = true;
-    place.settings.volumes = vec!["/on/the/host:/data".to_owned()];
-    let paths = HostPaths::in_unknown_container(&[(place.at("hh"), "/srv/hermes".into())]);
-    let plan = place.plan_for("default", &paths).unwrap();
+    let mut home = TestHome::new();
+    hermes_fs::create_dir(&home.at("hh/skills"), 0o700).unwrap();
+    home.settings.mount_cwd = true;
+    home.settings.volumes = vec!["/on/the/host:/data".to_owned()];
+    let paths = HostPaths::in_unknown_container(&[(home.at("hh"), "/srv/hermes".into())]);
+    let plan = home.plan_for("default", &paths).unwrap();
     assert_eq!(
-        place.mounts(&plan),
+        home.mounts(&plan),
         [
             "/srv/hermes/sandboxes/docker/default/home:/root",
             "/on/the/host:/data",
@@ -222,32 +222,32 @@ fn sources_are_translated_or_left_out_with_a_warning() {
 
 #[test]
 fn mounts_of_hermes_can_be_declined() {
-    let mut place = Place::new();
-    hermes_fs::create_dir(&place.at("hh/skills"), 0o700).unwrap();
-    assert_eq!(place.plan().mounts.len(), 3);
-    place.settings.auto_mounts = false;
-    assert_eq!(place.plan().mounts.len(), 2);
+    let mut home = TestHome::new();
+    hermes_fs::create_dir(&home.at("hh/skills"), 0o700).unwrap();
+    assert_eq!(home.plan().mounts.len(), 3);
+    home.settings.auto_mounts = false;
+    assert_eq!(home.plan().mounts.len(), 2);
 }
 
 #[test]
 fn every_way_to_the_host_is_named() {
-    let mut place = Place::new();
+    let mut home = TestHome::new();
     let ways =
-        |settings: &DockerSettings, place: &Place| host_access(&place.plan(), &settings.volumes);
-    assert_eq!(ways(&place.settings, &place), [] as [&str; 0]);
-    place.settings.volumes = vec!["named:/v".to_owned()];
-    assert_eq!(ways(&place.settings, &place), [] as [&str; 0]);
-    place.settings.volumes = vec!["~/x:/v".to_owned(), "C:\\x:/w".to_owned()];
-    place.settings.extra_args = vec!["--privileged".to_owned()];
+        |settings: &DockerSettings, home: &TestHome| host_access(&home.plan(), &settings.volumes);
+    assert_eq!(ways(&home.settings, &home), [] as [&str; 0]);
+    home.settings.volumes = vec!["named:/v".to_owned()];
+    assert_eq!(ways(&home.settings, &home), [] as [&str; 0]);
+    home.settings.volumes = vec!["~/x:/v".to_owned(), "C:\\x:/w".to_owned()];
+    home.settings.extra_args = vec!["--privileged".to_owned()];
     assert_eq!(
-        ways(&place.settings, &place),
+        ways(&home.settings, &home),
         [
             "docker_volumes: ~/x:/v",
             "docker_volumes: C:\\x:/w",
             "docker_extra_args: --privileged"
         ]
     );
-    place.settings.volumes.clear();
-    place.settings.extra_args = vec!["-v".to_owned(), "/data:/data".to_owned()];
-    assert_eq!(ways(&place.settings, &place).len(), 1);
+    home.settings.volumes.clear();
+    home.settings.extra_args = vec!["-v".to_owned(), "/data:/data".to_owned()];
+    assert_eq!(ways(&home.settings, &home).len(), 1);
 }

@@ -361,4 +361,8 @@ impl Transport for DockerSandbox {
             None => format!("sandbox {}", self.request.task),
         }
     }
+
+    fn location(&self) -> String {
+        "in the container".to_owned()
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A link in a mounted tree leads, inside the container, to whatever has that path there; and it is
 //! an easy way to show a container more than was meant. So a tree with links is mounted as a copy of
-//! its regular files. The copy has one fixed place and is brought up to date there, so that running
+//! its regular files. The copy has one fixed path and is brought up to date there, so that running
 //! containers see changes.
 
 use std::collections::BTreeSet;

@@ -33,13 +33,13 @@ impl EngineSocket {
 
     fn at(socket: &Path, program: &Path, plan: &EnvPlan) -> Option<Self> {
         let is_set = |name: &str| plan.get(name).is_some_and(|value| !value.is_empty());
-        let elsewhere = [
+        let other_engines = [
             vars::HERMES_DOCKER_BINARY.name,
             vars::DOCKER_HOST.name,
             vars::DOCKER_CONTEXT.name,
         ];
         let is_docker = program.file_name() == Some(OsStr::new("docker")) && !is_script(program);
-        if !is_docker || elsewhere.iter().any(|name| is_set(name)) {
+        if !is_docker || other_engines.iter().any(|name| is_set(name)) {
             return None;
         }
         let settings = match plan.get(vars::DOCKER_CONFIG.name) {

@@ -184,7 +184,7 @@ fn container_path(setting: &str) -> String {
     if looks_like_host(setting) {
         tracing::info!(
             directory = setting,
-            "a directory of the host is no place in a container; {CONTAINER_HOME} is used"
+            "a directory of the host does not exist in a container; {CONTAINER_HOME} is used"
         );
         return CONTAINER_HOME.to_owned();
     }

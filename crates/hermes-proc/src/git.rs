@@ -86,7 +86,7 @@ impl Git {
     pub fn find(plan: EnvPlan) -> Result<Self, GitError> {
         let env = REDIRECTIONS
             .into_iter()
-            .fold(plan, |plan, name| plan.without(name))
+            .fold(plan, EnvPlan::without)
             .with("GIT_TERMINAL_PROMPT", "0")
             .with("GIT_ALLOW_PROTOCOL", PROTOCOLS)
             .with("LC_ALL", "C");

@@ -267,7 +267,7 @@ impl ProviderFailure {
         })
     }
 
-    /// Whether the certificate of the server is not trusted. Retrying cannot help.
+    /// Whether the certificate of the server is not trusted. Retrying does not help.
     pub(crate) fn is_about_certificate(&self) -> bool {
         self.class == ErrorClass::Timeout && self.message.contains("invalid peer certificate")
     }
@@ -295,7 +295,7 @@ impl fmt::Display for ProviderError {
             ErrorClass::Billing => "requires payment",
             ErrorClass::RateLimit => "is rate-limiting requests",
             ErrorClass::Overloaded => "is overloaded",
-            ErrorClass::ServerError => "failed",
+            ErrorClass::ServerError | ErrorClass::Unknown => "failed",
             ErrorClass::Timeout => "could not be reached",
             ErrorClass::ContextOverflow => "cannot handle a conversation this long",
             ErrorClass::PayloadTooLarge => "cannot handle a request this large",
@@ -313,7 +313,6 @@ impl fmt::Display for ProviderError {
             ErrorClass::FormatError => "rejected the request",
             ErrorClass::Malformed => "sent an invalid answer",
             ErrorClass::Script => "has no matching turn in its script",
-            ErrorClass::Unknown => "failed",
         };
         let who = if self.provider.is_empty() {
             "the provider"

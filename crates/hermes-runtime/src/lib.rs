@@ -27,8 +27,7 @@ mod worker;
 mod worktree;
 
 pub use backend::{
-    BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteBackend, docker_host,
-    live_environment,
+    BackendKind, BackendRequest, IdleWatch, OrphanSweep, RemoteLease, docker_host, live_environment,
 };
 pub use board_settings::{dispatch_settings, kanban_settings, worker_setup};
 pub use context::{Context, Program};
@@ -38,4 +37,4 @@ pub use images::load_image;
 pub use person::{Nobody, Person};
 pub use request::{ConversationRequest, SessionChoice};
 pub use runtime::Runtime;
-pub use tool_set::{Approval, ToolSet, ToolSetRequest};
+pub use tool_set::{Approval, TerminalSetup, ToolSet, ToolSetRequest};

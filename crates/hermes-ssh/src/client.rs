@@ -8,13 +8,13 @@ use hermes_proc::{Captured, ChildSpec, EnvPlan, StreamedChild};
 
 use super::control::ControlPaths;
 use super::settings::SshSettings;
-use hermes_terminal::local::quote;
 use hermes_terminal::remote::Launch;
+use hermes_terminal::shell::quote;
 
 /// Words of the other side that are kept.
 const MAX_OUTPUT: usize = 64 * 1024;
 
-/// How every call of `ssh` for one place begins.
+/// How every call of `ssh` for one host begins.
 #[derive(Debug)]
 pub(crate) struct SshClient {
     program: PathBuf,

@@ -48,7 +48,7 @@ impl ControlPaths {
     /// Makes the directory, or makes sure that the one that is there is ours alone.
     pub(crate) fn prepare(&self) -> Result<(), TransportError> {
         let failed = |error: hermes_fs::Error| TransportError {
-            message: format!("the ssh backend has no place for its sockets: {error}"),
+            message: format!("the ssh backend has no directory for its sockets: {error}"),
             hint: error.hint(),
             is_missing_part: true,
         };

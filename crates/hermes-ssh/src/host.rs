@@ -1,4 +1,4 @@
-//! Another machine as a place where commands run.
+//! Another machine as a host for commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,7 +100,7 @@ impl SshHost {
 
     /// Fetches what was changed there and lets go of the connection, which is closed if nobody else
     /// uses it. The connection goes even if fetching fails. A second call does nothing; after
-    /// [`Transport::ensure`] the place can be used again.
+    /// [`Transport::ensure`] the host can be used again.
     pub fn cleanup(&self) -> Result<PulledBack, TransportError> {
         let Some(connection) = hold(&self.connection).take() else {
             return Ok(PulledBack::default());

@@ -1,6 +1,6 @@
 //! Commands on another machine, over the user's own `ssh`.
 //!
-//! [`SshHost`] is the place: it connects, keeps one connection for all who use it, brings the files
+//! [`SshHost`] is the machine: it connects, keeps one connection for all who use it, brings the files
 //! along that go along, and fetches back what was changed there. What runs over it is not its
 //! business (`hermes_terminal::remote`).
 

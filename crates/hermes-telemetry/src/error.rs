@@ -40,7 +40,7 @@ impl ArgumentError {
             }
             Self::UnknownComponent { .. } => "choose gateway, agent, tools, cli or cron",
             Self::BadAge { .. } => {
-                "write a whole number followed by s, m, h or d, such as 45s, 30m, 1h or 2d"
+                "write a number followed by s, m, h, d or w, such as 45s, 30m, 1h or 2d"
             }
         }
     }

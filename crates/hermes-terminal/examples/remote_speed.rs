@@ -1,4 +1,4 @@
-//! How long a trivial command takes elsewhere, through a channel that stays open.
+//! How long a trivial command takes on a remote host, through a channel that stays open.
 //!
 //! `cargo run --release -p hermes-terminal --example remote_speed -- /usr/bin/docker exec -i NAME`
 //! prints the median and the ninetieth percentile of a few hundred calls of `true`, beside the same
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_terminal::remote::{
-    InternalRun, Launch, RemoteSettings, RemoteTerminal, SessionVariable, Transport,
+    Launch, RemoteBackend, RemoteSettings, ScriptRequest, ScriptRunner, SessionVariable, Transport,
     TransportError, Trouble,
 };
 
@@ -84,20 +84,20 @@ fn main() {
         let transport = Arc::new(Client {
             words: words.clone(),
         });
-        let remote = RemoteTerminal::new(transport, settings);
-        let run = InternalRun {
+        let remote = RemoteBackend::new(transport, settings);
+        let request = ScriptRequest {
             script: "true",
             input: b"",
             directory: None,
             limit: Duration::from_secs(20),
-            most_bytes: 1000,
+            most_output: 1000,
             interrupt: None,
         };
-        remote.run_internal(run).unwrap();
+        remote.run_script(&request).unwrap();
         let mut times: Vec<Duration> = (0..rounds)
             .map(|_| {
                 let begun = Instant::now();
-                assert_eq!(remote.run_internal(run).unwrap().exit_code, 0);
+                assert_eq!(remote.run_script(&request).unwrap().exit_code, 0);
                 begun.elapsed()
             })
             .collect();

@@ -14,17 +14,18 @@ use std::time::{Duration, Instant};
 
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
-use hermes_terminal::local::{
-    CommandGuard, CommandKind, EnvSource, GuardOutcome, NoticeSupport, ShellFinder, SpawnRequest,
-    Terminal, TerminalSettings, ToolContext, WatcherFields, terminal,
+use hermes_terminal::environment::{ShellEnvRequest, ShellEnvironment};
+use hermes_terminal::local::LocalBackend;
+use hermes_terminal::shell::{Overlay, ShellFinder};
+use hermes_terminal::{
+    CommandApprover, CommandDecision, CommandKind, CommandRequest, SessionKey, Terminal,
+    TerminalSettings,
 };
-use hermes_terminal::session::SessionKey;
-use serde_json::json;
 
 struct Plain;
 
-impl EnvSource for Plain {
-    fn variables(&self, _: &SpawnRequest<'_>) -> Vec<(OsString, OsString)> {
+impl ShellEnvironment for Plain {
+    fn variables(&self, _: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
         [
             ("PATH", "/usr/bin:/bin"),
             ("HOME", "/nonexistent"),
@@ -34,42 +35,44 @@ impl EnvSource for Plain {
         .into()
     }
 
+    fn variable(&self, _: &str, _: &Overlay) -> Option<OsString> {
+        None
+    }
+
     fn child_home(&self) -> PathBuf {
         "/nonexistent".into()
     }
 }
 
-impl CommandGuard for Plain {
-    fn check(&self, _: &str, _: CommandKind) -> GuardOutcome {
-        GuardOutcome::Allowed { approval: None }
+impl CommandApprover for Plain {
+    fn check(&self, _: &str, _: CommandKind) -> CommandDecision {
+        CommandDecision::Allowed { approval: None }
     }
 }
 
 fn main() {
     let dir = tempfile::tempdir().unwrap();
-    let terminal_backend = Terminal::new(
-        TerminalSettings::new(dir.path().join("home"), dir.path().to_owned()),
-        ShellFinder::new(Some("/usr/bin:/bin".as_ref()), None),
+    let settings = TerminalSettings::new(dir.path().join("home"), dir.path().to_owned());
+    let shells = ShellFinder::new(Some("/usr/bin:/bin".as_ref()), None);
+    let backend = LocalBackend::new(settings.clone(), shells, Arc::new(Plain));
+    let terminal = Terminal::new(
+        settings,
+        Arc::new(backend),
+        Arc::new(Plain),
         Arc::new(Redactor::default()),
     )
     .unwrap();
     let interrupt = Wake::new().unwrap();
     let session = SessionKey::new("speed");
-    let context = ToolContext {
-        terminal: &terminal_backend,
-        session: &session,
-        environment: &Plain,
-        guard: &Plain,
-        interrupt: &interrupt,
-        on_progress: None,
-        transform_output: None,
-        sudo: None,
-        notices: NoticeSupport::Delivered,
-        watcher: WatcherFields::new(),
-    };
     let call = |command: &str| {
-        let result = terminal(&json!({ "command": command }), &context);
-        assert_eq!(result["exit_code"], 0, "{result}");
+        let outcome = terminal.run(&CommandRequest {
+            command,
+            session: &session,
+            workdir: None,
+            timeout: None,
+            interrupt: &interrupt,
+        });
+        assert_eq!(outcome.unwrap().exit_code, 0);
     };
     let bare = |command: &str| {
         let output = std::process::Command::new("/usr/bin/bash")

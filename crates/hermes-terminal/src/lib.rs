@@ -1,10 +1,27 @@
-//! Running an agent's commands: guards, sessions, background processes, here or elsewhere.
+//! Running an agent's commands: sessions and background processes, on this machine or on a remote
+//! host behind a [`backend::Backend`].
+//!
+//! Modules from the bottom up: `shell` and `output`, then `background`, then `backend` with its
+//! siblings `local` and `remote`, and [`Terminal`] above them.
 
+mod approval;
+pub mod backend;
 pub mod background;
 pub mod carried_files;
+mod command;
 pub mod environment;
 pub mod local;
 pub mod output;
 pub mod remote;
-pub mod session;
+mod settings;
+pub mod shell;
 pub mod sudo;
+mod terminal;
+
+pub use approval::{
+    CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind, SudoInput, SudoSupport,
+};
+pub use command::{CommandOutcome, CommandRequest, NotRun, StartRequest, Started, SudoOutcome};
+pub use settings::TerminalSettings;
+pub use shell::SessionKey;
+pub use terminal::Terminal;

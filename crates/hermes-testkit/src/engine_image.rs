@@ -23,6 +23,8 @@ pub enum EngineImage {
     WithoutBash,
     /// A small Debian, from its packages: GNU tools as people have them.
     Debian,
+    /// The same with Python.
+    DebianPython,
     /// Starts with the init of s6-overlay; as far as an engine can see.
     S6,
 }
@@ -34,6 +36,7 @@ impl EngineImage {
             Self::Shell => "hermes-test-shell:1",
             Self::WithoutBash => "hermes-test-busybox:1",
             Self::Debian => "hermes-test-debian:latest",
+            Self::DebianPython => "hermes-test-debian-python:1",
             Self::S6 => "hermes-test-s6:1",
         };
         let _lock = Self::lock();
@@ -59,9 +62,14 @@ impl EngineImage {
     fn make(self, name: &str) {
         let root = TempDir::with_prefix("hermes-test-image-").unwrap();
         let root = root.path();
-        if self == Self::Debian {
+        let packages = match self {
+            Self::Debian => Some("procps"),
+            Self::DebianPython => Some("procps,python3"),
+            Self::Shell | Self::WithoutBash | Self::S6 => None,
+        };
+        if let Some(packages) = packages {
             let archive = root.join("debian.tar");
-            bootstrap(&archive);
+            bootstrap(packages, &archive);
             let archive = fs::read(&archive).unwrap();
             return import(&archive, name, &["CMD [\"bash\"]"]);
         }
@@ -118,15 +126,16 @@ fn add_with_libraries(root: &Path, program: &Path) {
     }
 }
 
-/// The release of Debian this machine has, without anything that is not essential.
-fn bootstrap(archive: &Path) {
+/// The release of Debian this machine has: its essential packages and these.
+fn bootstrap(packages: &str, archive: &Path) {
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let suite = release
         .lines()
         .find_map(|line| line.strip_prefix("VERSION_CODENAME="))
         .unwrap_or("stable");
     let made = Command::new("mmdebstrap")
-        .args(["--quiet", "--variant=minbase", "--include=procps", suite])
+        .args(["--quiet", "--variant=minbase"])
+        .args(["--include", packages, suite])
         .arg(archive)
         .stdin(Stdio::null())
         .output()

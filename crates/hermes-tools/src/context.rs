@@ -3,7 +3,7 @@
 //! Built by the caller and passed by reference; tools keep nothing of it.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hermes_secret::Redactor;
@@ -100,33 +100,13 @@ impl CallContext {
     }
 
     /// The file on this machine that a call means, links followed as far as it exists; `None` if the
-    /// session's files are on another machine or the path is invalid.
+    /// session's files are on a remote host or the path is invalid.
     pub fn real_path(&self, raw: &str) -> Option<PathBuf> {
-        if self.filesystem.operations().place().is_some() {
-            return None;
-        }
         let path = self.resolve(raw).ok()?;
-        let existing = path
-            .ancestors()
-            .find_map(|above| Some((above, hermes_fs::canonicalize(above).ok()?)));
-        let Some((above, real)) = existing else {
-            return Some(path);
-        };
-        let below = path.strip_prefix(above).unwrap_or(Path::new(""));
-        let mut whole = real;
-        for part in below.components() {
-            match part {
-                Component::CurDir => {}
-                Component::ParentDir => {
-                    whole.pop();
-                }
-                part => whole.push(part),
-            }
-        }
-        Some(whole)
+        self.filesystem.operations().real_path(&path)
     }
 
-    /// Where the session works. On another machine that is `~` until the first command has run.
+    /// Where the session works. On a remote host that is `~` until the first command has run.
     pub(crate) fn working_directory(&self) -> Result<PathBuf, String> {
         self.below_home(&self.session.cwd())
     }

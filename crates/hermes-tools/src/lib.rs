@@ -11,13 +11,12 @@ mod delegate;
 mod execute_code;
 mod files;
 mod kanban;
-mod place;
 mod registry;
+mod remote;
 mod result_cap;
 mod saved_result;
 mod session_search;
-mod symptom_hint;
-mod terminal_tool;
+mod terminal;
 mod todo;
 mod tool;
 mod toolset;
@@ -33,17 +32,18 @@ pub use execute_code::{
     ScriptMode, ScriptVerdict, UnattendedScripts,
 };
 pub use files::{
-    FileLedger, Filesystem, HostFiles, PatchTool, PlaceFiles, ReadFileTool, SearchFilesTool,
+    FileLedger, Filesystem, HostFiles, PatchTool, ReadFileTool, RemoteFiles, SearchFilesTool,
     WriteFileTool, WriteRules,
 };
 pub use hermes_board::completion::{GoalClaim, GoalJudge, GoalVerdict};
 pub use kanban::{ImageReference, KanbanDesk, KanbanTool, images_in, kanban_tools};
-pub use place::{Job, Place, Ran};
 pub use registry::{MAX_RESULT_CHARS, ToolRegistry};
 pub use saved_result::{keep_result, readable};
 pub use session_search::SessionSearchTool;
-pub use symptom_hint::{HomeOfCommand, Observation, Stripped, StrippedAs, symptom_hint};
-pub use terminal_tool::{ProcessTool, TerminalParts, TerminalSession, TerminalTool};
+pub use terminal::{
+    HomeOfCommand, NotRunReport, NoticeSupport, Observation, ProcessTool, Stripped, StrippedAs,
+    TerminalSession, TerminalTool, command_result, failure_hint, symptom_hint,
+};
 pub use todo::{TodoList, TodoTool};
 pub use tool::{Tool, ToolReach, error, is_failure};
 pub use toolset::{

@@ -81,7 +81,11 @@ impl ToolRegistry {
                 "[TOOL_ERROR] {name} failed because of a bug in it; the log has the details."
             ))
         });
-        let result = redacted(result, &context.redactor);
+        let result = if tool.redacts_its_own_result() {
+            result
+        } else {
+            redacted(result, &context.redactor)
+        };
         if tool.bounds_its_own_result() {
             result
         } else {

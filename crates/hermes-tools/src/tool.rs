@@ -65,6 +65,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether texts in its results are redacted before they reach the tool.
+    fn redacts_its_own_result(&self) -> bool {
+        false
+    }
+
     /// The JSON schema of its arguments.
     fn schema(&self) -> Value {
         schema_of(self.arguments())

@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use hermes_proc::{EndSignal, EndSignals, Wake, first_readable};
-use hermes_runtime::ToolSet;
-use hermes_terminal::local::Terminal;
+use hermes_runtime::TerminalSetup;
+use hermes_terminal::Terminal;
 
 use crate::error::{CommandError, Result};
 
@@ -30,20 +30,20 @@ pub(crate) struct SignalWatch {
 }
 
 impl SignalWatch {
-    /// Handles signals from now on: they interrupt the calls of these tools, and the program ends
+    /// Handles signals from now on: they interrupt the commands of this terminal, and the program ends
     /// within ten seconds.
-    pub(crate) fn start(tools: &ToolSet) -> Result<Self> {
-        Self::start_within(tools, LIMIT)
+    pub(crate) fn start(setup: &TerminalSetup) -> Result<Self> {
+        Self::start_within(setup, LIMIT)
     }
 
     /// The same, with so much time from the signal to the end.
-    pub(crate) fn start_within(tools: &ToolSet, limit: Duration) -> Result<Self> {
-        Self::spawn(tools, limit).map_err(|error| {
+    pub(crate) fn start_within(setup: &TerminalSetup, limit: Duration) -> Result<Self> {
+        Self::spawn(setup, limit).map_err(|error| {
             CommandError::environment(format!("could not listen for signals: {error}"))
         })
     }
 
-    fn spawn(tools: &ToolSet, limit: Duration) -> std::io::Result<Self> {
+    fn spawn(setup: &TerminalSetup, limit: Duration) -> std::io::Result<Self> {
         let watch = Self {
             received: Arc::default(),
             next_is_for_turn: Arc::default(),
@@ -54,8 +54,8 @@ impl SignalWatch {
             received: Arc::clone(&watch.received),
             next_is_for_turn: Arc::clone(&watch.next_is_for_turn),
             finished: Arc::clone(&watch.finished),
-            terminal: Arc::clone(tools.terminal()),
-            interrupt: Arc::clone(tools.interrupt()),
+            terminal: Arc::clone(setup.terminal()),
+            interrupt: Arc::clone(setup.interrupt()),
             limit,
         };
         std::thread::Builder::new()

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hermes_proc::Wake;
-use hermes_runtime::{Approval, BackendRequest, ToolSet, ToolSetRequest};
+use hermes_runtime::{Approval, BackendRequest, TerminalSetup, ToolSet, ToolSetRequest};
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -17,15 +17,34 @@ pub(crate) fn assemble(
     approval: Approval,
     asked: Asked,
 ) -> Result<ToolSet> {
+    let request = request(context, backend, approval, asked)?;
+    Ok(ToolSet::assemble(context, request)?)
+}
+
+/// The terminal alone. Starts nothing.
+pub(crate) fn terminal(
+    context: &Context,
+    backend: BackendRequest<'_>,
+    approval: Approval,
+    asked: Asked,
+) -> Result<TerminalSetup> {
+    let request = request(context, backend, approval, asked)?;
+    Ok(TerminalSetup::assemble(context, request)?)
+}
+
+fn request<'a>(
+    context: &Context,
+    backend: BackendRequest<'a>,
+    approval: Approval,
+    asked: Asked,
+) -> Result<ToolSetRequest<'a>> {
     let interrupt = interrupt()?;
-    let person = TerminalPerson::new(&context.printer, &interrupt, asked);
-    let request = ToolSetRequest {
+    Ok(ToolSetRequest {
         backend,
         approval,
-        person,
+        person: TerminalPerson::new(&context.printer, &interrupt, asked),
         interrupt,
-    };
-    Ok(ToolSet::assemble(context, request)?)
+    })
 }
 
 /// A flag that ends calls and turns.

@@ -178,7 +178,7 @@ impl Agent {
             Err(StoreError::CompactionLost { .. } | StoreError::CompactionStale { .. }) => {
                 Ok(false)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 

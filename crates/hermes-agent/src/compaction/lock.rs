@@ -139,7 +139,7 @@ pub(super) fn still_held(store: &mut SessionStore, lock: &CompactionLock) -> Res
             let again = store.try_lock_compaction(lock.session(), &own_holder(), LEASE)?;
             Ok(matches!(again, LockAttempt::Taken(_)))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 

@@ -392,7 +392,7 @@ impl Turn<'_> {
     pub(super) fn record_unused(&mut self, response: &ModelResponse) -> Result<()> {
         let cost = self.cost_of(response);
         let agent = &mut *self.agent;
-        Ok(agent.store.record_usage(&agent.session, &cost)?)
+        agent.store.record_usage(&agent.session, &cost)
     }
 
     fn cost_of(&self, response: &ModelResponse) -> UsageRecord {

@@ -102,16 +102,12 @@ text_enum! {
     }
 }
 
-impl Default for WorkspaceKind {
-    fn default() -> Self {
-        Self::Scratch
-    }
-}
-
 text_enum! {
     /// Kind of workspace.
+    #[derive(Default)]
     WorkspaceKind {
         /// A directory that is removed when the card is done.
+        #[default]
         Scratch = "scratch",
         /// A directory that stays.
         Dir = "dir",

@@ -73,7 +73,7 @@ impl ImportStage<'_> {
             match self.judge(&member, prefix) {
                 MemberDecision::NeverRestored => staged.never_restored.push(shown),
                 MemberDecision::Skip(reason) => {
-                    staged.skipped.push(SkippedFile::new(shown, reason))
+                    staged.skipped.push(SkippedFile::new(shown, reason));
                 }
                 MemberDecision::Directory(relative) => {
                     staged

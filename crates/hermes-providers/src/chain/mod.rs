@@ -1,9 +1,9 @@
 //! Retrying requests: after a delay, with other keys, over other routes.
 
 mod backoff;
-mod provider;
+mod replay_retries;
 mod retry_decision;
-mod retrying;
+mod retry_loop;
 
-pub(crate) use provider::{Chain, ChainRoute};
-pub(crate) use retrying::Retrying;
+pub(crate) use replay_retries::ReplayRetries;
+pub(crate) use retry_loop::{Chain, ChainRoute};

@@ -13,7 +13,7 @@ use super::overrides::ModelOverrides;
 use super::registry::builtin;
 use super::resolve::{ResolvedRoute, RouteChoice, resolve};
 use super::settings::Route;
-use crate::chain::{Chain, ChainRoute, Retrying};
+use crate::chain::{Chain, ChainRoute, ReplayRetries};
 use crate::context::{StatedWindow, UNKNOWN_WINDOW, WindowCache, family_window, fetch_only_model};
 use crate::endpoint::{Endpoint, RequestDump};
 use crate::http::Transport;
@@ -210,14 +210,14 @@ pub(super) fn open_replay(
     config: &Config,
     choice: &RouteChoice,
     attempts: u32,
-) -> Result<Retrying<Replay>, OpenError> {
+) -> Result<ReplayRetries<Replay>, OpenError> {
     let script = config.text("model.script").trim();
     if script.is_empty() {
         return Err(OpenError::NoScript);
     }
     let script = ReplayScript::load(&script_path(config, script))?;
     let model = choice.model.as_deref().or(config.model().0);
-    Ok(Retrying::new(Replay::new(script, model), attempts))
+    Ok(ReplayRetries::new(Replay::new(script, model), attempts))
 }
 
 /// Relative paths start at the home of the profile, `~/` is the user's home.

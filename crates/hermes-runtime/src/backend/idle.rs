@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hermes_proc::Wake;
 
-use super::remote::RemoteBackend;
+use super::remote::RemoteLease;
 
 /// Longest time between two checks.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -21,7 +21,7 @@ pub struct IdleWatch {
 
 impl IdleWatch {
     /// Watches a backend, if it has an idle limit.
-    pub(crate) fn start(backend: &Arc<RemoteBackend>) -> std::io::Result<Option<Self>> {
+    pub(crate) fn start(backend: &Arc<RemoteLease>) -> std::io::Result<Option<Self>> {
         let Some(lifetime) = backend.idle_limit() else {
             return Ok(None);
         };
@@ -42,7 +42,7 @@ impl Drop for IdleWatch {
     }
 }
 
-fn release_when_idle(stop: &Wake, backend: &Weak<RemoteBackend>, lifetime: Duration) {
+fn release_when_idle(stop: &Wake, backend: &Weak<RemoteLease>, lifetime: Duration) {
     let pause = (lifetime / 5).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
     while !stop.wait(pause) {
         let Some(backend) = backend.upgrade() else {

@@ -13,4 +13,4 @@ pub use self::docker::docker_host;
 pub use self::idle::IdleWatch;
 pub use self::orphans::OrphanSweep;
 pub(crate) use self::remote::Shutdown;
-pub use self::remote::{BackendRequest, RemoteBackend};
+pub use self::remote::{BackendRequest, RemoteLease};

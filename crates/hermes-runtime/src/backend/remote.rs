@@ -11,8 +11,8 @@ use hermes_docker::{DockerHost, DockerSandbox, Removal, SandboxRequest};
 use hermes_policy::parse_safe_roots;
 use hermes_ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
 use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::remote::{InternalRun, RemoteSettings, RemoteTerminal};
-use hermes_tools::{Filesystem, Job, Place, PlaceFiles, Ran, WriteRules};
+use hermes_terminal::remote::{RemoteBackend, RemoteSettings};
+use hermes_tools::{Filesystem, RemoteFiles, WriteRules};
 
 use super::BackendKind;
 use super::docker::{CardDirectories, docker_host};
@@ -45,9 +45,9 @@ pub struct BackendRequest<'a> {
     pub session: &'a str,
 }
 
-/// A container or another machine.
-pub struct RemoteBackend {
-    pub(crate) terminal: Arc<RemoteTerminal>,
+/// A container or another machine in use.
+pub struct RemoteLease {
+    pub(crate) backend: Arc<RemoteBackend>,
     pub(crate) filesystem: Filesystem,
     /// Directories of the worker's card, as commands there see them.
     pub(crate) card: CardDirectories,
@@ -65,7 +65,7 @@ enum Kind {
     Machine(Arc<SshHost>),
 }
 
-impl RemoteBackend {
+impl RemoteLease {
     /// The remote backend under the settings in effect; `None` for this machine. Starts nothing.
     pub(crate) fn prepare(
         context: &Context,
@@ -102,12 +102,12 @@ impl RemoteBackend {
         let paths = sandbox.path_map()?;
         let is_isolated = sandbox.host_access()?.is_empty();
         let settings = RemoteSettings::configured(context.config());
-        let terminal = Arc::new(RemoteTerminal::new(sandbox.clone(), settings));
+        let backend = Arc::new(RemoteBackend::new(sandbox.clone(), settings));
         let kind = Kind::Container { host, sandbox };
         let rules = WriteRules::Unrestricted;
-        let mut backend = Self::new(terminal, rules, is_isolated, kind);
-        backend.card = card.inside(&paths);
-        Ok(backend)
+        let mut lease = Self::new(backend, rules, is_isolated, kind);
+        lease.card = card.inside(&paths);
+        Ok(lease)
     }
 
     fn machine(context: &Context, environment: &Arc<LiveEnvironment>) -> Result<Self> {
@@ -121,24 +121,18 @@ impl RemoteBackend {
             ..RemoteSettings::configured(config)
         };
         let host = Arc::new(SshHost::new(settings, surroundings));
-        let terminal = Arc::new(RemoteTerminal::new(host.clone(), channels));
+        let backend = Arc::new(RemoteBackend::new(host.clone(), channels));
         let roots = context.env.text(&vars::HERMES_WRITE_SAFE_ROOT);
         let rules = WriteRules::Machine {
             safe_roots: roots.map(parse_safe_roots).unwrap_or_default(),
         };
-        Ok(Self::new(terminal, rules, false, Kind::Machine(host)))
+        Ok(Self::new(backend, rules, false, Kind::Machine(host)))
     }
 
-    fn new(
-        terminal: Arc<RemoteTerminal>,
-        rules: WriteRules,
-        is_isolated: bool,
-        kind: Kind,
-    ) -> Self {
-        let place = Arc::new(ThroughTerminal(Arc::clone(&terminal)));
+    fn new(backend: Arc<RemoteBackend>, rules: WriteRules, is_isolated: bool, kind: Kind) -> Self {
         Self {
-            filesystem: Filesystem::in_place(PlaceFiles::new(place, rules)),
-            terminal,
+            filesystem: Filesystem::on_remote_host(RemoteFiles::new(backend.clone(), rules)),
+            backend,
             card: CardDirectories::default(),
             is_isolated,
             kind,
@@ -177,10 +171,7 @@ impl RemoteBackend {
 
     /// Whether nothing has run there for so long, and nothing runs there now.
     pub(super) fn is_idle(&self, lifetime: Duration) -> bool {
-        let terminal = &self.terminal;
-        !terminal.is_busy()
-            && !terminal.has_live_background()
-            && terminal.last_activity().elapsed() > lifetime
+        self.backend.idle_for().is_some_and(|idle| idle > lifetime)
     }
 
     /// Releases the backend until the next command: a container of this process alone is removed, a
@@ -189,8 +180,8 @@ impl RemoteBackend {
         if let Kind::Container { sandbox, .. } = &self.kind
             && sandbox.container().is_some()
         {
-            tracing::info!(backend = self.terminal.describe(), "idle; released");
-            self.terminal.detach();
+            tracing::info!(backend = ?self.backend, "idle; released");
+            self.backend.detach();
             sandbox.cleanup(Removal::AsConfigured);
         }
     }
@@ -201,7 +192,7 @@ impl RemoteBackend {
         if self.is_released.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.terminal.detach();
+        self.backend.detach();
         match &self.kind {
             Kind::Container { host, sandbox } => {
                 sandbox.cleanup(Removal::AsConfigured);
@@ -223,45 +214,8 @@ impl RemoteBackend {
     }
 }
 
-impl Drop for RemoteBackend {
+impl Drop for RemoteLease {
     fn drop(&mut self) {
         self.release(Shutdown::Orderly);
-    }
-}
-
-/// The backend as the file tools use it.
-struct ThroughTerminal(Arc<RemoteTerminal>);
-
-impl Place for ThroughTerminal {
-    fn run(&self, job: &Job<'_>) -> std::result::Result<Ran, String> {
-        let output = self
-            .0
-            .run_internal(InternalRun {
-                script: job.script,
-                input: job.input,
-                directory: None,
-                limit: job.limit,
-                most_bytes: job.most_output,
-                interrupt: Some(job.interrupt),
-            })
-            .map_err(|error| match error.hint() {
-                Some(hint) => format!("{error} ({hint})"),
-                None => error.to_string(),
-            })?;
-        if output.is_cut {
-            return Err(format!(
-                "{} sent more than {} bytes",
-                self.0.describe(),
-                job.most_output
-            ));
-        }
-        Ok(Ran {
-            stdout: output.stdout,
-            exit_code: output.exit_code,
-        })
-    }
-
-    fn describe(&self) -> String {
-        self.0.describe()
     }
 }

@@ -11,7 +11,7 @@ use hermes_policy::{
 };
 use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::local::{CommandGuard, CommandKind, GuardOutcome};
+use hermes_terminal::{CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind};
 use hermes_tools::{CallContext, ScriptGate, ScriptVerdict};
 use serde_json::{Map, Value, json};
 
@@ -106,8 +106,8 @@ impl Approver for ClarifyQuestion<'_> {
     }
 }
 
-impl CommandGuard for ToolApprover {
-    fn check(&self, command: &str, kind: CommandKind) -> GuardOutcome {
+impl CommandApprover for ToolApprover {
+    fn check(&self, command: &str, kind: CommandKind) -> CommandDecision {
         let question = self.question();
         let request = self.request(command, question.as_ref());
         let verdict = match kind {
@@ -116,13 +116,14 @@ impl CommandGuard for ToolApprover {
         };
         let verdict = match verdict {
             Ok(verdict) => verdict,
-            Err(why) => {
-                return GuardOutcome::Refused {
-                    exit_code: -1,
-                    status: "error",
-                    error: why,
-                    fields: Map::new(),
-                };
+            Err(message) => {
+                return CommandDecision::Refused(Refusal {
+                    kind: RefusalKind::Invalid,
+                    message,
+                    hardline: false,
+                    pattern_key: None,
+                    description: None,
+                });
             }
         };
         if verdict.is_approved() {
@@ -132,14 +133,18 @@ impl CommandGuard for ToolApprover {
                 .map(|(what, by)| format!("Approved by {by}: {what}"));
             let remark = verdict.message.map(|message| format!(" {message}"));
             let approval = approval.map(|text| text + &remark.unwrap_or_default());
-            return GuardOutcome::Allowed { approval };
+            return CommandDecision::Allowed { approval };
         }
-        GuardOutcome::Refused {
-            exit_code: -1,
-            status: status_of(&verdict),
-            error: verdict.message.clone().unwrap_or_default(),
-            fields: fields_of(&verdict),
-        }
+        CommandDecision::Refused(Refusal {
+            kind: match verdict.status {
+                Status::PendingApproval => RefusalKind::PendingApproval,
+                Status::Approved | Status::Blocked | Status::Denied => RefusalKind::Blocked,
+            },
+            message: verdict.message.unwrap_or_default(),
+            hardline: verdict.hardline,
+            pattern_key: verdict.pattern_key,
+            description: verdict.description,
+        })
     }
 }
 

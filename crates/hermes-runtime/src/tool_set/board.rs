@@ -5,12 +5,12 @@ use hermes_board::dispatch::DispatchFlags;
 use hermes_home::ProfileName;
 use hermes_tools::KanbanDesk;
 
-use crate::backend::RemoteBackend;
+use crate::backend::RemoteLease;
 use crate::board_settings::{dispatch_settings, worker_setup};
 use crate::context::Context;
 
 /// The board as tools of this conversation use it. Opens nothing.
-pub(super) fn desk(context: &Context, remote: Option<&RemoteBackend>) -> KanbanDesk {
+pub(super) fn desk(context: &Context, remote: Option<&RemoteLease>) -> KanbanDesk {
     let settings = dispatch_settings(context, &DispatchFlags::default());
     let home = BoardHome::resolve(&context.env, &context.location);
     let workers = worker_setup(context, &home, &settings);

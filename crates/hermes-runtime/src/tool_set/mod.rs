@@ -6,6 +6,8 @@ mod board;
 mod configured;
 mod file_writes;
 mod script_environment;
+mod terminal;
 mod tools;
 
-pub use self::tools::{Approval, ToolSet, ToolSetRequest};
+pub use self::terminal::{Approval, TerminalSetup, ToolSetRequest};
+pub use self::tools::ToolSet;

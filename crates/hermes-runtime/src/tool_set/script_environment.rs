@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use hermes_proc::SpawnClass;
 use hermes_terminal::environment::{Circumstances, LiveEnvironment};
-use hermes_terminal::local::Terminal;
-use hermes_terminal::session::SessionKey;
+use hermes_terminal::{SessionKey, Terminal};
 use hermes_tools::{CallContext, RpcEnv, SandboxEnv};
 
 /// Plans the environments of scripts.
@@ -21,8 +20,7 @@ pub(super) struct ScriptEnvironment {
 impl SandboxEnv for ScriptEnvironment {
     fn variables(&self, rpc: &RpcEnv, context: &CallContext) -> Vec<(OsString, OsString)> {
         let key = SessionKey::new(context.session_key.clone());
-        let start = &self.terminal.settings().start_directory;
-        let state = self.terminal.sessions().get(&key, start).snapshot();
+        let state = self.terminal.session(&key).snapshot();
         let plan = self.environment.ready(Instant::now()).plan(
             SpawnClass::ScriptSandbox,
             &Circumstances {
@@ -38,7 +36,7 @@ impl SandboxEnv for ScriptEnvironment {
         variables.into_iter().collect()
     }
 
-    fn variables_elsewhere(&self, _: &CallContext) -> Vec<(OsString, OsString)> {
+    fn remote_variables(&self, _: &CallContext) -> Vec<(OsString, OsString)> {
         let zone = (!self.zone.is_empty()).then(|| ("TZ".into(), self.zone.clone().into()));
         zone.into_iter().collect()
     }

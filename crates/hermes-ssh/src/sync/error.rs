@@ -12,35 +12,35 @@ pub(super) const TOO_LARGE: i32 = 99;
 /// A transfer that did not happen. Nothing here or there has been recorded as done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SyncError {
-    #[error("files for {place} cannot be listed: {source}")]
-    Unlistable { place: String, source: Unlistable },
-    #[error("files for {place}: {source}")]
+    #[error("files for {host} cannot be listed: {source}")]
+    Unlistable { host: String, source: Unlistable },
+    #[error("files for {host}: {source}")]
     File {
-        place: String,
+        host: String,
         source: hermes_fs::Error,
     },
-    #[error("files for {place}: {source}")]
+    #[error("files for {host}: {source}")]
     Client {
-        place: String,
+        host: String,
         source: hermes_proc::Error,
     },
-    #[error("files cannot be {action} {place}: there is no tar")]
-    NoTar { place: String, action: &'static str },
-    #[error("files cannot be {action} {place}: {words}")]
+    #[error("files cannot be {action} {host}: there is no tar")]
+    NoTar { host: String, action: &'static str },
+    #[error("files cannot be {action} {host}: {words}")]
     Refused {
-        place: String,
+        host: String,
         action: &'static str,
         words: String,
         is_passing: bool,
     },
-    #[error("the files at {place} are more than {limit} bytes; nothing was fetched")]
-    TooLarge { place: String, limit: u64 },
+    #[error("the files at {host} are more than {limit} bytes; nothing was fetched")]
+    TooLarge { host: String, limit: u64 },
     #[error(
-        "the archive from {place} names '{name}', which leads out of its place; nothing was fetched"
+        "the archive from {host} names '{name}', which leads out of its directory; nothing was fetched"
     )]
-    UnsafeName { place: String, name: String },
-    #[error("the archive from {place} cannot be read: {detail}; nothing was fetched")]
-    Broken { place: String, detail: String },
+    UnsafeName { host: String, name: String },
+    #[error("the archive from {host} cannot be read: {detail}; nothing was fetched")]
+    Broken { host: String, detail: String },
 }
 
 /// The direction of a transfer, as part of a sentence.
@@ -50,26 +50,26 @@ pub(super) const FETCHED: &str = "fetched from";
 impl SyncError {
     /// What a client meant that ended like this.
     pub(super) fn of_client(
-        place: &str,
+        host: &str,
         action: &'static str,
         code: Option<i32>,
         stderr: &[u8],
     ) -> Self {
         let stderr = String::from_utf8_lossy(stderr);
-        let place = place.to_owned();
+        let host = host.to_owned();
         if code == Some(NO_TAR) {
-            return Self::NoTar { place, action };
+            return Self::NoTar { host, action };
         }
         let said = words(&stderr);
         let is_passing = match code {
             Some(SSH_FAILED) => matches!(cause_of(&stderr), Cause::Lost | Cause::Unreachable),
-            // Files may come and go there while they are read; a place that does not take them stays
+            // Files may come and go there while they are read; a host that does not take them stays
             // as it is.
             Some(_) => action == FETCHED,
             None => true,
         };
         Self::Refused {
-            place,
+            host,
             action,
             words: match (said.is_empty(), code) {
                 (false, _) => said,
@@ -97,15 +97,15 @@ impl SyncError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoTar { place, .. } => Some(format!("install the package tar at {place}")),
-            Self::Refused { place, .. } => Some(format!(
-                "check ~/.hermes at {place}: its owner, and whether the disk is full or read-only"
+            Self::NoTar { host, .. } => Some(format!("install the package tar at {host}")),
+            Self::Refused { host, .. } => Some(format!(
+                "check ~/.hermes at {host}: its owner, and whether the disk is full or read-only"
             )),
-            Self::TooLarge { place, .. } => Some(format!(
-                "remove what is not needed from ~/.hermes/skills and ~/.hermes/cache at {place}"
+            Self::TooLarge { host, .. } => Some(format!(
+                "remove what is not needed from ~/.hermes/skills and ~/.hermes/cache at {host}"
             )),
-            Self::UnsafeName { place, .. } | Self::Broken { place, .. } => Some(format!(
-                "look at what `tar` is at {place}; files there are not trusted"
+            Self::UnsafeName { host, .. } | Self::Broken { host, .. } => Some(format!(
+                "look at what `tar` is at {host}; files there are not trusted"
             )),
             Self::File { source, .. } => source.hint(),
             Self::Client { source, .. } => source.hint(),

@@ -47,7 +47,7 @@ impl There<'_> {
         format!("{}/.hermes", self.home)
     }
 
-    fn place(&self) -> String {
+    fn host(&self) -> String {
         self.client.target().to_owned()
     }
 }
@@ -103,16 +103,16 @@ impl FileSync {
     }
 
     fn push_now(&mut self, there: There<'_>, request: &CarriedRequest) -> Result<(), SyncError> {
-        let place = there.place();
+        let host = there.host();
         let in_file = |source| SyncError::File {
-            place: place.clone(),
+            host: host.clone(),
             source,
         };
         let _lock = lock(&request.hermes_home, PUSH_WAIT).map_err(in_file)?;
         let carried = request.resolve();
         tell_once(&carried.warnings);
         let files = files_of(&carried.roots).map_err(|source| SyncError::Unlistable {
-            place: place.clone(),
+            host: host.clone(),
             source,
         })?;
         let path = Manifest::path(&request.hermes_home, &self.id);
@@ -142,13 +142,13 @@ impl FileSync {
         let line = scripts::show_stamp(&there.base());
         let captured = there.client.run(&line, self.timing.question);
         let captured = captured.map_err(|source| SyncError::Client {
-            place: there.place(),
+            host: there.host(),
             source,
         })?;
         let code = captured.status.code();
         if code == Some(SSH_FAILED) || code.is_none() {
-            let place = there.place();
-            return Err(SyncError::of_client(&place, SENT, code, &captured.stderr));
+            let host = there.host();
+            return Err(SyncError::of_client(&host, SENT, code, &captured.stderr));
         }
         Ok(Stamp::find_in(&String::from_utf8_lossy(&captured.stdout)))
     }
@@ -159,9 +159,9 @@ impl FileSync {
         plan: &PushPlan,
         manifest: &mut Manifest,
     ) -> Result<(), SyncError> {
-        let place = there.place();
+        let host = there.host();
         let by_client = |source| SyncError::Client {
-            place: place.clone(),
+            host: host.clone(),
             source,
         };
         let stamp = Stamp::next(manifest.stamp.as_ref());
@@ -178,17 +178,17 @@ impl FileSync {
             Ok(sent) if captured.status.success() => sent,
             // Whoever stops reading says why.
             Ok(_) | Err(_) => {
-                return Err(SyncError::of_client(&place, SENT, code, &captured.stderr));
+                return Err(SyncError::of_client(&host, SENT, code, &captured.stderr));
             }
         };
         let left_out = sent.left_out.iter();
-        let left_out = left_out.map(|reason| format!("left out of what goes to {place}: {reason}"));
+        let left_out = left_out.map(|reason| format!("left out of what goes to {host}: {reason}"));
         tell_once(&left_out.collect::<Vec<_>>());
         tracing::debug!(
             files = sent.files.len(),
             removed = plan.remove.len(),
             milliseconds = started.elapsed().as_millis(),
-            "brought files to {place}"
+            "brought files to {host}"
         );
         for gone in &plan.remove {
             manifest.files.remove(gone);
@@ -224,9 +224,9 @@ impl FileSync {
         there: There<'_>,
         request: &CarriedRequest,
     ) -> Result<PulledBack, SyncError> {
-        let place = there.place();
+        let host = there.host();
         let in_file = |source| SyncError::File {
-            place: place.clone(),
+            host: host.clone(),
             source,
         };
         let home = &request.hermes_home;
@@ -255,12 +255,12 @@ impl FileSync {
         // It is asked for before all files, so an archive without it is none.
         let Some(found) = &received.stamp else {
             let detail = "it has no stamp".to_owned();
-            return Err(SyncError::Broken { place, detail });
+            return Err(SyncError::Broken { host, detail });
         };
         if !is_ours(found) {
             return Ok(PulledBack {
                 warnings: vec![format!(
-                    "nothing was fetched from {place}: another Hermes home has brought its files \
+                    "nothing was fetched from {host}: another Hermes home has brought its files \
                      there"
                 )],
                 ..PulledBack::default()
@@ -285,50 +285,50 @@ impl FileSync {
         destinations: &Destinations<'_>,
         into: &Path,
     ) -> Result<Option<(Received, bool)>, SyncError> {
-        let place = there.place();
+        let host = there.host();
         let nonce = random_hex(12);
         let directories = destinations.directories();
         let line = scripts::send(&there.base(), &nonce, &directories, MAX_FETCHED);
         let by_client = |source| SyncError::Client {
-            place: place.clone(),
+            host: host.clone(),
             source,
         };
         let started = there.client.start(&line, self.timing.transfer);
         let mut child = started.map_err(by_client)?;
         if let Err(error) = child.write_all(destinations.listing(manifest).as_bytes()) {
             // It does not compare, or it has ended and tells why below.
-            tracing::debug!("{place} does not read the list of files: {error}");
+            tracing::debug!("{host} does not read the list of files: {error}");
         }
         child.close_input();
         let expected = Expected {
             known: manifest,
-            is_wanted: &|place| destinations.has(place),
+            is_wanted: &|path| destinations.has(path),
             listing: &scripts::listing(&nonce),
             limit: MAX_FETCHED,
         };
         let received = receive(&mut child, into, &expected);
         let too_large = || SyncError::TooLarge {
-            place: place.clone(),
+            host: host.clone(),
             limit: MAX_FETCHED,
         };
         match received {
             Err(Stop::TooLarge) => Err(too_large()),
-            Err(Stop::Unsafe(name)) => Err(SyncError::UnsafeName { place, name }),
-            Err(Stop::File(source)) => Err(SyncError::File { place, source }),
+            Err(Stop::Unsafe(name)) => Err(SyncError::UnsafeName { host, name }),
+            Err(Stop::File(source)) => Err(SyncError::File { host, source }),
             Err(Stop::Stream(error)) => match ended(child).map_err(by_client)? {
                 (Some(0), _) => Err(SyncError::Broken {
-                    place,
+                    host,
                     detail: error.to_string(),
                 }),
                 (Some(NOTHING_THERE), _) => Ok(None),
                 (Some(TOO_LARGE), _) => Err(too_large()),
-                (code, stderr) => Err(SyncError::of_client(&place, FETCHED, code, &stderr)),
+                (code, stderr) => Err(SyncError::of_client(&host, FETCHED, code, &stderr)),
             },
             Ok(received) => match ended(child).map_err(by_client)? {
                 (Some(0), _) => Ok(Some((received, true))),
                 // A file that changed or could not be read while `tar` was at it.
                 (Some(1), _) => Ok(Some((received, false))),
-                (code, stderr) => Err(SyncError::of_client(&place, FETCHED, code, &stderr)),
+                (code, stderr) => Err(SyncError::of_client(&host, FETCHED, code, &stderr)),
             },
         }
     }
@@ -344,7 +344,7 @@ fn forget_absent(manifest: &mut Manifest, received: &Received, roots: &[CarriedR
     let destinations = Destinations::new(roots);
     manifest
         .files
-        .retain(|place, _| !destinations.has(place) || received.present.contains(place));
+        .retain(|path, _| !destinations.has(path) || received.present.contains(path));
 }
 
 /// One process at a time moves files of a home.

@@ -1,7 +1,7 @@
 //! The archive that comes back, taken apart by someone who does not trust it.
 //!
 //! The other machine runs what an agent asked for, so its `tar` may be anything. Only regular files
-//! count; a name that leads out of its place spoils the whole archive. Files that changed land under
+//! count; a name that leads out of its directory spoils the whole archive. Files that changed land under
 //! numbers in a directory of ours and nowhere else.
 
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ const MAX_LISTING: u64 = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Incoming {
     /// Where it is below `.hermes` there.
-    pub(super) place: String,
+    pub(super) remote_path: String,
     /// Where its content lies here for the moment.
     pub(super) staged: PathBuf,
     /// SHA-256, hexadecimal.
@@ -43,7 +43,7 @@ pub(super) struct Incoming {
 pub(super) struct Received {
     pub(super) stamp: Option<Stamp>,
     pub(super) changed: Vec<Incoming>,
-    /// Every place that holds a file, as far as the archive tells.
+    /// Every path that holds a file, as far as the archive tells.
     pub(super) present: BTreeSet<String>,
     /// What was passed over, one sentence each.
     pub(super) ignored: Vec<String>,
@@ -52,7 +52,7 @@ pub(super) struct Received {
 /// Why an archive was put down.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// A name leads out of its place.
+    /// A name leads out of its directory.
     Unsafe(String),
     /// More than is taken.
     TooLarge,
@@ -72,7 +72,7 @@ impl From<io::Error> for Stop {
 pub(super) struct Expected<'a> {
     /// What was sent.
     pub(super) known: &'a Manifest,
-    /// Says of a place whether it has a destination here.
+    /// Says of a path whether it has a destination here.
     pub(super) is_wanted: &'a dyn Fn(&str) -> bool,
     /// Name of the member that lists all files there, if it lists them.
     pub(super) listing: &'a str,
@@ -110,7 +110,7 @@ pub(super) fn receive(
 struct Receiver<'a> {
     into: &'a Path,
     expected: &'a Expected<'a>,
-    /// Places of files so far.
+    /// Paths of files so far.
     seen: BTreeSet<String>,
     received: Received,
 }
@@ -161,28 +161,28 @@ impl Receiver<'_> {
             }
         }
         let clean = hermes_fs::confined_relative_os(name).ok();
-        let Some(place) = clean.as_deref().and_then(Path::to_str).map(str::to_owned) else {
+        let Some(remote_path) = clean.as_deref().and_then(Path::to_str).map(str::to_owned) else {
             self.ignore(format!("'{}' is no usual name", shown()));
             return Ok(());
         };
-        if place == STAMP {
+        if remote_path == STAMP {
             let mut text = String::new();
             content.take(MAX_STAMP).read_to_string(&mut text)?;
             self.received.stamp = Stamp::find_in(&text);
             return Ok(());
         }
-        if place == self.expected.listing {
+        if remote_path == self.expected.listing {
             return self.read_listing(content);
         }
-        if !(self.expected.is_wanted)(&place) {
+        if !(self.expected.is_wanted)(&remote_path) {
             return Ok(());
         }
-        self.received.present.insert(place.clone());
-        if !self.seen.insert(place.clone()) {
+        self.received.present.insert(remote_path.clone());
+        if !self.seen.insert(remote_path.clone()) {
             let twice = io::Error::other(format!("it holds '{}' twice", shown()));
             return Err(twice.into());
         }
-        self.compare(place, member.mode, size, content)
+        self.compare(remote_path, member.mode, size, content)
     }
 
     fn read_listing(&mut self, content: &mut impl Read) -> Result<(), Stop> {
@@ -191,8 +191,8 @@ impl Receiver<'_> {
         let names = bytes.split(|byte| *byte == b'\n').filter_map(name_in);
         for name in names {
             let clean = hermes_fs::confined_relative_os(OsStr::from_bytes(name));
-            if let Some(place) = clean.ok().as_deref().and_then(Path::to_str) {
-                self.received.present.insert(place.to_owned());
+            if let Some(remote_path) = clean.ok().as_deref().and_then(Path::to_str) {
+                self.received.present.insert(remote_path.to_owned());
             }
         }
         Ok(())
@@ -200,12 +200,12 @@ impl Receiver<'_> {
 
     fn compare(
         &mut self,
-        place: String,
+        remote_path: String,
         mode: u32,
         size: u64,
         content: &mut impl Read,
     ) -> Result<(), Stop> {
-        let sent = self.expected.known.files.get(&place);
+        let sent = self.expected.known.files.get(&remote_path);
         let is_as_sent = |hash: &str| sent.is_some_and(|sent| sent.hash == hash);
         let staged = self.into.join(self.seen.len().to_string());
         let hash = if size <= COMPARE_FIRST {
@@ -226,7 +226,7 @@ impl Receiver<'_> {
             hash
         };
         self.received.changed.push(Incoming {
-            place,
+            remote_path,
             staged,
             hash,
             mode,
@@ -324,14 +324,14 @@ mod tests {
     }
 
     fn known(files: &[(&str, &[u8])]) -> Manifest {
-        let files = files.iter().map(|(place, content)| {
+        let files = files.iter().map(|(remote_path, content)| {
             let sent = SentFile {
                 modified: 0,
                 size: content.len() as u64,
                 hash: digest_of(content),
                 is_credential: false,
             };
-            ((*place).to_owned(), sent)
+            ((*remote_path).to_owned(), sent)
         });
         Manifest {
             files: files.collect(),
@@ -344,15 +344,15 @@ mod tests {
         known: &Manifest,
         limit: u64,
     ) -> (tempfile::TempDir, Result<Received, Stop>) {
-        let place = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let expected = Expected {
             known,
-            is_wanted: &|place| place.starts_with("skills/"),
+            is_wanted: &|remote_path| remote_path.starts_with("skills/"),
             listing: ".sync-out-x/present",
             limit,
         };
-        let received = receive(bytes, place.path(), &expected);
-        (place, received)
+        let received = receive(bytes, dir.path(), &expected);
+        (dir, received)
     }
 
     const FILE: EntryType = EntryType::Regular;
@@ -374,14 +374,14 @@ mod tests {
             ("skills/other", b"old"),
             ("skills/large", &large),
         ]);
-        let (place, received) = read(&bytes, &known, u64::MAX);
+        let (dir, received) = read(&bytes, &known, u64::MAX);
         let received = received.unwrap();
         let changed: Vec<_> = received
             .changed
             .iter()
             .map(|it| {
                 (
-                    it.place.as_str(),
+                    it.remote_path.as_str(),
                     hermes_fs::read_capped(&it.staged, 9_999_999).unwrap(),
                 )
             })
@@ -401,7 +401,7 @@ mod tests {
             ]
         );
         assert_eq!(received.stamp.unwrap().home, "0123456789abcdef");
-        assert_eq!(hermes_fs::read_dir(place.path()).unwrap().len(), 2);
+        assert_eq!(hermes_fs::read_dir(dir.path()).unwrap().len(), 2);
     }
 
     #[test]

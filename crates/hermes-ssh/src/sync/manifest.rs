@@ -81,7 +81,7 @@ pub(super) struct Manifest {
     pub(super) remote_home: String,
     /// Left there by the last push; `None` before the first.
     pub(super) stamp: Option<Stamp>,
-    /// By place below `.hermes` there.
+    /// By path below `.hermes` there.
     pub(super) files: BTreeMap<String, SentFile>,
 }
 
@@ -127,14 +127,14 @@ impl Manifest {
         let files: Map<String, Value> = self
             .files
             .iter()
-            .map(|(place, file)| {
+            .map(|(remote_path, file)| {
                 let value = json!({
                     "mtime_ns": file.modified,
                     "size": file.size,
                     "sha256": file.hash,
                     "credential": file.is_credential,
                 });
-                (place.clone(), value)
+                (remote_path.clone(), value)
             })
             .collect();
         json!({
@@ -153,14 +153,14 @@ impl Manifest {
         }
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let mut files = BTreeMap::new();
-        for (place, file) in value.get("files")?.as_object()? {
+        for (remote_path, file) in value.get("files")?.as_object()? {
             let sent = SentFile {
                 modified: file.get("mtime_ns")?.as_i64()?,
                 size: file.get("size")?.as_u64()?,
                 hash: file.get("sha256")?.as_str()?.to_owned(),
                 is_credential: file.get("credential")?.as_bool()?,
             };
-            files.insert(place.clone(), sent);
+            files.insert(remote_path.clone(), sent);
         }
         Some(Self {
             remote_home: text("remote_home")?,
@@ -189,7 +189,7 @@ impl Manifest {
     }
 }
 
-/// A home by its real place, whichever way it was reached.
+/// A home by its real path, whichever way it was reached.
 fn shown(hermes_home: &Path) -> String {
     let real = hermes_fs::canonicalize(hermes_home);
     let real = real.unwrap_or_else(|_| hermes_home.to_owned());

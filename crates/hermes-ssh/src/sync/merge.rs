@@ -1,4 +1,4 @@
-//! Putting what changed there in its place here.
+//! Writing what changed there back here.
 //!
 //! Writes only below the directories that went along, never through a link, and never over a change
 //! made here without keeping it.
@@ -28,7 +28,7 @@ pub struct PulledBack {
     pub warnings: Vec<String>,
 }
 
-/// Where places below `.hermes` there belong here. Credentials have no such place.
+/// Where paths below `.hermes` there belong here. Credentials have no such path.
 pub(super) struct Destinations<'a> {
     roots: &'a [CarriedRoot],
 }
@@ -46,8 +46,8 @@ impl<'a> Destinations<'a> {
 
     /// What was sent to these directories, as a sorted list for the other side.
     pub(super) fn listing(&self, manifest: &Manifest) -> String {
-        let lines = manifest.files.iter().filter_map(|(place, sent)| {
-            let (root, inside) = self.find(place)?;
+        let lines = manifest.files.iter().filter_map(|(remote_path, sent)| {
+            let (root, inside) = self.find(remote_path)?;
             Some(listed_as(
                 &sent.hash,
                 root.target.to_str()?,
@@ -59,12 +59,12 @@ impl<'a> Destinations<'a> {
         lines.concat()
     }
 
-    pub(super) fn has(&self, place: &str) -> bool {
-        self.find(place).is_some()
+    pub(super) fn has(&self, remote_path: &str) -> bool {
+        self.find(remote_path).is_some()
     }
 
-    fn find(&self, place: &str) -> Option<(&'a CarriedRoot, PathBuf)> {
-        let path = Path::new(place);
+    fn find(&self, remote_path: &str) -> Option<(&'a CarriedRoot, PathBuf)> {
+        let path = Path::new(remote_path);
         if self
             .roots
             .iter()
@@ -119,17 +119,17 @@ pub(super) fn merge(
         ..PulledBack::default()
     };
     for incoming in &received.changed {
-        let Some((root, relative)) = destinations.find(&incoming.place) else {
+        let Some((root, relative)) = destinations.find(&incoming.remote_path) else {
             continue;
         };
-        let sent = manifest.files.get(&incoming.place);
+        let sent = manifest.files.get(&incoming.remote_path);
         if sent.is_some_and(|sent| sent.is_credential) {
             continue;
         }
         let sent = sent.map(|sent| sent.hash.as_str());
         match place_file(&root.source, &relative, incoming, sent, time, &mut outcome) {
             Ok(record) => {
-                manifest.files.insert(incoming.place.clone(), record);
+                manifest.files.insert(incoming.remote_path.clone(), record);
             }
             Err(error) if error.is_storage_full() => return Err(error),
             Err(error) => outcome.warnings.push(error.to_string()),
@@ -247,7 +247,7 @@ mod tests {
     const TIME: &str = "20261115T231900Z";
 
     struct Bench {
-        place: tempfile::TempDir,
+        dir: tempfile::TempDir,
         roots: Vec<CarriedRoot>,
         manifest: Manifest,
         received: Received,
@@ -255,16 +255,16 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
-            let place = tempfile::tempdir().unwrap();
-            let skills = place.path().join("skills");
+            let dir = tempfile::tempdir().unwrap();
+            let skills = dir.path().join("skills");
             hermes_fs::create_dir_all(&skills, 0o700).unwrap();
-            hermes_fs::create_dir_all(&place.path().join("staged"), 0o700).unwrap();
+            hermes_fs::create_dir_all(&dir.path().join("staged"), 0o700).unwrap();
             let root = |kind, source: PathBuf, target: &str| CarriedRoot {
                 kind,
                 source,
                 target: target.into(),
             };
-            let token = place.path().join("skills/token.json");
+            let token = dir.path().join("skills/token.json");
             Self {
                 roots: vec![
                     root(CarriedKind::Credential, token, "skills/token.json"),
@@ -272,36 +272,36 @@ mod tests {
                 ],
                 manifest: Manifest::default(),
                 received: Received::default(),
-                place,
+                dir,
             }
         }
 
         fn put(&self, name: &str, text: &str) {
-            let path = self.place.path().join(name);
+            let path = self.dir.path().join(name);
             hermes_fs::create_dir_all(path.parent().unwrap(), 0o700).unwrap();
             hermes_fs::write_atomic(&path, text.as_bytes(), 0o600).unwrap();
         }
 
         fn text(&self, name: &str) -> String {
-            hermes_fs::read_text_capped(&self.place.path().join(name), 1000).unwrap()
+            hermes_fs::read_text_capped(&self.dir.path().join(name), 1000).unwrap()
         }
 
-        fn sent(&mut self, place: &str, text: &str, is_credential: bool) {
+        fn sent(&mut self, remote_path: &str, text: &str, is_credential: bool) {
             let file = SentFile {
                 modified: 0,
                 size: 0,
                 hash: digest_of(text.as_bytes()),
                 is_credential,
             };
-            self.manifest.files.insert(place.to_owned(), file);
+            self.manifest.files.insert(remote_path.to_owned(), file);
         }
 
-        fn there(&mut self, place: &str, text: &str) {
+        fn there(&mut self, remote_path: &str, text: &str) {
             let staged = format!("staged/{}", self.received.changed.len());
             self.put(&staged, text);
             self.received.changed.push(Incoming {
-                place: place.to_owned(),
-                staged: self.place.path().join(staged),
+                remote_path: remote_path.to_owned(),
+                staged: self.dir.path().join(staged),
                 hash: digest_of(text.as_bytes()),
                 mode: 0o755,
             });
@@ -325,7 +325,7 @@ mod tests {
         bench.there("skills/deep/fresh.sh", "new");
 
         let outcome = bench.merge();
-        let here = |name: &str| bench.place.path().join("skills").join(name);
+        let here = |name: &str| bench.dir.path().join("skills").join(name);
         assert_eq!(
             outcome.updated,
             [here("only-there"), here("both"), here("deep/fresh.sh")]
@@ -348,14 +348,14 @@ mod tests {
         bench.put("skills/token.json", "mine");
         bench.put("skills/once.json", "mine");
         bench.sent("skills/once.json", "mine", true);
-        for place in [
+        for remote_path in [
             "skills/token.json",
             "skills/once.json",
             "skills/x.host-20261115T231900Z",
             "config.yaml",
             "skills",
         ] {
-            bench.there(place, "stolen");
+            bench.there(remote_path, "stolen");
         }
         assert_eq!(bench.merge(), PulledBack::default());
         assert_eq!(bench.text("skills/token.json"), "mine");
@@ -367,8 +367,8 @@ mod tests {
         let mut bench = Bench::new();
         bench.put("outside/file", "mine");
         hermes_fs::symlink(
-            &bench.place.path().join("outside"),
-            &bench.place.path().join("skills/link"),
+            &bench.dir.path().join("outside"),
+            &bench.dir.path().join("skills/link"),
         )
         .unwrap();
         bench.put("skills/directory/file", "mine");
@@ -384,12 +384,12 @@ mod tests {
     #[test]
     fn the_list_for_the_other_side_is_sorted_and_without_credentials() {
         let mut bench = Bench::new();
-        for (place, text) in [
+        for (remote_path, text) in [
             ("skills/a", "1"),
             ("skills/x/b", "2"),
             ("skills/token.json", "3"),
         ] {
-            bench.sent(place, text, false);
+            bench.sent(remote_path, text, false);
         }
         let listing = Destinations::new(&bench.roots).listing(&bench.manifest);
         let mut expected = [

@@ -33,24 +33,28 @@ pub(super) fn write_archive(
 ) -> io::Result<Sent> {
     let mut archive = Builder::new(BufWriter::with_capacity(64 * 1024, output));
     let mut sent = Sent::default();
-    for (place, file) in &plan.send {
+    for (remote_path, file) in &plan.send {
         match Content::open(file) {
             Ok(mut content) => {
                 let mut header = header(content.size(), 0o600 | (file.mode & 0o700));
                 header.set_mtime(u64::try_from(content.modified / 1_000_000_000).unwrap_or(0));
-                let name = PathBuf::from(FILES).join(place);
+                let name = PathBuf::from(FILES).join(remote_path);
                 archive.append_data(&mut header, name, &mut content)?;
                 match content.finish(file.kind) {
-                    Some(record) => sent.files.push((place.clone(), record)),
-                    None => sent.left_out.push(format!("{place} changed meanwhile")),
+                    Some(record) => sent.files.push((remote_path.clone(), record)),
+                    None => sent
+                        .left_out
+                        .push(format!("{remote_path} changed meanwhile")),
                 }
             }
             Err(error) => sent.left_out.push(error),
         }
     }
-    for (name, places) in [(REMOVED, &plan.remove), (EMPTIED, &plan.emptied)] {
+    for (name, paths) in [(REMOVED, &plan.remove), (EMPTIED, &plan.emptied)] {
         // With a dot in front no name looks like an option.
-        let words = places.iter().flat_map(|place| ["./", place.as_str(), "\0"]);
+        let words = paths
+            .iter()
+            .flat_map(|remote_path| ["./", remote_path.as_str(), "\0"]);
         append_text(&mut archive, name, &words.collect::<String>())?;
     }
     append_text(&mut archive, COMPLETE, &stamp.to_string())?;
@@ -186,9 +190,9 @@ mod tests {
 
     #[test]
     fn files_lists_and_the_stamp_last() {
-        let place = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let long = format!("skills/{}/run.sh", "d".repeat(150));
-        let (small, large) = (place.path().join("small"), place.path().join("large"));
+        let (small, large) = (dir.path().join("small"), dir.path().join("large"));
         hermes_fs::write_atomic(&small, b"hello", 0o755).unwrap();
         hermes_fs::write_atomic(&large, &vec![7; 3_000_000], 0o640).unwrap();
         let plan = PushPlan {
@@ -197,7 +201,7 @@ mod tests {
                 ("cache/web/large".to_owned(), file(large, 0o640)),
                 (
                     "skills/gone".to_owned(),
-                    file(place.path().join("gone"), 0o600),
+                    file(dir.path().join("gone"), 0o600),
                 ),
             ],
             remove: vec!["skills/old".to_owned()],
@@ -230,8 +234,8 @@ mod tests {
 
     #[test]
     fn a_file_that_shrinks_on_the_way_is_not_taken_for_sent() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("log");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
         hermes_fs::write_atomic(&path, &vec![7; 2_000_000], 0o600).unwrap();
         let mut content = Content::open(&file(path.clone(), 0o600)).unwrap();
         let appending = hermes_fs::open_append(&path, 0o600).unwrap();

@@ -9,9 +9,9 @@ use hermes_terminal::carried_files::CarriedFile;
 /// What differs from what is there.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PushPlan {
-    /// New and changed files by their place there.
+    /// New and changed files by their path there.
     pub(super) send: Vec<(String, CarriedFile)>,
-    /// Places of files that are gone here.
+    /// Paths of files that are gone here.
     pub(super) remove: Vec<String>,
     /// Directories in which nothing of ours is left, inner ones first.
     pub(super) emptied: Vec<String>,
@@ -20,7 +20,7 @@ pub(super) struct PushPlan {
 }
 
 impl PushPlan {
-    /// `once_there` are places that may hold files of an earlier push besides those of the manifest.
+    /// `once_there` are paths that may hold files of an earlier push besides those of the manifest.
     pub(super) fn new(
         files: BTreeMap<PathBuf, CarriedFile>,
         manifest: &Manifest,
@@ -28,8 +28,8 @@ impl PushPlan {
     ) -> Self {
         let mut plan = Self::default();
         let mut wanted = BTreeSet::new();
-        for (place, file) in files {
-            let Some(name) = place.to_str().map(str::to_owned) else {
+        for (remote_path, file) in files {
+            let Some(name) = remote_path.to_str().map(str::to_owned) else {
                 plan.unnamed.push(file.source);
                 continue;
             };
@@ -40,7 +40,9 @@ impl PushPlan {
             }
         }
         let there: BTreeSet<&String> = manifest.files.keys().chain(once_there).collect();
-        let gone = there.into_iter().filter(|place| !wanted.contains(*place));
+        let gone = there
+            .into_iter()
+            .filter(|remote_path| !wanted.contains(*remote_path));
         plan.remove = gone.cloned().collect();
         plan.emptied = emptied(&plan.remove, &wanted);
         plan
@@ -54,15 +56,15 @@ impl PushPlan {
 /// Directories of removed files that hold nothing wanted. Those right below `.hermes` stay.
 fn emptied(removed: &[String], wanted: &BTreeSet<String>) -> Vec<String> {
     let mut directories = BTreeSet::new();
-    for place in removed {
-        let mut rest = place.as_str();
+    for remote_path in removed {
+        let mut rest = remote_path.as_str();
         while let Some((parent, _)) = rest.rsplit_once('/') {
             if !parent.contains('/') {
                 break;
             }
             let inside = format!("{parent}/");
             let next = wanted.range(inside.clone()..).next();
-            if next.is_some_and(|place| place.starts_with(&inside)) {
+            if next.is_some_and(|remote_path| remote_path.starts_with(&inside)) {
                 break;
             }
             directories.insert(parent.to_owned());

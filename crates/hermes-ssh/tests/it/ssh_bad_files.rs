@@ -70,7 +70,10 @@ fn names_that_lead_out_are_refused_with_the_whole_archive() {
         );
         world.server.put_remote_program("tar", &script);
         let error = host.cleanup().unwrap_err();
-        assert!(error.message.contains("leads out of its place"), "{error}");
+        assert!(
+            error.message.contains("leads out of its directory"),
+            "{error}"
+        );
         assert!(error.hint.is_some());
         assert_eq!(home_files(&world), ["skills/mail/SKILL.md"]);
         assert_eq!(world.text("skills/mail/SKILL.md"), "how to mail");

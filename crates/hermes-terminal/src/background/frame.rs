@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use crate::local::ShellKind;
+use crate::shell::ShellKind;
 
 /// Most that one frame holds; the first frame has the whole environment and command in it.
 const LARGEST: usize = 64 * 1024 * 1024;

@@ -1,15 +1,14 @@
 //! Ending background processes.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_proc::{KillOutcome, KillTiming, ProcessTree, kill_tree};
 
 use super::notice::Ending;
+use super::poll::KillTarget;
 use super::process::{Connection, Process};
-use super::registry::Registry;
-use crate::remote::{RemoteKill, RemoteTerminal};
-use crate::session::SessionKey;
+use super::registry::Processes;
+use crate::shell::SessionKey;
 
 /// How long the supervisor may take to report an end that has happened.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
@@ -31,18 +30,17 @@ pub enum Killed {
 
 /// What is to be killed.
 enum Target {
-    Here(ProcessTree),
-    Elsewhere(Arc<RemoteTerminal>, String),
+    /// A tree of this machine, whose supervisor reports the end.
+    Supervised(ProcessTree),
+    Polled(KillTarget),
 }
 
 impl Target {
     fn of(process: &Process) -> Self {
         match &process.connection {
-            Connection::Elsewhere(remote) => {
-                Self::Elsewhere(Arc::clone(remote.place()), remote.seeds().to_owned())
-            }
+            Connection::Polled(polled) => Self::Polled(polled.target()),
             Connection::Supervisor(_) | Connection::Seen(_) | Connection::None => {
-                Self::Here(process.tree.clone())
+                Self::Supervised(process.tree.clone())
             }
         }
     }
@@ -52,7 +50,7 @@ impl Target {
         let force = !grace.is_zero();
         let grace = if force { grace } else { Duration::from_secs(1) };
         match self {
-            Self::Here(tree) => Ok(kill_tree(
+            Self::Supervised(tree) => Ok(kill_tree(
                 tree,
                 KillTiming {
                     grace,
@@ -60,30 +58,15 @@ impl Target {
                     ..KillTiming::default()
                 },
             )),
-            Self::Elsewhere(place, seeds) => match place.kill_background(seeds, grace, force) {
-                RemoteKill::Gone { forced } => Ok(KillOutcome {
-                    survivors: Vec::new(),
-                    forced,
-                }),
-                RemoteKill::Survived(survivors) => Ok(KillOutcome {
-                    survivors,
-                    forced: force,
-                }),
-                RemoteKill::Unknown(reason) => Err(reason),
-            },
+            Self::Polled(target) => target.kill(grace, force),
         }
-    }
-
-    /// Whether someone reports the end by himself.
-    fn is_reported(&self) -> bool {
-        matches!(self, Self::Here(_))
     }
 }
 
-impl Registry {
+impl Processes {
     /// Kills a process and everything it started. `source` says who wants it, for the record.
     pub fn kill(&self, id: &str, source: &str, grace: Duration) -> Killed {
-        // It may have ended meanwhile, elsewhere.
+        // A polled process may have ended meanwhile.
         self.refresh(id);
         let target = {
             let mut state = self.shared.lock();
@@ -102,14 +85,15 @@ impl Registry {
             Ok(outcome) => outcome,
             Err(reason) => return self.kill_failed(id, reason),
         };
-        if !target.is_reported() {
+        if let Target::Polled(_) = target {
             // What it printed before its end.
             self.refresh(id);
         }
-        let ending = if outcome.survivors.is_empty() && target.is_reported() {
-            self.wait_for_end(id, REPORT_LIMIT)
-        } else {
-            None
+        let ending = match target {
+            Target::Supervised(_) if outcome.survivors.is_empty() => {
+                self.wait_for_end(id, REPORT_LIMIT)
+            }
+            Target::Supervised(_) | Target::Polled(_) => None,
         };
         self.shared.update(|state| {
             if let Some(process) = state.processes.get_mut(id) {
@@ -152,10 +136,10 @@ impl Registry {
     }
 
     /// Kills the processes that this registry started on this machine, and leaves those it found;
-    /// says how many were ended. Those in another place go on: the place outlives us, or ends them.
+    /// says how many were ended. Polled ones go on: their host outlives us, or ends them.
     pub fn kill_started(&self, source: &str, grace: Duration) -> usize {
         self.kill_those(source, grace, |process| {
-            !process.detached && !process.connection.is_elsewhere()
+            !process.detached && !matches!(process.connection, Connection::Polled(_))
         })
     }
 

@@ -14,7 +14,7 @@ const MOST_READS: usize = 16;
 
 /// A connection with what came in half and what has not gone out yet.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(crate) struct Link {
     stream: UnixStream,
     reader: FrameReader,
     unsent: Vec<u8>,

@@ -1,32 +1,35 @@
-//! Processes that run on while the conversation goes on, and outlive Hermes if need be.
+//! Background processes: they run on while the conversation goes on, and outlive Hermes if need be.
+//!
+//! [`Processes`] tracks them for all conversations. How a process is heard of differs: by its
+//! supervisor on this machine, by its mere end, or by asking its host. Which backend started it is
+//! not known here.
 
-mod attach;
-mod elsewhere;
+mod crash_guard;
 mod frame;
-mod guard_process;
+mod helper_process;
 mod kill;
-mod launch;
 mod link;
-mod list;
 mod monitor;
 mod notice;
+mod poll;
 mod process;
 mod record;
+mod recover;
 mod registry;
 mod ring;
-mod second_self;
 mod start;
 mod supervisor;
 mod tail;
-mod tool;
+mod view;
 mod watch;
 
-pub(crate) use guard_process::Guard;
-pub use guard_process::Guarded;
+pub(crate) use crash_guard::CrashGuard;
+pub use crash_guard::Guarded;
 pub use kill::Killed;
-pub(crate) use launch::{StartRequest, start_from_tool};
 pub use notice::{EndReason, Ending, Notice, NoticeKind};
-pub use registry::Registry;
-pub use start::StartError;
+pub(crate) use poll::{PolledProcess, ProcessHost, ProcessHostError, StatusAnswer, StatusQuestion};
+pub use registry::Processes;
+pub(crate) use start::{NewEntry, NewProcess, StartedBy, start_supervised};
+pub use start::{PtyState, StartError, StartedProcess};
 pub use supervisor::supervise;
-pub use tool::process;
+pub use view::{LogPage, ProcessView, SessionProcesses, WaitEnd, WriteError};

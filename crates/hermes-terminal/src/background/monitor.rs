@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
 
-use super::attach::{ExitRecord, connect, kill_lost};
 use super::frame::Frame;
 use super::notice::EndReason;
 use super::process::Connection;
-use super::registry::{Registry, Shared, WAKE_KEY, until};
+use super::recover::{ExitRecord, connect, kill_lost};
+use super::registry::{Processes, Shared, WAKE_KEY, until};
 use super::supervisor::Files;
 
-impl Registry {
+impl Processes {
     /// Starts the listening thread, once.
     pub(super) fn ensure_monitor(&self) -> std::io::Result<()> {
         let mut state = self.shared.lock();
@@ -75,7 +75,7 @@ impl Shared {
             let id = process.id.clone();
             let mut frames = Vec::new();
             let is_open = match &mut process.connection {
-                Connection::Elsewhere(_) | Connection::None => return,
+                Connection::Polled(_) | Connection::None => return,
                 Connection::Seen(_) => {
                     state.finish(&id, None, &self.redactor);
                     return self.save_best_effort(state);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::session::SessionKey;
+use crate::shell::SessionKey;
 
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::link::Link;
 use super::notice::Ending;
+use super::poll::PolledProcess;
 use super::record::Record;
 use super::tail::OutputTail;
 use super::watch::Watch;
-use crate::remote::RemoteProcess;
-use crate::session::SessionKey;
+use crate::shell::SessionKey;
 
 /// How a process is heard of.
 #[derive(Debug)]
@@ -20,17 +20,10 @@ pub(super) enum Connection {
     Supervisor(Link),
     /// It has none we can reach; its end is seen, its output is not.
     Seen(ProcessHandle),
-    /// It runs in another place, which is asked now and then.
-    Elsewhere(RemoteProcess),
+    /// Its host is asked now and then.
+    Polled(PolledProcess),
     /// It has ended.
     None,
-}
-
-impl Connection {
-    /// Whether the process runs in another place.
-    pub(super) fn is_elsewhere(&self) -> bool {
-        matches!(self, Self::Elsewhere(_))
-    }
 }
 
 /// Running, or how it ended and when.

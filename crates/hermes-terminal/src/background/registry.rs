@@ -14,14 +14,15 @@ use hermes_proc::{Child, Wake};
 use hermes_secret::Redactor;
 use rustix::event::epoll;
 
-use super::elsewhere::Poller;
 use super::notice::{EndReason, Ending, Notice, NoticeKind, NoticeQueues};
+use super::poll::Poller;
 use super::process::{Connection, Process, REMEMBERED, Status};
 use super::record::ProcessFile;
 use super::supervisor::Files;
 use super::watch::{Admission, Breaker, WatchEvent};
 use crate::output::tail_from_line_start;
-use crate::session::SessionKey;
+use crate::settings::TerminalSettings;
+use crate::shell::SessionKey;
 
 /// Processes that may run at once, and that are remembered in total.
 pub(super) const MOST: usize = 64;
@@ -33,7 +34,7 @@ pub(super) const WAKE_KEY: u64 = 0;
 type Listener = Box<dyn Fn(&SessionKey) + Send + Sync>;
 
 /// Background processes. Shared by all sessions of a process.
-pub struct Registry {
+pub struct Processes {
     pub(super) shared: Arc<Shared>,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) processes: BTreeMap<String, Process>,
-    /// Places taken by processes that are being started.
+    /// Processes that are being started.
     pub(super) starting: usize,
     pub(super) notices: NoticeQueues,
     pub(super) breaker: Breaker,
@@ -65,13 +66,13 @@ pub(super) struct State {
     news: Vec<SessionKey>,
     /// Supervisors about to end.
     done: Vec<Child>,
-    /// Threads that ask other places for news.
+    /// Threads that ask hosts for news.
     pub(super) pollers: Vec<Poller>,
 }
 
-impl Registry {
-    /// A registry for a home.
-    pub fn new(home: &Path, redactor: Arc<Redactor>) -> io::Result<Self> {
+impl Processes {
+    /// No processes yet, for the home of these settings.
+    pub fn new(settings: &TerminalSettings, redactor: Arc<Redactor>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let wake = Wake::new()?;
         epoll::add(
@@ -83,8 +84,8 @@ impl Registry {
         Ok(Self {
             shared: Arc::new(Shared {
                 state: Mutex::new(State::default()),
-                file: ProcessFile::of(home),
-                directory: home.join("cache").join("proc"),
+                file: ProcessFile::of(&settings.home),
+                directory: settings.process_directory(),
                 redactor,
                 epoll: Arc::new(epoll),
                 wake,
@@ -117,7 +118,7 @@ impl Registry {
     }
 }
 
-impl Drop for Registry {
+impl Drop for Processes {
     fn drop(&mut self) {
         // The listening threads see that nobody needs them and end.
         self.shared.wake.raise();
@@ -196,7 +197,7 @@ impl Shared {
         let descriptor = match &process.connection {
             Connection::Supervisor(link) => link.as_fd(),
             Connection::Seen(handle) => handle.as_fd(),
-            Connection::Elsewhere(_) | Connection::None => return Ok(()),
+            Connection::Polled(_) | Connection::None => return Ok(()),
         };
         epoll::add(
             &*self.epoll,
@@ -267,7 +268,7 @@ impl State {
         }
     }
 
-    /// What a process printed before we listened, in place of what we heard. Its lines are not
+    /// What a process printed before we listened, instead of what we heard. Its lines are not
     /// compared with the patterns: those that matched have been told.
     pub(super) fn history(&mut self, id: &str, bytes: &[u8]) {
         if let Some(process) = self.processes.get_mut(id) {
@@ -381,8 +382,8 @@ impl State {
         ended.sort();
         let excess = (self.processes.len() + self.starting).saturating_sub(MOST);
         let mut gone = Vec::new();
-        for (place, (at, id)) in ended.into_iter().enumerate() {
-            if place < excess || now.saturating_duration_since(at) > REMEMBERED {
+        for (index, (at, id)) in ended.into_iter().enumerate() {
+            if index < excess || now.saturating_duration_since(at) > REMEMBERED {
                 self.processes.remove(&id);
                 gone.push(id);
             }

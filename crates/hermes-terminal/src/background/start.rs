@@ -1,53 +1,93 @@
 //! Starting a background process.
 //!
-//! The order matters: the supervisor starts the shell, which waits; the process is written down with
-//! everything that is to happen at its end; only then does it run. A crash in between leaves either
-//! nothing or a process that the next Hermes finds.
+//! The order matters: the backend starts the process, which waits where the backend can make it wait;
+//! the process is written down with everything that is to happen at its end; only then does it run. A
+//! crash in between leaves either nothing or a process that the next Hermes finds.
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use hermes_proc::Child;
 use serde_json::Value;
 
 use super::frame::{Frame, StartSpec};
+use super::helper_process;
+use super::link::Link;
+use super::poll::PolledProcess;
 use super::process::{Connection, Process};
 use super::record::Record;
-use super::registry::{MOST, Registry, remove_files};
-use super::second_self;
-use crate::local::Shell;
-use crate::local::WatcherFields;
-use crate::session::SessionKey;
-use hermes_fs::random_hex;
+use super::registry::{MOST, Processes, remove_files};
+use crate::shell::{SessionKey, Shell, WorkdirError};
 
 /// How long a supervisor may take to start the shell.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// A process to start.
-pub(super) struct NewProcess<'a> {
-    pub(super) session: SessionKey,
-    pub(super) task_id: &'a str,
-    pub(super) command: &'a str,
-    pub(super) cwd: &'a Path,
-    pub(super) pty: bool,
-    pub(super) notify: bool,
-    pub(super) watch_patterns: &'a [String],
-    pub(super) watcher: &'a WatcherFields,
-    pub(super) shell: &'a Shell,
-    pub(super) script: Vec<u8>,
-    pub(super) variables: Vec<(OsString, OsString)>,
-    pub(super) mark: String,
+/// A process of this machine to start under a supervisor.
+pub(crate) struct NewProcess<'a> {
+    pub(crate) id: &'a str,
+    /// Where its log, its socket and its exit record are.
+    pub(crate) directory: &'a Path,
+    pub(crate) cwd: &'a Path,
+    pub(crate) pty: bool,
+    pub(crate) shell: &'a Shell,
+    pub(crate) script: Vec<u8>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    pub(crate) mark: String,
     /// How the supervisor is started.
-    pub(super) supervisor: &'a [OsString],
+    pub(crate) supervisor: &'a [OsString],
 }
 
-/// A process that was started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NewlyStarted {
-    pub(super) id: String,
-    pub(super) pid: u32,
-    pub(super) pty: bool,
+/// Whether a process has a pseudo-terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PtyState {
+    /// It has one.
+    Given,
+    /// It has none and none was asked for.
+    NotRequested,
+    /// None could be opened.
+    Unavailable,
+    /// The command reads a token until the end of its input.
+    RefusedForToken,
+    /// The backend has none to give.
+    Unsupported,
+}
+
+/// A process that a backend has started.
+#[derive(Debug)]
+pub struct StartedProcess {
+    pub(crate) pid: u32,
+    /// When it began, in the kernel's measure; 0 if only its host knows.
+    pub(crate) start_time: u64,
+    pub(crate) cwd: PathBuf,
+    /// That this is not where it should run.
+    pub(crate) cwd_note: Option<String>,
+    pub(crate) pty: PtyState,
+    /// Value of its `HERMES_EXEC_ID`; empty if it has none.
+    pub(crate) mark: String,
+    pub(crate) started_by: StartedBy,
+}
+
+/// How a process that was just started is heard of.
+#[derive(Debug)]
+pub(crate) enum StartedBy {
+    /// By its supervisor on this machine, which waits for the word to go.
+    Supervisor(Child, Link),
+    /// By asking its host.
+    Host(PolledProcess),
+}
+
+/// What a new process is entered as.
+pub(crate) struct NewEntry<'a> {
+    pub(crate) id: &'a str,
+    /// The conversation, that of the parent for sub-agents.
+    pub(crate) session: SessionKey,
+    pub(crate) task_id: &'a str,
+    /// The command as it is shown, redacted.
+    pub(crate) command: &'a str,
+    pub(crate) notify: bool,
+    pub(crate) watch_patterns: &'a [String],
 }
 
 /// Why a background process was not started.
@@ -68,28 +108,66 @@ pub enum StartError {
     /// The connection to the supervisor failed.
     #[error("lost the supervisor of the process: {0}")]
     Connection(#[from] io::Error),
-    /// Its directory is missing, elsewhere.
+    /// The directory that was asked for cannot be used.
+    #[error(transparent)]
+    Workdir(#[from] WorkdirError),
+    /// The remote host did not start it.
     #[error("{0}")]
-    Directory(String),
-    /// It was not started elsewhere.
-    #[error("{0}")]
-    Elsewhere(String),
+    Remote(String),
     /// It could not be written down, so it was not run.
     #[error("the process was not started because it could not be recorded: {0}")]
     Record(#[from] hermes_fs::Error),
 }
 
-impl Registry {
-    pub(super) fn start(&self, new: NewProcess<'_>) -> Result<NewlyStarted, StartError> {
-        self.ensure_monitor()?;
-        self.counted(|| self.start_counted(new))
-    }
+/// Starts a process of this machine under a supervisor; it waits to be released.
+pub(crate) fn start_supervised(new: NewProcess<'_>) -> Result<StartedProcess, StartError> {
+    let spec = StartSpec {
+        id: new.id.to_owned(),
+        directory: new.directory.to_owned(),
+        shell: new.shell.path.clone(),
+        kind: new.shell.kind,
+        cwd: new.cwd.to_owned(),
+        pty: new.pty,
+        script: new.script,
+        variables: new.variables,
+    };
+    let (mut supervisor, mut link) = helper_process::start(new.supervisor, Vec::new())?;
+    link.set_read_timeout(START_LIMIT)?;
+    link.send_now(&Frame::Start(spec.encode()))?;
+    let started = match link.wait_for_frame()? {
+        Some(Frame::Started(started)) => started,
+        Some(Frame::Failed(reason)) => {
+            drop(supervisor.wait());
+            return Err(StartError::Shell(reason));
+        }
+        _ => {
+            drop(supervisor.wait());
+            return Err(StartError::Shell("its supervisor ended".to_owned()));
+        }
+    };
+    Ok(StartedProcess {
+        pid: started.pid,
+        start_time: started.start_time,
+        cwd: new.cwd.to_owned(),
+        cwd_note: None,
+        pty: match (new.pty, started.pty) {
+            (_, true) => PtyState::Given,
+            (true, false) => PtyState::Unavailable,
+            (false, false) => PtyState::NotRequested,
+        },
+        mark: new.mark,
+        started_by: StartedBy::Supervisor(supervisor, link),
+    })
+}
 
-    /// Starts one more process, if there may be one.
-    pub(super) fn counted<T>(
+impl Processes {
+    /// Starts one more process, if there may be one, and tracks it.
+    pub(crate) fn start(
         &self,
-        start: impl FnOnce() -> Result<T, StartError>,
-    ) -> Result<T, StartError> {
+        entry: &NewEntry<'_>,
+        start: impl FnOnce() -> Result<StartedProcess, StartError>,
+    ) -> Result<NewlyStarted, StartError> {
+        self.ensure_monitor()?;
         let gone = {
             let mut state = self.shared.lock();
             if state.running() >= MOST {
@@ -101,104 +179,83 @@ impl Registry {
         for id in gone {
             remove_files(&self.shared.directory, &id);
         }
-        let started = start();
+        let started = start().and_then(|started| self.track(entry, started));
         self.shared.lock().starting -= 1;
         started
     }
 
-    fn start_counted(&self, new: NewProcess<'_>) -> Result<NewlyStarted, StartError> {
-        let id = format!("proc_{}", random_hex(12));
-        let spec = StartSpec {
-            id: id.clone(),
-            directory: self.shared.directory.clone(),
-            shell: new.shell.path.clone(),
-            kind: new.shell.kind,
-            cwd: new.cwd.to_owned(),
-            pty: new.pty,
-            script: new.script.clone(),
-            variables: new.variables.clone(),
-        };
-        let (mut supervisor, mut link) = second_self::start(new.supervisor, Vec::new())?;
-        link.set_read_timeout(START_LIMIT)?;
-        link.send_now(&Frame::Start(spec.encode()))?;
-        let started = match link.wait_for_frame()? {
-            Some(Frame::Started(started)) => started,
-            Some(Frame::Failed(reason)) => {
-                drop(supervisor.wait());
-                return Err(StartError::Shell(reason));
-            }
-            _ => {
-                drop(supervisor.wait());
-                return Err(StartError::Shell("its supervisor ended".to_owned()));
-            }
-        };
-        let record = NewRecord {
-            id: &id,
-            command: new.command,
+    fn track(
+        &self,
+        entry: &NewEntry<'_>,
+        started: StartedProcess,
+    ) -> Result<NewlyStarted, StartError> {
+        let newly_started = NewlyStarted {
             pid: started.pid,
-            start_time: started.start_time,
-            is_host: true,
-            cwd: new.cwd,
-            task_id: new.task_id,
-            session: &new.session,
-            watcher: new.watcher,
-            notify: new.notify,
-            watch_patterns: new.watch_patterns,
-            mark: &new.mark,
+            cwd_note: started.cwd_note.clone(),
             pty: started.pty,
-        }
-        .record();
-        let Some(mut process) = Process::from_record(record) else {
-            return Err(StartError::Shell("its supervisor made no sense".to_owned()));
         };
-        process.supervisor = Some(supervisor);
+        let Some(mut process) = Process::from_record(entry.record(&started)) else {
+            return Err(StartError::Shell("its entry made no sense".to_owned()));
+        };
+        let (link, polled) = match started.started_by {
+            StartedBy::Supervisor(supervisor, link) => {
+                process.supervisor = Some(supervisor);
+                (Some(link), None)
+            }
+            StartedBy::Host(polled) => {
+                let target = polled.target();
+                process.connection = Connection::Polled(polled);
+                (None, Some(target))
+            }
+        };
         let recorded = self.shared.update(|state| {
             state.insert(process);
             let saved = self.shared.save(state);
             if saved.is_err() {
-                state.processes.remove(&id);
+                state.processes.remove(entry.id);
             }
             saved
         });
-        // Without the word to go the supervisor ends the shell, which has not begun.
-        recorded?;
-        link.send_now(&Frame::Go)?;
-        link.set_nonblocking()?;
-        self.shared.update(|state| {
-            let Some(process) = state.processes.get_mut(&id) else {
-                return Ok(());
-            };
-            process.connection = Connection::Supervisor(link);
-            self.shared.listen(process)
-        })?;
-        Ok(NewlyStarted {
-            id,
-            pid: started.pid,
-            pty: started.pty,
-        })
+        if let Err(error) = recorded {
+            // A process that nobody knows of must not run. A supervisor that is not told to go ends
+            // its shell, which has not begun.
+            if let Some(target) = polled
+                && let Err(reason) = target.kill(Duration::from_secs(1), true)
+            {
+                tracing::warn!(reason, "a process that could not be recorded may still run");
+            }
+            return Err(error.into());
+        }
+        match (link, polled) {
+            (Some(mut link), _) => {
+                link.send_now(&Frame::Go)?;
+                link.set_nonblocking()?;
+                self.shared.update(|state| {
+                    let Some(process) = state.processes.get_mut(entry.id) else {
+                        return Ok(());
+                    };
+                    process.connection = Connection::Supervisor(link);
+                    self.shared.listen(process)
+                })?;
+            }
+            (None, Some(target)) => self.listen_to(&target.host)?,
+            (None, None) => {}
+        }
+        Ok(newly_started)
     }
 }
 
-/// What is written down about a process that was started.
-pub(super) struct NewRecord<'a> {
-    pub(super) id: &'a str,
-    pub(super) command: &'a str,
-    pub(super) pid: u32,
-    pub(super) start_time: u64,
-    /// Whether the pid is one of this machine.
-    pub(super) is_host: bool,
-    pub(super) cwd: &'a Path,
-    pub(super) task_id: &'a str,
-    pub(super) session: &'a SessionKey,
-    pub(super) watcher: &'a WatcherFields,
-    pub(super) notify: bool,
-    pub(super) watch_patterns: &'a [String],
-    pub(super) mark: &'a str,
-    pub(super) pty: bool,
+/// What is said about a process that was started.
+#[derive(Debug)]
+pub(crate) struct NewlyStarted {
+    pub(crate) pid: u32,
+    pub(crate) cwd_note: Option<String>,
+    pub(crate) pty: PtyState,
 }
 
-impl NewRecord<'_> {
-    pub(super) fn record(&self) -> Record {
+impl NewEntry<'_> {
+    /// What is written down about the process.
+    fn record(&self, started: &StartedProcess) -> Record {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default()
@@ -206,10 +263,14 @@ impl NewRecord<'_> {
         let mut record = Record::default();
         record.set("session_id", self.id);
         record.set("command", self.command);
-        record.set("pid", self.pid);
-        record.set("pid_scope", if self.is_host { "host" } else { "sandbox" });
-        record.set("host_start_time", self.start_time);
-        record.set("cwd", self.cwd.display().to_string());
+        record.set("pid", started.pid);
+        let scope = match started.started_by {
+            StartedBy::Supervisor(..) => "host",
+            StartedBy::Host(_) => "sandbox",
+        };
+        record.set("pid_scope", scope);
+        record.set("host_start_time", started.start_time);
+        record.set("cwd", started.cwd.display().to_string());
         record.set("started_at", now);
         record.set("task_id", self.task_id);
         record.set("session_key", self.session.as_str());
@@ -217,9 +278,6 @@ impl NewRecord<'_> {
             record.set(&format!("watcher_{name}"), "");
         }
         record.set("watcher_interval", 0);
-        for (name, value) in self.watcher {
-            record.set(name, value.clone());
-        }
         record.set("notify_on_complete", self.notify);
         let patterns: Vec<Value> = self
             .watch_patterns
@@ -228,8 +286,8 @@ impl NewRecord<'_> {
             .map(Value::from)
             .collect();
         record.set("watch_patterns", patterns);
-        record.set("exec_id", self.mark);
-        record.set("pty", self.pty);
+        record.set("exec_id", started.mark.as_str());
+        record.set("pty", started.pty == PtyState::Given);
         record
     }
 }

@@ -15,12 +15,12 @@ use hermes_proc::{
 };
 use rustix::io::Errno;
 
+use super::crash_guard::stand_guard;
 use super::frame::{Frame, StartSpec, Started};
-use super::guard_process::stand_guard;
 use super::link::Link;
 use super::ring::RingLog;
-use crate::local::script::{Channels, prologue};
-use crate::local::{memory, shell_start};
+use crate::shell::memory_file::{memory_file_of, out_of_the_way, pipe};
+use crate::shell::script::{Channels, prologue, shell_arguments};
 
 /// Size of the terminal a process gets.
 const ROWS: u16 = 30;
@@ -95,16 +95,16 @@ impl Supervisor {
             .ok();
         let (output, streams) = streams(spec.pty)?;
         let is_pty = matches!(streams, Streams::Terminal(_));
-        let (gate_reader, gate) = shell_start::pipe()?;
-        let gate_reader = shell_start::out_of_the_way(gate_reader.as_fd())?;
-        let script = memory::memory_file_of(&spec.script)?;
-        let script = shell_start::out_of_the_way(script.as_fd())?;
+        let (gate_reader, gate) = pipe()?;
+        let gate_reader = out_of_the_way(gate_reader.as_fd())?;
+        let script = memory_file_of(&spec.script)?;
+        let script = out_of_the_way(script.as_fd())?;
         let channels = Channels {
             script: script.as_raw_fd(),
             report: None,
             gate: Some(gate_reader.as_raw_fd()),
         };
-        let args = shell_start::shell_arguments(spec.kind, false, &prologue(spec.kind, channels));
+        let args = shell_arguments(spec.kind, false, &prologue(spec.kind, channels));
         let shell = ChildSpec {
             cwd: Some(spec.cwd.clone()),
             streams,
@@ -176,10 +176,10 @@ impl Supervisor {
         if ready.knock {
             self.accept();
         }
-        for place in (0..self.clients.len()).rev() {
-            let is_ready = ready.clients.get(place).copied().unwrap_or(false);
-            if is_ready && !self.serve(place) {
-                self.clients.swap_remove(place);
+        for index in (0..self.clients.len()).rev() {
+            let is_ready = ready.clients.get(index).copied().unwrap_or(false);
+            if is_ready && !self.serve(index) {
+                self.clients.swap_remove(index);
             }
         }
         Ok(ready.exit)
@@ -267,8 +267,8 @@ impl Supervisor {
     }
 
     /// Deals with one client; `false` when it is gone.
-    fn serve(&mut self, place: usize) -> bool {
-        let Some(client) = self.clients.get_mut(place) else {
+    fn serve(&mut self, index: usize) -> bool {
+        let Some(client) = self.clients.get_mut(index) else {
             return false;
         };
         let is_open = client.exchange();
@@ -337,7 +337,7 @@ fn streams(pty: bool) -> io::Result<(OwnedFd, Streams)> {
         rustix::io::ioctl_fionbio(&controller, true)?;
         return Ok((controller, Streams::Terminal(pty.terminal)));
     }
-    let (reader, writer) = shell_start::pipe()?;
+    let (reader, writer) = pipe()?;
     let streams = Streams::Given {
         input: None,
         output: Some(writer),

@@ -48,7 +48,7 @@ impl OutputTail {
                 .text
                 .char_indices()
                 .nth(excess)
-                .map_or(self.text.len(), |(place, _)| place),
+                .map_or(self.text.len(), |(index, _)| index),
         };
         self.text.get(start..).unwrap_or_default()
     }

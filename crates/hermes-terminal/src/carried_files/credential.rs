@@ -39,9 +39,9 @@ mod tests {
 
     #[test]
     fn only_plain_files_inside_the_home_go_along() {
-        let place = tempfile::tempdir().unwrap();
-        let home = place.path().join("home");
-        let put = |name: &str| hermes_fs::write_atomic(&place.path().join(name), b"x", 0o600);
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        let put = |name: &str| hermes_fs::write_atomic(&dir.path().join(name), b"x", 0o600);
         hermes_fs::create_dir_all(&home.join("sub"), 0o700).unwrap();
         for name in ["outside", "home/token.json", "home/.env"] {
             put(name).unwrap();

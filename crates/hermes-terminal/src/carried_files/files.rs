@@ -1,4 +1,4 @@
-//! The single files of what goes along, for places that get copies.
+//! The single files of what goes along, for hosts that get copies.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -45,7 +45,7 @@ pub enum Unlistable {
 
 /// Every file of these roots by where it belongs below `.hermes`. Links, sockets and devices are left
 /// out, as are names that another system could read as a way out, copies kept of a conflict and files
-/// half written. Of two files for one place the first counts.
+/// half written. Of two files for one path the first counts.
 pub fn files_of(roots: &[CarriedRoot]) -> Result<BTreeMap<PathBuf, CarriedFile>, Unlistable> {
     let mut files = BTreeMap::new();
     for root in roots {
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn links_conflicts_and_half_written_files_stay() {
-        let place = tempfile::tempdir().unwrap();
-        let skills = place.path().join("skills");
+        let dir = tempfile::tempdir().unwrap();
+        let skills = dir.path().join("skills");
         hermes_fs::create_dir_all(&skills.join("mail/scripts"), 0o700).unwrap();
         for name in [
             "mail/SKILL.md",
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_credential_inside_the_skills_stays_a_credential() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("skills/token.json");
-        hermes_fs::create_dir_all(&place.path().join("skills"), 0o700).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("skills/token.json");
+        hermes_fs::create_dir_all(&dir.path().join("skills"), 0o700).unwrap();
         hermes_fs::write_atomic(&file, b"x", 0o600).unwrap();
         let root = |kind, source: &Path, target: &str| CarriedRoot {
             kind,
@@ -196,7 +196,7 @@ mod tests {
         };
         let roots = [
             root(CarriedKind::Credential, &file, "skills/token.json"),
-            root(CarriedKind::Skill, &place.path().join("skills"), "skills"),
+            root(CarriedKind::Skill, &dir.path().join("skills"), "skills"),
         ];
         let files = files_of(&roots).unwrap();
         assert_eq!(
@@ -207,12 +207,12 @@ mod tests {
 
     #[test]
     fn endless_depth_is_an_error() {
-        let place = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let deep: PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 2).collect();
-        hermes_fs::create_dir_all(&place.path().join(deep), 0o700).unwrap();
+        hermes_fs::create_dir_all(&dir.path().join(deep), 0o700).unwrap();
         let roots = [CarriedRoot {
             kind: CarriedKind::Cache,
-            source: place.path().to_owned(),
+            source: dir.path().to_owned(),
             target: "cache/web".into(),
         }];
         assert!(matches!(files_of(&roots), Err(Unlistable::TooMany { .. })));

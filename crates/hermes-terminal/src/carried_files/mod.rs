@@ -1,4 +1,4 @@
-//! Which files of this machine go along to a place where commands run: credential files, skills and
+//! Which files of this machine go along to a remote host: credential files, skills and
 //! caches.
 //!
 //! A container mounts [`CarriedRoot`]s, a remote machine gets copies of their [`CarriedFile`]s. Decides

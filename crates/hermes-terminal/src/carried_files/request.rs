@@ -20,7 +20,7 @@ pub struct CarriedRequest {
     pub hermes_home: PathBuf,
     /// Declared credential files, in order.
     pub credential_files: Vec<CredentialFile>,
-    /// `skills.external_dirs`, in order; the position is part of the place they get.
+    /// `skills.external_dirs`, in order; the position is part of the path they get.
     pub external_skills: Vec<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ const CACHES: &[(&str, &str)] = &[
 /// What something that goes along is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CarriedKind {
-    /// A file a skill or the user declared. Changes made elsewhere never come back.
+    /// A file a skill or the user declared. Changes made on the host never come back.
     Credential,
     /// Skills.
     Skill,
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn credentials_come_first_and_old_caches_get_the_new_place() {
-        let place = tempfile::tempdir().unwrap();
-        let home = hermes_fs::canonicalize(place.path()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let home = hermes_fs::canonicalize(dir.path()).unwrap();
         for name in ["skills", "cache/images", "image_cache", "cache/web", "ext"] {
             hermes_fs::create_dir_all(&home.join(name), 0o700).unwrap();
         }
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn an_empty_home_carries_nothing_and_says_nothing() {
-        let place = tempfile::tempdir().unwrap();
-        let request = CarriedRequest::new(place.path().to_owned());
+        let dir = tempfile::tempdir().unwrap();
+        let request = CarriedRequest::new(dir.path().to_owned());
         assert_eq!(request.resolve(), Carried::default());
     }
 }

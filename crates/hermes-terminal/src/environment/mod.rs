@@ -14,6 +14,7 @@ mod warnings;
 pub use builder::{Circumstances, EnvironmentBuilder, EnvironmentFacts};
 pub use live::LiveEnvironment;
 pub use secret_names::{config_secret_names, derived_secret_names};
+pub use shell_source::{ShellEnvRequest, ShellEnvironment};
 pub use warnings::tell_once;
 
 #[cfg(test)]

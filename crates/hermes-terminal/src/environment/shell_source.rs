@@ -1,6 +1,6 @@
-//! The variables of a session's shells, from the plan of class A.
+//! The variables of a session's shells on this machine, from the plan of class A.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -8,10 +8,36 @@ use hermes_proc::SpawnClass;
 
 use super::builder::Circumstances;
 use super::live::LiveEnvironment;
-use crate::local::{EnvSource, SpawnRequest};
+use crate::shell::{Overlay, SessionKey};
 
-impl EnvSource for LiveEnvironment {
-    fn variables(&self, request: &SpawnRequest<'_>) -> Vec<(OsString, OsString)> {
+/// A shell about to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct ShellEnvRequest<'a> {
+    /// The session it belongs to.
+    pub session: &'a SessionKey,
+    /// What that session changed about the variables.
+    pub overlay: &'a Overlay,
+    /// Whether it is a background process.
+    pub background: bool,
+    /// Whether it gets a pseudo-terminal.
+    pub pty: bool,
+    /// Value of `HERMES_EXEC_ID`.
+    pub exec_id: &'a str,
+}
+
+/// Decides about the variables of shells.
+pub trait ShellEnvironment: Send + Sync {
+    /// All variables of the shell.
+    fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)>;
+    /// One variable of a shell with this overlay. Unlike [`ShellEnvironment::variables`] this makes
+    /// nothing ready on disk.
+    fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString>;
+    /// The home directory of the shell, for `~`.
+    fn child_home(&self) -> PathBuf;
+}
+
+impl ShellEnvironment for LiveEnvironment {
+    fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
         let key = request.session.as_str().to_owned();
         let session = [
             ("HERMES_SESSION_KEY".to_owned(), Some(key.clone())),
@@ -32,6 +58,17 @@ impl EnvSource for LiveEnvironment {
         variables
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
+    }
+
+    fn variable(&self, name: &str, overlay: &Overlay) -> Option<OsString> {
+        let plan = self.current().plan(
+            SpawnClass::ToolShell,
+            &Circumstances {
+                overlay: Some(overlay),
+                ..Circumstances::default()
+            },
+        );
+        plan.get(name).map(OsStr::to_owned)
     }
 
     fn child_home(&self) -> PathBuf {

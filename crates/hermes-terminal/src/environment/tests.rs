@@ -15,12 +15,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-struct Place {
+struct TestProfile {
     dir: tempfile::TempDir,
     env: Vec<(String, String)>,
 }
 
-impl Place {
+impl TestProfile {
     fn new(config: &str, dotenv: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("hh")).unwrap();
@@ -75,21 +75,24 @@ fn text<'p>(plan: &'p EnvPlan, name: &str) -> Option<&'p str> {
 
 #[test]
 fn the_environment_beats_the_env_file_and_denied_names_stay_out() {
-    let place = Place::new("", "A=file\nB=file\nC=file\nLD_PRELOAD=/x.so\nGH_TOKEN=t\n")
+    let profile = TestProfile::new("", "A=file\nB=file\nC=file\nLD_PRELOAD=/x.so\nGH_TOKEN=t\n")
         .env("A", "process")
         .env("B", "");
-    let plan = place.plan(SpawnClass::ToolShell);
+    let plan = profile.plan(SpawnClass::ToolShell);
     assert_eq!(text(&plan, "A"), Some("process"));
     assert_eq!(text(&plan, "B"), Some("file"), "empty counts as unset");
     assert_eq!(text(&plan, "C"), Some("file"));
     assert_eq!(text(&plan, "LD_PRELOAD"), None);
     assert_eq!(text(&plan, "GH_TOKEN"), None);
-    assert_eq!(text(&place.plan(SpawnClass::Hermes), "GH_TOKEN"), Some("t"));
+    assert_eq!(
+        text(&profile.plan(SpawnClass::Hermes), "GH_TOKEN"),
+        Some("t")
+    );
 }
 
 #[test]
 fn credentials_named_in_the_settings_are_found_wherever_they_stand() {
-    let place = Place::new(
+    let profile = TestProfile::new(
         "\
 model: {api_key: '${MY_KEY}', base_url: '${NOT_ONE}/v1'}
 providers:
@@ -105,32 +108,32 @@ web: {api_key: '${BROKEN', token: '${1BAD}', key_env: 'not a name'}
 ",
         "",
     );
-    let config = Config::load_read_only(&place.sources());
+    let config = Config::load_read_only(&profile.sources());
     let names: Vec<_> = config_secret_names(&config).into_iter().collect();
     let expected = [
         "A", "B", "BEARER", "CORP_KEY", "DEEP", "LISTED", "MY_KEY", "OLD_KEY",
     ];
     assert_eq!(names, expected);
-    let place = place
+    let profile = profile
         .env("MY_KEY", "k")
         .env("NOT_ONE", "n")
         .env("CORP_KEY", "c");
     for class in SpawnClass::ALL {
         let keeps = class == SpawnClass::Hermes;
-        let plan = place.plan(class);
+        let plan = profile.plan(class);
         assert_eq!(text(&plan, "MY_KEY").is_some(), keeps, "{class}");
         assert_eq!(text(&plan, "CORP_KEY").is_some(), keeps, "{class}");
     }
     assert_eq!(
-        text(&place.plan(SpawnClass::ToolShell), "NOT_ONE"),
+        text(&profile.plan(SpawnClass::ToolShell), "NOT_ONE"),
         Some("n")
     );
 }
 
 #[test]
 fn known_names_are_judged_by_what_they_are() {
-    let place = Place::new("", "");
-    let names = derived_secret_names(&Config::load_read_only(&place.sources()));
+    let profile = TestProfile::new("", "");
+    let names = derived_secret_names(&Config::load_read_only(&profile.sources()));
     for known in known_names() {
         let expected = match (known.category, known.secret) {
             ("tool" | "messaging", _) | ("setting", true) => true,
@@ -146,19 +149,19 @@ fn known_names_are_judged_by_what_they_are() {
 
 #[test]
 fn both_spellings_of_the_list_count_and_refusals_are_told() {
-    let place = Place::new(
+    let profile = TestProfile::new(
         "\
 terminal: {env_passthrough: [VIRTUAL_ENV, OPENAI_API_KEY, '  ', 7], trusted_env_passthrough: [GH_TOKEN]}
 tools: {env_passthrough: [CONDA_PREFIX, '*']}
 ",
         "",
     );
-    let mut place = place.env("GH_TOKEN", "t").env("OPENAI_API_KEY", "k");
+    let mut profile = profile.env("GH_TOKEN", "t").env("OPENAI_API_KEY", "k");
     for marker in ACTIVATION_MARKERS {
-        place = place.env(marker, "/m");
+        profile = profile.env(marker, "/m");
     }
     for class in [SpawnClass::ToolShell, SpawnClass::ScriptSandbox] {
-        let plan = place.plan(class);
+        let plan = profile.plan(class);
         for marker in ACTIVATION_MARKERS {
             let wanted = ["VIRTUAL_ENV", "CONDA_PREFIX"].contains(marker);
             assert_eq!(text(&plan, marker).is_some(), wanted, "{class} {marker}");
@@ -170,7 +173,7 @@ tools: {env_passthrough: [CONDA_PREFIX, '*']}
         );
     }
     assert_eq!(
-        place.builder().warnings(),
+        profile.builder().warnings(),
         [
             "env passthrough: refused *: names are given whole, without wildcards (source: config)",
             "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: config)",
@@ -180,16 +183,16 @@ tools: {env_passthrough: [CONDA_PREFIX, '*']}
 
 #[test]
 fn what_is_wrong_is_told_and_the_default_holds() {
-    let place = Place::new(
+    let profile = TestProfile::new(
         "terminal: {env_passthrough: VIRTUAL_ENV, home_mode: nowhere, sudo_password: swordfish}\n",
         "",
     )
     .env("TERMINAL_TIMEOUT", "5m")
     .env("TERMINAL_DOCKER_VOLUMES", "{")
     .env("VIRTUAL_ENV", "/m");
-    let config = Config::load_read_only(&place.sources());
+    let config = Config::load_read_only(&profile.sources());
     assert_eq!(config.int("terminal.timeout"), Some(180));
-    let builder = place.builder();
+    let builder = profile.builder();
     let told = builder.warnings().join("\n");
     for part in [
         "terminal.env_passthrough: expected a list",
@@ -204,9 +207,9 @@ fn what_is_wrong_is_told_and_the_default_holds() {
         told.contains("terminal.sudo_password") && !told.contains("swordfish"),
         "{told}"
     );
-    let plan = place.plan(SpawnClass::ToolShell);
+    let plan = profile.plan(SpawnClass::ToolShell);
     assert_eq!(text(&plan, "VIRTUAL_ENV"), None);
-    assert_eq!(text(&plan, "HOME"), place.at("users/u").to_str());
+    assert_eq!(text(&plan, "HOME"), profile.at("users/u").to_str());
 }
 
 #[test]
@@ -217,12 +220,12 @@ fn every_alias_of_a_home_mode_is_a_setting() {
         ("host", false),
         ("user", false),
     ] {
-        let place = Place::new(&format!("terminal: {{home_mode: {word}}}\n"), "");
-        fs::create_dir_all(place.at("hh/home")).unwrap();
-        assert_eq!(place.builder().warnings(), [] as [&str; 0], "{word}");
-        let expected = place.at(if own { "hh/home" } else { "users/u" });
+        let profile = TestProfile::new(&format!("terminal: {{home_mode: {word}}}\n"), "");
+        fs::create_dir_all(profile.at("hh/home")).unwrap();
+        assert_eq!(profile.builder().warnings(), [] as [&str; 0], "{word}");
+        let expected = profile.at(if own { "hh/home" } else { "users/u" });
         assert_eq!(
-            text(&place.plan(SpawnClass::ToolShell), "HOME"),
+            text(&profile.plan(SpawnClass::ToolShell), "HOME"),
             expected.to_str(),
             "{word}"
         );
@@ -231,31 +234,31 @@ fn every_alias_of_a_home_mode_is_a_setting() {
 
 #[test]
 fn an_old_install_leaves_no_trace_in_the_shell() {
-    let place = Place::new("", "");
-    let venv = place.at("hh/hermes-agent/venv");
+    let profile = TestProfile::new("", "");
+    let venv = profile.at("hh/hermes-agent/venv");
     fs::create_dir_all(venv.join("bin")).unwrap();
     let bin = venv.join("bin");
     let path = format!("{}:/usr/bin", bin.display());
     let python_path = format!("{}:/mine", venv.display());
-    let place = place
+    let profile = profile
         .env("VIRTUAL_ENV", venv.to_str().unwrap())
         .env("PATH", &path)
         .env("PYTHONPATH", &python_path);
-    let plan = place.plan(SpawnClass::ToolShell);
+    let plan = profile.plan(SpawnClass::ToolShell);
     assert_eq!(text(&plan, "VIRTUAL_ENV"), None);
     assert_eq!(text(&plan, "PYTHONPATH"), Some("/mine"));
     let path = text(&plan, "PATH").unwrap();
     assert!(!path.contains("venv"), "{path}");
     assert!(
-        path.starts_with(place.at("hh/cache/bin").to_str().unwrap()),
+        path.starts_with(profile.at("hh/cache/bin").to_str().unwrap()),
         "{path}"
     );
 }
 
 #[test]
 fn lists_are_read_again_when_the_file_changes() {
-    let place = Place::new("", "").env("VIRTUAL_ENV", "/m");
-    let live = LiveEnvironment::new(place.sources(), place.facts());
+    let profile = TestProfile::new("", "").env("VIRTUAL_ENV", "/m");
+    let live = LiveEnvironment::new(profile.sources(), profile.facts());
     let has = || {
         let plan = live
             .current()
@@ -269,39 +272,39 @@ fn lists_are_read_again_when_the_file_changes() {
         "nothing changed, nothing read"
     );
     fs::write(
-        place.at("hh/config.yaml"),
+        profile.at("hh/config.yaml"),
         "terminal: {env_passthrough: [VIRTUAL_ENV]}\n",
     )
     .unwrap();
     assert!(has());
-    fs::remove_file(place.at("hh/config.yaml")).unwrap();
+    fs::remove_file(profile.at("hh/config.yaml")).unwrap();
     assert!(!has());
 }
 
 #[test]
 fn links_are_made_before_the_first_child_and_once_a_minute() {
-    let place = Place::new(
+    let profile = TestProfile::new(
         "terminal: {home_mode: profile, profile_home_links: [.claude]}\n",
         "",
     );
     for dir in ["hh/home", "users/u/Library/Keychains", "users/u/.claude"] {
-        fs::create_dir_all(place.at(dir)).unwrap();
+        fs::create_dir_all(profile.at(dir)).unwrap();
     }
-    let live = LiveEnvironment::new(place.sources(), place.facts());
+    let live = LiveEnvironment::new(profile.sources(), profile.facts());
     let start = Instant::now();
     live.ready(start);
-    let keychain = place.at("hh/home/Library/Keychains");
+    let keychain = profile.at("hh/home/Library/Keychains");
     assert_eq!(
         fs::read_link(&keychain).unwrap(),
-        place.at("users/u/Library/Keychains")
+        profile.at("users/u/Library/Keychains")
     );
     assert_eq!(
-        fs::read_link(place.at("hh/home/.claude")).unwrap(),
-        place.at("users/u/.claude")
+        fs::read_link(profile.at("hh/home/.claude")).unwrap(),
+        profile.at("users/u/.claude")
     );
     assert_eq!(
-        fs::read_link(place.at("hh/cache/bin/hermes")).unwrap(),
-        place.at("bin/hermes")
+        fs::read_link(profile.at("hh/cache/bin/hermes")).unwrap(),
+        profile.at("bin/hermes")
     );
     fs::remove_file(&keychain).unwrap();
     live.ready(start + Duration::from_secs(59));
@@ -312,23 +315,23 @@ fn links_are_made_before_the_first_child_and_once_a_minute() {
 
 #[test]
 fn the_keychain_link_can_be_declined() {
-    let place = Place::new(
+    let profile = TestProfile::new(
         "terminal: {home_mode: profile, profile_home_keychain: false}\n",
         "",
     );
     for dir in ["hh/home", "users/u/Library/Keychains"] {
-        fs::create_dir_all(place.at(dir)).unwrap();
+        fs::create_dir_all(profile.at(dir)).unwrap();
     }
-    assert_eq!(place.builder().make_links(), [] as [&str; 0]);
-    assert!(!place.at("hh/home/Library").exists());
+    assert_eq!(profile.builder().make_links(), [] as [&str; 0]);
+    assert!(!profile.at("hh/home/Library").exists());
 }
 
 #[test]
 fn nothing_prints_a_value() {
-    let place = Place::new("", "")
+    let profile = TestProfile::new("", "")
         .env("PLAIN", "hunter2")
         .env("GH_TOKEN", "hunter2");
-    let live = LiveEnvironment::new(place.sources(), place.facts());
+    let live = LiveEnvironment::new(profile.sources(), profile.facts());
     let printed = format!("{:?} {:?}", live.current(), live);
     assert!(!printed.contains("hunter2"));
 }
@@ -345,13 +348,13 @@ proptest! {
     ) {
         let lines = derived.iter().map(|name| format!("  p{name}: {{{key}: 'x ${{{name}}}'}}"));
         let references = lines.collect::<Vec<_>>().join("\n");
-        let mut place = Place::new(&format!("providers:\n{references}\n"), "");
+        let mut profile = TestProfile::new(&format!("providers:\n{references}\n"), "");
         let names = listed_secret_names().map(str::to_owned).chain(derived.clone());
         for name in names {
-            place = place.env(&name, "canary");
+            profile = profile.env(&name, "canary");
         }
         for class in SpawnClass::ALL {
-            let plan = place.plan(class);
+            let plan = profile.plan(class);
             let found = plan.variables().values().any(|value| value == &OsString::from("canary"));
             let keeps = class == SpawnClass::Hermes;
             prop_assert_eq!(found, keeps, "class {}", class);

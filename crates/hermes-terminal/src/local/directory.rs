@@ -1,17 +1,17 @@
-//! Where a command runs, when the place it should run in may be gone.
+//! The directory a command runs in, when the one it should run in may be gone.
 
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
 /// Whether a command can run there.
-pub(crate) fn is_enterable(path: &Path) -> bool {
+pub(super) fn is_enterable(path: &Path) -> bool {
     path.is_dir() && access(path, Access::EXEC_OK).is_ok()
 }
 
-/// The nearest place to `wanted` in which a command can run: itself, an ancestor, or at last the
+/// The nearest directory to `wanted` that can be entered: itself, an ancestor, or at last the
 /// temporary directory.
-pub(crate) fn nearest_enterable(wanted: &Path, temp_dir: &Path) -> PathBuf {
+pub(super) fn nearest_enterable(wanted: &Path, temp_dir: &Path) -> PathBuf {
     wanted
         .ancestors()
         .find(|path| path.is_absolute() && is_enterable(path))
@@ -20,7 +20,7 @@ pub(crate) fn nearest_enterable(wanted: &Path, temp_dir: &Path) -> PathBuf {
 }
 
 /// What a `workdir` argument means.
-pub(crate) fn resolve_workdir(workdir: &str, cwd: &Path, home: &Path) -> PathBuf {
+pub(super) fn resolve_workdir(workdir: &str, cwd: &Path, home: &Path) -> PathBuf {
     if workdir == "~" {
         return home.to_owned();
     }

@@ -3,27 +3,28 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hermes_proc::ExitStatus;
+use hermes_proc::{ExitStatus, Wake};
 
-use super::Terminal;
-use super::context::{SpawnRequest, ToolContext};
-use super::engine::{Finish, ShellRun};
-use super::quoting::quote;
-use super::report::{Report, report_nonce};
-use super::script::Script;
-use crate::session::{Overlay, Session, ShellState, StateDelta, changed_definitions, difference};
 use hermes_fs::random_hex;
+
+use super::backend::LocalBackend;
+use super::directory::nearest_enterable;
+use super::shell_run::{Finish, ShellRun};
+use crate::environment::ShellEnvRequest;
+use crate::shell::report::{Report, report_nonce};
+use crate::shell::script::Script;
+use crate::shell::{Overlay, Session, ShellState, StateDelta, quote};
 
 /// Files read when none are configured.
 const USER_FILES: &[&str] = &["~/.profile", "~/.bash_profile", "~/.bashrc"];
 
-impl Terminal {
-    /// Asks the login shell, once per session. A session whose shell does not answer goes on
-    /// without what it would have said.
-    pub(crate) fn ensure_login(&self, session: &Session, context: &ToolContext<'_>) {
+impl LocalBackend {
+    /// Runs the login shell, once per session, and takes over what it set up. A session whose login
+    /// shell fails goes on without.
+    pub(super) fn ensure_login(&self, session: &Session, interrupt: &Wake, shutdown: &Wake) {
         session.login_once(|| {
             for login in [true, false] {
-                match self.ask_login_shell(login, session, context) {
+                match self.ask_login_shell(login, session, &[interrupt, shutdown]) {
                     Answer::State(delta) => {
                         if !login {
                             tracing::warn!(
@@ -38,32 +39,29 @@ impl Terminal {
                     Answer::Interrupted => return false,
                 }
             }
-            tracing::warn!(session = %session.key(), "no shell told its state");
+            tracing::warn!(session = %session.key(), "no shell reported its state");
             true
         });
     }
 
-    fn ask_login_shell(&self, login: bool, session: &Session, context: &ToolContext<'_>) -> Answer {
+    fn ask_login_shell(&self, login: bool, session: &Session, interrupts: &[&Wake]) -> Answer {
         let shell = self.shells.find();
         let mark = random_hex(16);
         let overlay = Overlay::default();
-        let variables = Self::variables(
-            context,
-            SpawnRequest {
-                session: session.key(),
-                overlay: &overlay,
-                background: false,
-                pty: false,
-                exec_id: &mark,
-            },
-        );
+        let variables = self.variables(&ShellEnvRequest {
+            session: session.key(),
+            overlay: &overlay,
+            background: false,
+            pty: false,
+            exec_id: &mark,
+        });
         let files = if login {
-            self.init_files(context, &variables)
+            self.init_files(&variables)
         } else {
             Vec::new()
         };
         let nonce = report_nonce();
-        let cwd = super::directory::nearest_enterable(
+        let cwd = nearest_enterable(
             &self.settings.start_directory,
             &self.settings.temp_directory,
         );
@@ -80,8 +78,7 @@ impl Terminal {
             mark: &mark,
             input: b"",
             limit: self.settings.login_limit,
-            interrupts: &[context.interrupt, &self.shutdown],
-            on_progress: context.on_progress,
+            interrupts,
             guard: self.guard(),
         };
         // What start-up files print is not part of any command's output.
@@ -96,18 +93,14 @@ impl Terminal {
             Finish::Interrupted => Answer::Interrupted,
             Finish::Ended(ExitStatus::Exited(0)) => Report::parse(&outcome.report, &nonce)
                 .map_or(Answer::None, |report| {
-                    Answer::State(login_delta(report, &variables))
+                    Answer::State(report.login_changes(&variables))
                 }),
             Finish::Ended(_) | Finish::TimedOut => Answer::None,
         }
     }
 
-    fn init_files(
-        &self,
-        context: &ToolContext<'_>,
-        variables: &[(OsString, OsString)],
-    ) -> Vec<PathBuf> {
-        let home = context.environment.child_home();
+    fn init_files(&self, variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
+        let home = self.environment.child_home();
         let configured = &self.settings.init_files;
         if !configured.is_empty() {
             let expand = |text: &String| expand_path(text, &home, variables);
@@ -127,16 +120,6 @@ enum Answer {
     State(StateDelta),
     None,
     Interrupted,
-}
-
-fn login_delta(report: Report, variables: &[(OsString, OsString)]) -> StateDelta {
-    let nothing = crate::session::Definitions::new();
-    StateDelta {
-        cwd: None,
-        variables: difference(variables, &report.exports),
-        functions: changed_definitions(&nothing, report.functions.unwrap_or_default()),
-        aliases: changed_definitions(&nothing, report.aliases),
-    }
 }
 
 /// Reads each file that is there; what goes wrong in one does not keep the next from being read.

@@ -2,9 +2,9 @@
 //!
 //! A shell needs longer to start than most commands need to run. A session that has run a second
 //! command gets one that waits, already in its directory and with its variables. It is used for the
-//! next command only if that command would have started in the very same place with the very same
+//! next command only if that command would have started in the very same directory with the very same
 //! variables; otherwise it is ended and a new one started, so that nothing but the time differs.
-//! Whoever runs a single command never starts one, and one that is not used for a while goes.
+//! A session with a single command never starts one, and one that is not used for a while is ended.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -13,12 +13,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::shell::{Shell, ShellKind};
 use super::shell_start::{GatedShell, ShellStart};
-use crate::session::SessionKey;
+use crate::shell::{SessionKey, Shell, ShellKind};
 
 /// How long a shell waits.
-const PATIENCE: Duration = Duration::from_mins(2);
+const IDLE_LIMIT: Duration = Duration::from_mins(2);
 /// How long a command waits for a shell that is being started for it.
 const LONGEST_START: Duration = Duration::from_secs(1);
 /// How many wait at a time.
@@ -26,16 +25,16 @@ const MOST: usize = 4;
 
 /// What a shell is started with.
 #[derive(Debug, Clone)]
-pub(crate) struct Birth {
-    pub(crate) shell: Shell,
-    pub(crate) cwd: PathBuf,
+pub(super) struct Birth {
+    pub(super) shell: Shell,
+    pub(super) cwd: PathBuf,
     /// With the mark by which its processes are found.
-    pub(crate) variables: Vec<(OsString, OsString)>,
-    pub(crate) mark: String,
+    pub(super) variables: Vec<(OsString, OsString)>,
+    pub(super) mark: String,
 }
 
 /// A shell that waits for a command of its session.
-pub(crate) struct Prepared {
+pub(super) struct Prepared {
     shell: GatedShell,
     birth: Birth,
     directory: DirectoryIdentity,
@@ -78,12 +77,12 @@ impl Prepared {
     }
 
     /// The value of `HERMES_EXEC_ID` it was started with.
-    pub(crate) fn mark(&self) -> &str {
+    pub(super) fn mark(&self) -> &str {
         &self.birth.mark
     }
 
     /// The shell, if a new one would be no different. One that waits has nothing to read.
-    pub(crate) fn if_same(
+    pub(super) fn if_same(
         self,
         shell: &Shell,
         cwd: &Path,
@@ -122,7 +121,7 @@ struct Slots {
 
 /// The shells of all sessions that wait.
 #[derive(Default)]
-pub(crate) struct PreparedShells {
+pub(super) struct PreparedShells {
     slots: Arc<Slots>,
     starter: OnceLock<Option<SyncSender<(SessionKey, Birth)>>>,
 }
@@ -130,7 +129,7 @@ pub(crate) struct PreparedShells {
 impl PreparedShells {
     /// Takes the shell that waits for this session. One that is just being started is waited for:
     /// another would not be there any sooner.
-    pub(crate) fn take(&self, session: &SessionKey) -> Option<Prepared> {
+    pub(super) fn take(&self, session: &SessionKey) -> Option<Prepared> {
         let known = lock(&self.slots.known);
         let (mut known, _) = self
             .slots
@@ -144,7 +143,7 @@ impl PreparedShells {
 
     /// A command of this session has ended, and the next may start like this: has a shell made
     /// ready for it, unless this was the first.
-    pub(crate) fn prepare(&self, session: &SessionKey, birth: impl FnOnce() -> Birth) {
+    pub(super) fn prepare(&self, session: &SessionKey, birth: impl FnOnce() -> Birth) {
         let now = Instant::now();
         {
             let mut known = lock(&self.slots.known);
@@ -173,7 +172,7 @@ impl PreparedShells {
     }
 
     /// Ends all that wait.
-    pub(crate) fn end_all(&self) {
+    pub(super) fn end_all(&self) {
         let known = std::mem::take(&mut *lock(&self.slots.known));
         for prepared in known.into_values().filter_map(|slot| slot.waiting) {
             prepared.shell.discard();
@@ -204,7 +203,7 @@ fn start_thread(slots: &Arc<Slots>) -> Option<SyncSender<(SessionKey, Birth)>> {
 
 fn start_on_request(slots: &Slots, requests: &Receiver<(SessionKey, Birth)>) {
     loop {
-        match requests.recv_timeout(PATIENCE / 2) {
+        match requests.recv_timeout(IDLE_LIMIT / 2) {
             Ok((session, birth)) => {
                 let prepared = Prepared::new(birth).unwrap_or_else(|error| {
                     tracing::debug!(%error, "no shell was started ahead");
@@ -251,7 +250,7 @@ impl Slots {
         let now = Instant::now();
         let mut ended = Vec::new();
         lock(&self.known).retain(|_, slot| {
-            let is_wanted = slot.is_starting || now.duration_since(slot.last_command) < PATIENCE;
+            let is_wanted = slot.is_starting || now.duration_since(slot.last_command) < IDLE_LIMIT;
             if !is_wanted {
                 ended.extend(slot.waiting.take());
             }

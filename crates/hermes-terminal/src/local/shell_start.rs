@@ -4,41 +4,40 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 use hermes_proc::{Child, ChildSpec, Group, Streams};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::fcntl_setpipe_size;
 
-use super::memory::{empty_memory_file, fill, memory_file_of};
-use super::report;
-use super::script::{Channels, Script, prologue};
-use super::shell::{Shell, ShellKind};
+use crate::shell::memory_file::{empty_memory_file, fill, memory_file_of, out_of_the_way, pipe};
+use crate::shell::script::{Channels, Script, prologue, shell_arguments};
+use crate::shell::{Shell, ShellKind, report};
 
 /// Room in the output pipe: fewer wake-ups for commands that print a lot.
 const PIPE_SIZE: usize = 256 * 1024;
 
 /// A shell to be started for one command.
 #[derive(Clone, Copy)]
-pub(crate) struct ShellStart<'a> {
-    pub(crate) shell: &'a Shell,
+pub(super) struct ShellStart<'a> {
+    pub(super) shell: &'a Shell,
     /// Whether the shell reads the start-up files of a login.
-    pub(crate) login: bool,
-    pub(crate) cwd: &'a Path,
-    pub(crate) variables: &'a [(OsString, OsString)],
+    pub(super) login: bool,
+    pub(super) cwd: &'a Path,
+    pub(super) variables: &'a [(OsString, OsString)],
 }
 
 /// Our ends of what a shell reads and writes.
-pub(crate) struct Pipes {
-    pub(crate) output: Option<OwnedFd>,
+pub(super) struct Pipes {
+    pub(super) output: Option<OwnedFd>,
     /// Not a pipe: the shell writes it in many small pieces, and nobody needs to wake up for them.
-    pub(crate) report: OwnedFd,
-    pub(crate) input: Option<OwnedFd>,
+    pub(super) report: OwnedFd,
+    pub(super) input: Option<OwnedFd>,
 }
 
 /// A shell that waits for its command.
-pub(crate) struct GatedShell {
+pub(super) struct GatedShell {
     child: Child,
     pipes: Pipes,
     kind: ShellKind,
@@ -49,7 +48,7 @@ pub(crate) struct GatedShell {
 
 impl ShellStart<'_> {
     /// Starts a shell that runs `script` at once.
-    pub(crate) fn start(
+    pub(super) fn start(
         &self,
         script: &Script<'_>,
         has_input: bool,
@@ -74,7 +73,7 @@ impl ShellStart<'_> {
     }
 
     /// Starts a shell that waits until it is told what to run.
-    pub(crate) fn start_gated(&self) -> hermes_proc::Result<GatedShell> {
+    pub(super) fn start_gated(&self) -> hermes_proc::Result<GatedShell> {
         let report = Reporting::new().map_err(|error| self.failed(error))?;
         let report_number = report.number;
         let script = memory_file_of(b"").map_err(|error| self.failed(error))?;
@@ -145,12 +144,12 @@ impl ShellStart<'_> {
 
 impl GatedShell {
     /// The process.
-    pub(crate) fn child(&self) -> &Child {
+    pub(super) fn child(&self) -> &Child {
         &self.child
     }
 
     /// Lets the shell run `script`. On an error it has run nothing, and never will.
-    pub(crate) fn open(self, script: &Script<'_>) -> Result<(Child, Pipes), Self> {
+    pub(super) fn open(self, script: &Script<'_>) -> Result<(Child, Pipes), Self> {
         let mut text = script.text(self.kind, Some(self.report_number));
         // Time begins with the command, not with the wait.
         let clock: &[u8] = b"SECONDS=0\n";
@@ -162,7 +161,7 @@ impl GatedShell {
     }
 
     /// Ends the shell, which has run nothing.
-    pub(crate) fn discard(self) {
+    pub(super) fn discard(self) {
         if let Err(error) = self.child.kill_alone() {
             tracing::debug!(%error, "a waiting shell was not waited for");
         }
@@ -187,29 +186,4 @@ impl Reporting {
             number,
         })
     }
-}
-
-/// Arguments with which a shell runs a prologue.
-pub(crate) fn shell_arguments(kind: ShellKind, login: bool, prologue: &str) -> Vec<OsString> {
-    let mut args: Vec<OsString> = Vec::new();
-    let is_bash = kind == ShellKind::Bash;
-    if is_bash && !login {
-        args.extend(["--norc", "--noprofile"].map(OsString::from));
-    }
-    if login {
-        args.push("-l".into());
-    }
-    args.extend(["-c", prologue, if is_bash { "bash" } else { "sh" }].map(OsString::from));
-    args
-}
-
-/// A pipe that no child gets by accident: the reading end, then the writing end.
-pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(pipe_with(PipeFlags::CLOEXEC)?)
-}
-
-/// The same descriptor under a number that no command uses by itself.
-pub(crate) fn out_of_the_way(descriptor: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    const FIRST: i32 = 100;
-    Ok(rustix::io::fcntl_dupfd_cloexec(descriptor, FIRST)?)
 }

@@ -49,8 +49,8 @@ impl AnsiStripper {
         let mut rest = text;
         while !rest.is_empty() {
             if self.state == State::Ground {
-                let place = next_special(rest);
-                let (plain, tail) = rest.split_at(place);
+                let index = next_special(rest);
+                let (plain, tail) = rest.split_at(index);
                 if !plain.is_empty() {
                     sink(plain);
                 }
@@ -155,13 +155,13 @@ fn next_special(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut from = 0;
     while let Some(found) = bytes.get(from..).and_then(|rest| memchr2(0x1b, 0xc2, rest)) {
-        let place = from + found;
-        let is_control = bytes.get(place) == Some(&0x1b)
-            || bytes.get(place + 1).is_some_and(|byte| *byte < 0xa0);
+        let index = from + found;
+        let is_control = bytes.get(index) == Some(&0x1b)
+            || bytes.get(index + 1).is_some_and(|byte| *byte < 0xa0);
         if is_control {
-            return place;
+            return index;
         }
-        from = place + 2;
+        from = index + 2;
     }
     bytes.len()
 }

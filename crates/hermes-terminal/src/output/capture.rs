@@ -119,11 +119,11 @@ pub(super) fn split_after(text: &str, characters: usize) -> (&str, &str) {
     if text.is_ascii() {
         return text.split_at(characters.min(text.len()));
     }
-    let place = text
+    let index = text
         .char_indices()
         .nth(characters)
-        .map_or(text.len(), |(place, _)| place);
-    text.split_at(place)
+        .map_or(text.len(), |(index, _)| index);
+    text.split_at(index)
 }
 
 #[cfg(test)]

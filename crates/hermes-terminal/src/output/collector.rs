@@ -9,13 +9,10 @@ use super::ansi::AnsiStripper;
 use super::capture::BoundedText;
 use super::decode::Utf8Decoder;
 use super::spill::Spill;
-use super::truncate::cut;
+use super::truncate::{cut, truncate};
 
 /// While reading, this many times the shown length is kept.
 const KEPT_SHARE: usize = 4;
-
-/// A function that may replace the text of an output before it is redacted and cut.
-pub type Transform<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// How an output is treated.
 #[derive(Debug, Clone)]
@@ -86,7 +83,7 @@ impl Collector {
     }
 
     /// Gives the text for a result.
-    pub fn finish(mut self, transform: Option<Transform<'_>>) -> Collected {
+    pub fn finish(mut self) -> Collected {
         let Self {
             options,
             decoder,
@@ -106,27 +103,17 @@ impl Collector {
         let kept = self.sink.text.finish();
         let redactor = &self.options.redactor;
         let most = self.options.most;
-        let replaced =
-            transform.and_then(|transform| transform(&format!("{}{}", kept.head, kept.tail)));
-        let text = match replaced {
-            Some(text) => shorten(&redactor.redact(text.trim()), most),
-            // The two parts are one text as long as nothing lies between them.
-            None if kept.omitted == 0 => {
-                let text = kept.head + &kept.tail;
-                shorten(&redactor.redact(text.trim()), most)
-            }
-            None => {
-                let head = redactor.redact(kept.head.trim_start());
-                let tail = redactor.redact(kept.tail.trim_end());
-                cut(&head, &tail, kept.omitted, most).unwrap_or_else(|| format!("{head}{tail}"))
-            }
+        // The two parts are one text as long as nothing lies between them.
+        let text = if kept.omitted == 0 {
+            let text = kept.head + &kept.tail;
+            truncate(&redactor.redact(text.trim()), most)
+        } else {
+            let head = redactor.redact(kept.head.trim_start());
+            let tail = redactor.redact(kept.tail.trim_end());
+            cut(&head, &tail, kept.omitted, most).unwrap_or_else(|| format!("{head}{tail}"))
         };
         Collected { text, full_output }
     }
-}
-
-fn shorten(text: &str, most: usize) -> String {
-    super::truncate::truncate(text, most)
 }
 
 impl Sink {
@@ -189,7 +176,7 @@ mod tests {
         for piece in pieces {
             collector.feed(piece);
         }
-        collector.finish(None)
+        collector.finish()
     }
 
     #[test]
@@ -203,36 +190,21 @@ mod tests {
 
     #[test]
     fn a_secret_across_the_cut_is_masked_before_the_cut() {
-        for place in 0..60 {
+        for index in 0..60 {
             let text = format!(
                 "{}correct-horse-battery{}",
-                "x ".repeat(place),
-                " y".repeat(60 - place)
+                "x ".repeat(index),
+                " y".repeat(60 - index)
             );
             let collected = collect(&[text.as_bytes()], 40);
-            assert!(collected.text.contains("OUTPUT TRUNCATED"), "{place}");
+            assert!(collected.text.contains("OUTPUT TRUNCATED"), "{index}");
             for part in ["correct", "horse", "battery", "orse", "atter"] {
                 assert!(
                     !collected.text.contains(part),
-                    "{place}: {}",
+                    "{index}: {}",
                     collected.text
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_transform_sees_the_clean_text_and_its_answer_is_redacted() {
-        let mut collector = Collector::new(CollectorOptions {
-            most: 100,
-            full_output: None,
-            redactor: Arc::new(Redactor::new(["correct-horse-battery"])),
-        });
-        collector.feed(b"a\x1b[1mb");
-        let collected = collector.finish(Some(&|text| {
-            assert_eq!(text, "ab");
-            Some("now correct-horse-battery".to_owned())
-        }));
-        assert_eq!(collected.text, "now ***");
     }
 }

@@ -5,15 +5,11 @@ mod ansi;
 mod capture;
 mod collector;
 mod decode;
-mod meaning;
 mod spill;
-mod sudo;
 mod truncate;
 
 pub use ansi::AnsiStripper;
-pub use collector::{Collected, Collector, CollectorOptions, Transform};
+pub use collector::{Collected, Collector, CollectorOptions};
 pub use decode::Utf8Decoder;
-pub use meaning::exit_code_meaning;
 pub use spill::remove_old_outputs;
-pub use sudo::{password_was_rejected, sudo_hint};
 pub use truncate::{tail_from_line_start, truncate};

@@ -183,9 +183,9 @@ fn safe_cut(text: &str) -> usize {
         .map(|begin| recent + begin)
         .filter(|begin| *begin > 0);
     let early = early.get(..after_key.unwrap_or(limit)).unwrap_or(early);
-    let line = early.rfind('\n').map(|place| place + 1);
-    line.or_else(|| early.rfind(' ').map(|place| place + 1))
-        .filter(|place| *place > 0)
+    let line = early.rfind('\n').map(|index| index + 1);
+    line.or_else(|| early.rfind(' ').map(|index| index + 1))
+        .filter(|index| *index > 0)
         .unwrap_or(early.len())
 }
 

@@ -1,4 +1,4 @@
-//! One connection to a loop in the other place: opened, greeted, used, perhaps used again.
+//! One connection to a loop on the remote host: opened, greeted, used, perhaps used again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use super::client::{Client, read_once};
 use super::hello::Hello;
 use super::program::{arguments, loop_program};
 use super::transport::{Transport, TransportError};
-use crate::local::ShellKind;
-use crate::local::report::report_nonce;
+use crate::shell::ShellKind;
+use crate::shell::report::report_nonce;
 
 /// How much of what a client says before the greeting is kept for a message.
 const MOST_SAID: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! The program on this machine that connects us with a program in the other place.
+//! The program on this machine that connects us with a program on the remote host.
 //!
 //! It holds the three pipes and never waits. A client ends when its input does, and at the latest
 //! when this value is dropped.
@@ -73,7 +73,7 @@ impl Client {
                 Ok(count) => self.sent += count,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                // The client is about to end, which is seen elsewhere.
+                // The client is about to end, which its reader sees.
                 Err(_) => {
                     self.input = None;
                     break;
@@ -96,7 +96,10 @@ impl Client {
     /// have ended or are about to.
     pub(super) fn exit_code(&mut self) -> Option<i32> {
         self.input = None;
-        self.child.wait().ok().and_then(|status| status.code())
+        self.child
+            .wait()
+            .ok()
+            .and_then(hermes_proc::ExitStatus::code)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The channel through which processes in the other place are signalled.
+//! The channel through which processes on the remote host are signalled.
 //!
 //! It is opened beside the first command and kept. The program at its other end never waits, so
 //! several kills can be under way at once; the waiting is done here. If it is lost, the next kill
@@ -13,7 +13,7 @@ use hermes_proc::PollSet;
 use super::client::{Client, read_once};
 use super::program::{arguments, control_program};
 use super::transport::Transport;
-use crate::local::ShellKind;
+use crate::shell::ShellKind;
 
 /// How long one answer may take.
 const ANSWER_LIMIT: Duration = Duration::from_millis(1_500);
@@ -26,9 +26,9 @@ const GOODBYE_LIMIT: Duration = Duration::from_millis(500);
 /// The same for one that was too slow before.
 const LONG_GOODBYE_LIMIT: Duration = Duration::from_mins(1);
 
-/// How patient a kill is.
+/// How long a kill may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct KillLimits {
     /// From SIGTERM to SIGKILL.
     pub(super) grace: Duration,
     /// Whether SIGKILL is sent at all.
@@ -135,7 +135,7 @@ impl Control {
         state.link = match opened {
             Some(connection) => Link::Open(connection),
             None => {
-                tracing::debug!(place = transport.describe(), "no control channel");
+                tracing::debug!(host = transport.describe(), "no control channel");
                 state.failed = Some((Instant::now(), kind));
                 Link::Closed
             }
@@ -153,11 +153,11 @@ impl Control {
     pub(super) fn kill(
         &self,
         seeds: &str,
-        patience: Patience,
+        limits: KillLimits,
         transport: &dyn Transport,
         kind: ShellKind,
     ) -> Killed {
-        let deadline = Instant::now() + patience.bound;
+        let deadline = Instant::now() + limits.bound;
         let mut killed = Killed::default();
         // A channel that was lost since its last use is replaced once.
         for _ in 0..2 {
@@ -175,7 +175,7 @@ impl Control {
                 seeds,
                 deadline,
             };
-            match hunt.run(patience, &mut killed) {
+            match hunt.run(limits, &mut killed) {
                 Ok(()) => {
                     killed.is_certain = true;
                     self.lock().tell(&format!("forget {id}\n"));
@@ -266,11 +266,11 @@ struct Hunt<'a> {
 }
 
 impl Hunt<'_> {
-    fn run(&self, patience: Patience, killed: &mut Killed) -> Result<(), Unreachable> {
+    fn run(&self, limits: KillLimits, killed: &mut Killed) -> Result<(), Unreachable> {
         killed.survivors = self.signal("TERM")?;
-        let grace_ends = (Instant::now() + patience.grace).min(self.deadline);
+        let grace_ends = (Instant::now() + limits.grace).min(self.deadline);
         self.watch(killed, grace_ends)?;
-        if killed.survivors.is_empty() || !patience.force {
+        if killed.survivors.is_empty() || !limits.force {
             return Ok(());
         }
         killed.forced = true;

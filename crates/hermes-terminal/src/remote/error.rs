@@ -1,4 +1,4 @@
-//! Why a command did not run elsewhere, or why nobody knows how it ended.
+//! Why a command did not run on a remote host, or why nobody knows how it ended.
 
 use std::time::Duration;
 
@@ -7,40 +7,40 @@ use super::transport::TransportError;
 /// A command without a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
-    /// The place cannot be used; nothing was run.
+    /// The host cannot be used; nothing was run.
     #[error(transparent)]
     Unusable(#[from] TransportError),
-    /// The place is not there any more; nothing was run.
-    #[error("{place} is not there any more")]
+    /// The host is not there any more; nothing was run.
+    #[error("{host} is not there any more")]
     Gone {
-        /// The place in words.
-        place: String,
+        /// The host, for messages.
+        host: String,
     },
-    /// Someone raised a flag before anything was run.
+    /// An interrupt was raised before anything was run.
     #[error("interrupted before the command was started")]
     Interrupted,
     /// The connection ended before the command was seen to start. It is not tried again, because it
     /// may have been on its way.
-    #[error("lost the connection to {place} before the command was seen to start")]
+    #[error("lost the connection to {host} before the command was seen to start")]
     LostBeforeStart {
-        /// The place in words.
-        place: String,
+        /// The host, for messages.
+        host: String,
     },
     /// The connection ended while the command ran.
     #[error(
-        "lost the connection to {place} while the command was running; it was not run again{rest}"
+        "lost the connection to {host} while the command was running; it was not run again{rest}"
     )]
     LostWhileRunning {
-        /// The place in words.
-        place: String,
+        /// The host, for messages.
+        host: String,
         /// What is known about its processes.
         rest: String,
     },
     /// No process could be started there for the command; nothing was run.
-    #[error("no process could be started in {place} (status {status})")]
+    #[error("no process could be started in {host} (status {status})")]
     NoProcess {
-        /// The place in words.
-        place: String,
+        /// The host, for messages.
+        host: String,
         /// What the shell there made of it.
         status: i32,
     },
@@ -50,6 +50,16 @@ pub enum RemoteError {
         /// The limit.
         limit: Duration,
     },
+}
+
+impl RemoteError {
+    /// The message with the next step, where there is one.
+    pub fn with_hint(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{self} ({hint})"),
+            None => self.to_string(),
+        }
+    }
 }
 
 impl RemoteError {

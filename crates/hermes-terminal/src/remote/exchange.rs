@@ -12,7 +12,7 @@ use super::channel::{Channel, Ready};
 use super::client::read_once;
 use super::marked_output::MarkedOutput;
 use super::record::{Started, find_end};
-use crate::local::report;
+use crate::shell::report;
 
 /// Output that pauses for this long after its command was ended by force is over.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -21,8 +21,6 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 /// How long the last of the output may take after the loop has said how the command ended. The two
 /// streams travel independently.
 const OUTPUT_LAG: Duration = Duration::from_secs(5);
-/// How often a caller hears that the command still runs.
-const PROGRESS: Duration = Duration::from_secs(10);
 
 /// What to send and how long to wait.
 pub(super) struct Exchange<'a> {
@@ -34,7 +32,6 @@ pub(super) struct Exchange<'a> {
     pub(super) nonce: &'a str,
     pub(super) limit: Duration,
     pub(super) interrupts: &'a [&'a Wake],
-    pub(super) on_progress: Option<&'a dyn Fn()>,
 }
 
 /// Why it is over.
@@ -100,21 +97,13 @@ impl<'a> Conversation<'a> {
 
     /// Passes output on until it is over one way or another.
     pub(super) fn follow(&mut self, sink: &mut dyn FnMut(&[u8])) -> Over {
-        let started = Instant::now();
-        let deadline = started + self.exchange.limit;
-        let mut next_progress = started + PROGRESS;
+        let deadline = Instant::now() + self.exchange.limit;
         loop {
             let now = Instant::now();
             if now >= deadline {
                 return Over::TimedOut;
             }
-            if now >= next_progress {
-                next_progress = now + PROGRESS;
-                if let Some(tell) = self.exchange.on_progress {
-                    tell();
-                }
-            }
-            let wait = deadline.min(next_progress).saturating_duration_since(now);
+            let wait = deadline.saturating_duration_since(now);
             let Ok(ready) = self.channel.poll(wait, self.exchange.interrupts) else {
                 return Over::Broken;
             };

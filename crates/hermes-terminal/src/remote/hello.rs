@@ -1,4 +1,4 @@
-//! What a loop in the other place says about itself when it begins.
+//! What a loop on the remote host says about itself when it begins.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use memchr::memmem;
 
 use super::record::fields_of;
-use crate::local::ShellKind;
-use crate::local::report::parse_exports;
+use crate::shell::ShellKind;
+use crate::shell::report::parse_exports;
 
 /// How a command is kept apart from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

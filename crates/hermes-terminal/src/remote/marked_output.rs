@@ -12,11 +12,11 @@ pub(super) struct MarkedOutput {
     end: Vec<u8>,
     /// What may be the first part of the word that is looked for.
     held: Vec<u8>,
-    place: Place,
+    position: Position,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Before,
     Inside,
     After,
@@ -28,23 +28,23 @@ impl MarkedOutput {
             begin: format!("{nonce}b").into_bytes(),
             end: format!("{nonce}e").into_bytes(),
             held: Vec::new(),
-            place: Place::Before,
+            position: Position::Before,
         }
     }
 
     /// Whether everything has come.
     pub(super) fn is_complete(&self) -> bool {
-        self.place == Place::After
+        self.position == Position::After
     }
 
     /// Takes the next piece and passes on what the command printed.
     pub(super) fn push(&mut self, piece: &[u8], sink: &mut dyn FnMut(&[u8])) {
         self.held.extend_from_slice(piece);
-        if self.place == Place::Before {
+        if self.position == Position::Before {
             match memmem::find(&self.held, &self.begin) {
                 Some(found) => {
                     self.held.drain(..found + self.begin.len());
-                    self.place = Place::Inside;
+                    self.position = Position::Inside;
                 }
                 None => {
                     let gone = self.held.len().saturating_sub(self.begin.len() - 1);
@@ -53,14 +53,14 @@ impl MarkedOutput {
                 }
             }
         }
-        if self.place == Place::After {
+        if self.position == Position::After {
             self.held.clear();
             return;
         }
         if let Some(found) = memmem::find(&self.held, &self.end) {
             sink(self.held.get(..found).unwrap_or_default());
             self.held.clear();
-            self.place = Place::After;
+            self.position = Position::After;
             return;
         }
         let passed = self.held.len().saturating_sub(self.end.len() - 1);
@@ -70,7 +70,7 @@ impl MarkedOutput {
 
     /// Nothing more comes: what was held is output.
     pub(super) fn finish(self, sink: &mut dyn FnMut(&[u8])) {
-        if self.place == Place::Inside {
+        if self.position == Position::Inside {
             sink(&self.held);
         }
     }

@@ -1,32 +1,30 @@
-//! Commands that run somewhere else: in a container or on another machine.
+//! The remote backend: commands in a container or on another machine.
 //!
-//! One protocol for all such places. A [`Transport`] knows how to start a program there; everything
-//! above it (sessions, output, kills, background processes) is the same code for each, and shares the
-//! session state and the result pipeline with the local backend.
+//! One protocol for all such hosts. A [`Transport`] knows how to start a program there; everything
+//! above it (sessions, output, kills, background processes) is the same code for each.
 
-mod background;
+mod backend;
 mod channel;
 mod client;
+mod command;
 mod control;
 mod error;
 mod exchange;
-mod foreground;
 mod hello;
-mod internal;
+mod host;
 mod login;
 mod marked_output;
 mod pool;
+mod process;
 mod program;
 mod record;
 mod request;
+mod script_run;
 mod settings;
-mod site;
-mod terminal;
 mod transport;
 
-pub(crate) use background::{Answer, NewState, NotStarted, Question, RemoteKill, RemoteProcess};
+pub use backend::RemoteBackend;
 pub use error::RemoteError;
-pub use internal::{InternalOutput, InternalRun};
+pub use script_run::{ScriptOutcome, ScriptRequest, ScriptRunner};
 pub use settings::RemoteSettings;
-pub use terminal::RemoteTerminal;
 pub use transport::{Launch, SessionVariable, Transport, TransportError, Trouble};

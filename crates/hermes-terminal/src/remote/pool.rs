@@ -1,4 +1,4 @@
-//! The channels of a place that serve more than one command.
+//! The channels of a host that serve more than one command.
 //!
 //! A channel is lent to one command at a time. It comes back only if its loop said how the command
 //! ended, and is used again only when nothing of that command can write to it any more.

@@ -18,22 +18,22 @@ pub(super) fn fields_of<'b>(
 ) -> Option<(Vec<&'b [u8]>, Range<usize>)> {
     let head = format!("\0{nonce}\0{kind}\0");
     let start = memmem::find(bytes, head.as_bytes())?;
-    let mut place = start + head.len();
+    let mut index = start + head.len();
     let mut fields = Vec::with_capacity(count);
     for _ in 0..count {
-        let rest = bytes.get(place..)?;
+        let rest = bytes.get(index..)?;
         let length = memchr::memchr(0, rest)?;
         fields.push(rest.get(..length)?);
-        place += length + 1;
+        index += length + 1;
     }
     if kind == "hello" {
         let tail = format!("{nonce}\0");
-        if !bytes.get(place..)?.starts_with(tail.as_bytes()) {
+        if !bytes.get(index..)?.starts_with(tail.as_bytes()) {
             return None;
         }
-        place += tail.len();
+        index += tail.len();
     }
-    Some((fields, start..place))
+    Some((fields, start..index))
 }
 
 /// How a command's shell began.

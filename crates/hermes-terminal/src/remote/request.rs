@@ -1,4 +1,4 @@
-//! What a command's shell in the other place is told.
+//! What a command's shell on the remote host is told.
 //!
 //! A line for the loop, a line with lengths for the shell, and then, one behind the other: functions
 //! of the session, the command, what is to be set up before it, and perhaps what the command reads. Values of
@@ -11,10 +11,10 @@ use std::path::Path;
 
 use super::hello::Hello;
 use super::program::Dialect;
-use crate::local::ShellKind;
-use crate::local::quoting::quote;
-use crate::local::script::{aliases, bash_trap, posix_trap};
-use crate::session::{Overlay, ShellState, is_identifier};
+use crate::shell::ShellKind;
+use crate::shell::quoting::quote;
+use crate::shell::script::{aliases, bash_trap, posix_trap};
+use crate::shell::{Overlay, ShellState, is_identifier};
 
 /// Bash does not let anyone set these, and would say so at every command.
 const READ_ONLY: &[&str] = &[
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn sections_have_the_lengths_the_head_says() {
         let mut state = ShellState::new("/".into());
-        state.apply(crate::session::StateDelta {
+        state.apply(crate::shell::StateDelta {
             variables: [
                 ("V".into(), Some("it's\n\u{e9}".into())),
                 ("UID".into(), Some("5".into())),
@@ -331,7 +331,7 @@ mod tests {
             ]
             .into(),
             functions: [(b"f".to_vec(), Some(b"f () \n{ \n    :\n}".to_vec()))].into(),
-            ..crate::session::StateDelta::default()
+            ..crate::shell::StateDelta::default()
         });
         for kind in [ShellKind::Bash, ShellKind::Posix] {
             let bytes = request(&state).bytes(&hello(kind));

@@ -1,4 +1,4 @@
-//! Settings of commands that run elsewhere.
+//! Settings of commands on a remote host.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub struct RemoteSettings {
     pub persistent_shell: bool,
     /// Channels kept for later commands.
     pub most_channels: usize,
-    /// How long a place may take to greet a new channel.
+    /// How long a host may take to greet a new channel.
     pub open_limit: Duration,
     /// How long the login shell of a session may take.
     pub login_limit: Duration,

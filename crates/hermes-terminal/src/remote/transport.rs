@@ -1,4 +1,4 @@
-//! How a program is started in another place.
+//! How a program is started on a remote host.
 //!
 //! Implemented by the container backend (`<engine> exec -i …`) and by the SSH backend. Never runs a
 //! command of the agent by itself and never falls back to this machine.
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use hermes_secret::SecretString;
 
-/// A place where commands run, reached through a client program on this machine.
+/// A host where commands run, reached through a client program on this machine.
 pub trait Transport: Send + Sync {
     /// Makes sure that programs can be started there: creates, starts or connects to it. Does
     /// nothing if that is already so. Blocks; several callers are served by one attempt.
@@ -26,15 +26,20 @@ pub trait Transport: Send + Sync {
     /// command runs all the same.
     fn before_command(&self) -> Result<(), TransportError>;
 
-    /// What sessions begin with: settings of the place and variables forwarded to it, in the order
+    /// What sessions begin with: settings of the host and variables forwarded to it, in the order
     /// in which they are set. They travel through a pipe, never through arguments or files.
     fn session_variables(&self) -> Vec<SessionVariable>;
 
     /// Where sessions start, as seen there. A leading `~` is for the shell there to expand.
     fn start_directory(&self) -> PathBuf;
 
-    /// The place in words, for messages: `container hermes-0123abcd`, `user@host`.
+    /// The host, for messages: `container hermes-0123abcd`, `user@host`.
     fn describe(&self) -> String;
+
+    /// Where its processes are, for messages: `in the container`, `on user@host`.
+    fn location(&self) -> String {
+        format!("on {}", self.describe())
+    }
 }
 
 /// A variable for every session.
@@ -71,7 +76,7 @@ impl std::fmt::Debug for Launch {
 /// Why a program did not start there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// The place is gone, stopped or paused: [`Transport::ensure`] may bring it back.
+    /// The host is gone, stopped or paused: [`Transport::ensure`] may bring it back.
     Gone,
     /// The same may work in a moment: the other side was busy or the connection broke.
     Passing(TransportError),
@@ -79,7 +84,7 @@ pub enum Trouble {
     Final(TransportError),
 }
 
-/// A place that cannot be used, in one sentence without secrets and with the way out.
+/// Why a host cannot be used, in one sentence without secrets and with the way out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TransportError {

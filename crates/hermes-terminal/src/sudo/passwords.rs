@@ -8,14 +8,15 @@ use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
 use serde_json::Value;
 
+use super::messages::sudo_hint;
 use super::probe::{Probe, SudoNeeds};
 use super::remembered::Remembered;
-use crate::local::{SudoInput, SudoSupport};
-use crate::session::SessionKey;
+use crate::approval::{SudoInput, SudoSupport};
+use crate::shell::SessionKey;
 use hermes_policy::with_password_from_stdin;
 
 /// How long a person may take to type a password.
-const PATIENCE: Duration = Duration::from_secs(45);
+const PROMPT_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Asks a person for a password without showing it.
 pub trait PasswordPrompt: Send + Sync {
@@ -112,7 +113,9 @@ impl SudoPasswords {
         if needs != SudoNeeds::Password {
             return None;
         }
-        let typed = prompt.ask(PATIENCE).filter(|typed| !typed.is_empty())?;
+        let typed = prompt
+            .ask(PROMPT_TIMEOUT)
+            .filter(|typed| !typed.is_empty())?;
         self.remembered.put(session, typed.clone(), Instant::now());
         Some(typed)
     }
@@ -134,8 +137,8 @@ impl SudoSupport for SudoPasswords {
         self.remembered.forget(session)
     }
 
-    fn is_messaging(&self) -> bool {
-        self.is_messaging
+    fn hint(&self, output: &str) -> Option<&'static str> {
+        self.is_messaging.then(|| sudo_hint(output)).flatten()
     }
 }
 

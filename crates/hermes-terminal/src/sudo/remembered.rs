@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hermes_secret::SecretString;
 
-use crate::session::SessionKey;
+use crate::shell::SessionKey;
 
 /// How long a password is remembered after it was typed.
 const LIFETIME: Duration = Duration::from_mins(15);

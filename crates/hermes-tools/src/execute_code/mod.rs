@@ -6,9 +6,9 @@
 
 mod calls;
 mod capture;
-mod elsewhere;
 mod interpreter;
 mod module;
+mod remote;
 mod result;
 mod rpc;
 mod run;

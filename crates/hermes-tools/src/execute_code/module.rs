@@ -13,7 +13,7 @@ const HELPERS: &str = include_str!("python/helpers.py");
 pub(super) enum Requests {
     /// Through a socket, on this machine.
     BySocket,
-    /// As files that we come for, elsewhere.
+    /// As files that are fetched from a remote host.
     ByFiles,
 }
 

@@ -112,9 +112,9 @@ pub trait SandboxEnv: Send + Sync {
         None
     }
 
-    /// What a script in another place gets besides what programs there have and what the session
+    /// What a script on a remote host gets besides what programs there have and what the session
     /// activated; never anything of this machine's environment.
-    fn variables_elsewhere(&self, _context: &CallContext) -> Vec<(OsString, OsString)> {
+    fn remote_variables(&self, _context: &CallContext) -> Vec<(OsString, OsString)> {
         Vec::new()
     }
 }

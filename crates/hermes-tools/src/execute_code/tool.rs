@@ -9,9 +9,9 @@ use hermes_proc::{ChildSpec, Group, Wake};
 use serde_json::{Value, json};
 
 use super::calls::{CallRules, Calls};
-use super::elsewhere::{ScriptElsewhere, run_elsewhere};
 use super::interpreter::Interpreters;
 use super::module::{Requests, render};
+use super::remote::{RemoteScript, run_remote};
 use super::result::{MAX_STDERR, report};
 use super::rpc::RpcServer;
 use super::run::{FinishedScript, ScriptWatch, StreamLimits, wait};
@@ -20,8 +20,8 @@ use super::staging::{ScriptStage, new_token, sweep};
 use crate::argument::{ArgKind, Argument};
 use crate::context::CallContext;
 use crate::files::FileLedger;
-use crate::place::Place;
 use crate::tool::{Tool, error, two_decimals};
+use hermes_terminal::remote::ScriptRunner;
 
 /// Tools a script may call, where the session has them.
 const SCRIPT_TOOLS: [&str; 7] = [
@@ -87,8 +87,8 @@ impl Tool for ExecuteCodeTool {
     }
 
     fn unavailable(&self, context: &CallContext) -> Option<String> {
-        if context.filesystem.operations().place().is_some() {
-            // Only the other machine knows, and only a call may ask it.
+        if context.filesystem.operations().script_runner().is_some() {
+            // Only the host knows, and only a call may ask it.
             return None;
         }
         let looked = Interpreters::look(&self.settings, context);
@@ -144,8 +144,8 @@ impl ExecuteCodeTool {
             calls: calls.clone(),
         };
         let mut warnings = Vec::new();
-        let finished = match context.filesystem.operations().place() {
-            Some(place) => self.run_there(place, &script, context, &mut warnings),
+        let finished = match context.filesystem.operations().script_runner() {
+            Some(host) => self.run_on_host(host, &script, context, &mut warnings),
             None => self.run_here(&script, context, &mut warnings),
         };
         let (calls, remark) = calls.close();
@@ -196,27 +196,27 @@ impl ExecuteCodeTool {
         finished.map_err(|error| error.to_string())
     }
 
-    fn run_there(
+    fn run_on_host(
         &self,
-        place: Arc<dyn Place>,
+        host: Arc<dyn ScriptRunner>,
         script: &PreparedScript<'_>,
         context: &CallContext,
         warnings: &mut Vec<String>,
     ) -> Result<FinishedScript, String> {
         let module = render(Requests::ByFiles, &context.registry, &script.allowed);
-        let job = ScriptElsewhere {
-            place,
+        let job = RemoteScript {
+            host,
             code: script.code,
             module: &module,
             token: &script.token,
             settings: &self.settings,
-            variables: self.environment.variables_elsewhere(context),
+            variables: self.environment.remote_variables(context),
             limits: self.limits(),
             calls: script.calls.clone(),
             context,
             swept: &self.swept,
         };
-        run_elsewhere(&job, warnings)
+        run_remote(&job, warnings)
     }
 
     fn limits(&self) -> StreamLimits {

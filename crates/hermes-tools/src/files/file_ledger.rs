@@ -15,7 +15,7 @@ const MAX_ENTRIES: usize = 4096;
 pub(crate) struct FileStamp(String);
 
 impl FileStamp {
-    /// The stamp of a file on another machine, as that machine reported it.
+    /// The stamp of a file on a remote host, as the system there prints it.
     pub(super) fn reported(text: String) -> Self {
         Self(text)
     }

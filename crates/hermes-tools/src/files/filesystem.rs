@@ -1,18 +1,19 @@
 //! Where the files of a session are, and what the tools can do with them there.
 //!
-//! The tools know this vocabulary only. Whether files are on this machine or elsewhere is decided
+//! The tools know this vocabulary only. Whether files are on this machine or a remote host is decided
 //! once, when a [`Filesystem`] is made; nothing ever falls back from one to the other.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::elsewhere::PlaceFiles;
+use hermes_terminal::remote::ScriptRunner;
+
 use super::file_ledger::FileStamp;
 use super::host::HostFiles;
 use super::page::{BinaryFile, PageLines, PageRequest};
+use super::remote::RemoteFiles;
 use super::search::{FileQuery, SearchResults};
 use crate::context::{CallContext, CrossProfile};
-use crate::place::Place;
 use crate::saved_result::ResultToSave;
 
 /// The files a session works with. A cheap handle; clones mean the same files.
@@ -25,8 +26,8 @@ impl Filesystem {
         Self(Arc::new(files))
     }
 
-    /// The files of another place.
-    pub fn in_place(files: PlaceFiles) -> Self {
+    /// The files of a remote host.
+    pub fn on_remote_host(files: RemoteFiles) -> Self {
         Self(Arc::new(files))
     }
 
@@ -48,8 +49,11 @@ pub(crate) trait FileOperations: Send + Sync {
     /// Where the files are, in words.
     fn describe(&self) -> String;
 
-    /// The place they are in, unless it is this machine. Scripts run where the files are.
-    fn place(&self) -> Option<Arc<dyn Place>>;
+    /// What runs scripts where the files are, unless that is this machine.
+    fn script_runner(&self) -> Option<Arc<dyn ScriptRunner>>;
+
+    /// The file of this machine that a path leads to, links followed as far as it exists.
+    fn real_path(&self, path: &Path) -> Option<PathBuf>;
 
     /// The directory `~` stands for.
     fn home(&self, context: &CallContext) -> Result<PathBuf, String>;
@@ -71,14 +75,14 @@ pub(crate) trait FileOperations: Send + Sync {
     /// Where a file that is not there yet will be; `None` if something is there.
     fn vacant(&self, write: &Writing<'_>) -> Result<Option<PathBuf>, String>;
 
-    /// Replaces or creates a file, whole or not at all, at a place that was checked before. Missing
+    /// Replaces or creates a file, whole or not at all, at a path that was checked before. Missing
     /// directories are made; an existing file keeps its mode.
     fn write(&self, target: &Path, bytes: &[u8], context: &CallContext) -> Result<Written, String>;
 
     /// Keeps a result in a file of our own; says where.
     fn keep(&self, keeping: &ResultToSave<'_>) -> Result<PathBuf, String>;
 
-    /// Removes a file at a place that was checked before.
+    /// Removes a file at a path that was checked before.
     fn remove(&self, target: &Path, context: &CallContext) -> Result<(), String>;
 
     /// Looks for names or contents.

@@ -1,11 +1,12 @@
 //! Files of this machine.
 
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_policy::{PrivateHomes, ReadGuard};
+use hermes_terminal::remote::ScriptRunner;
 
 use super::deadline::{InterruptibleReader, ReadDeadline};
 use super::file_ledger::FileStamp;
@@ -14,7 +15,6 @@ use super::kept_host;
 use super::page::{BinaryFile, PageLines, PageRequest, SNIFFED_BYTES};
 use super::search::{FileQuery, SearchResults, walk_and_search};
 use crate::context::{CallContext, WriteGuard};
-use crate::place::Place;
 use crate::saved_result::ResultToSave;
 
 /// A reading that takes longer ends with what it has.
@@ -36,8 +36,29 @@ impl FileOperations for HostFiles {
         "this machine".to_owned()
     }
 
-    fn place(&self) -> Option<Arc<dyn Place>> {
+    fn script_runner(&self) -> Option<Arc<dyn ScriptRunner>> {
         None
+    }
+
+    fn real_path(&self, path: &Path) -> Option<PathBuf> {
+        let existing = path
+            .ancestors()
+            .find_map(|above| Some((above, hermes_fs::canonicalize(above).ok()?)));
+        let Some((above, real)) = existing else {
+            return Some(path.to_owned());
+        };
+        let below = path.strip_prefix(above).unwrap_or(Path::new(""));
+        let mut whole = real;
+        for part in below.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                part => whole.push(part),
+            }
+        }
+        Some(whole)
     }
 
     fn home(&self, _: &CallContext) -> Result<PathBuf, String> {

@@ -1,7 +1,6 @@
 //! Reading, writing, editing and finding files.
 
 mod deadline;
-mod elsewhere;
 mod file_ledger;
 mod filesystem;
 mod host;
@@ -10,15 +9,16 @@ mod lint;
 mod page;
 mod patch;
 mod read;
+mod remote;
 mod search;
 mod text_file;
 mod write;
 
-pub use elsewhere::{PlaceFiles, WriteRules};
 pub use file_ledger::FileLedger;
 pub use filesystem::Filesystem;
 pub use host::HostFiles;
 pub use patch::PatchTool;
 pub use read::ReadFileTool;
+pub use remote::{RemoteFiles, WriteRules};
 pub use search::SearchFilesTool;
 pub use write::WriteFileTool;

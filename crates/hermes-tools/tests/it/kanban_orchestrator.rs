@@ -86,7 +86,7 @@ fn cards_that_make_no_sense_are_refused_and_nothing_is_filed() {
         ),
         (
             json!({"title": "x", "assignee": "a", "triage": true, "initial_status": "blocked"}),
-            "starts in one place",
+            "one initial status",
         ),
         (
             json!({"title": "x", "assignee": "a", "board": "Bad Slug!"}),

@@ -8,7 +8,7 @@ use hermes_tools::{FixedSession, WriteRules, keep_result, readable};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::places::Programs;
+use crate::script_hosts::Programs;
 use crate::stage::{Stage, files_registry};
 
 /// A session whose temporary files are below the stage, in a directory where it may not write.
@@ -112,7 +112,7 @@ fn old_results_go_when_a_conversation_keeps_its_first() {
 fn in_another_place_the_file_is_there() {
     let rules = WriteRules::Unrestricted;
     for programs in Programs::ALL {
-        let mut stage = Stage::elsewhere_with(programs, rules.clone(), files_registry());
+        let mut stage = Stage::on_host_with(programs, rules.clone(), files_registry());
         with_temporary(&mut stage, "nowhere");
         let text = "it's\n".repeat(40_000);
         let path = keep_result("c/1", &text, &stage.context).unwrap();

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use hermes_policy::PrivateHomes;
 use hermes_proc::Wake;
 use hermes_secret::Redactor;
+use hermes_terminal::remote::ScriptRunner;
 use hermes_tools::{
-    CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, PatchTool, Place,
-    PlaceFiles, ReadFileTool, SearchFilesTool, ToolRegistry, WriteFileTool, WriteGuard, WriteRules,
+    CallContext, CrossProfile, FileLedger, Filesystem, FixedSession, HostFiles, PatchTool,
+    ReadFileTool, RemoteFiles, SearchFilesTool, ToolRegistry, WriteFileTool, WriteGuard,
+    WriteRules,
 };
 use serde_json::Value;
 
-use crate::places::{Programs, ShellPlace};
+use crate::script_hosts::{Programs, ShellHost};
 
 /// A value that must never come out.
 pub(crate) const SECRET: &str = "canary-5f1d2c9e7b";
@@ -50,23 +52,23 @@ impl Stage {
     }
 
     /// One whose files are in a place with these programs, below the same directory.
-    pub(crate) fn elsewhere(programs: Programs) -> Self {
-        Self::elsewhere_with(programs, WriteRules::Unrestricted, files_registry())
+    pub(crate) fn on_host(programs: Programs) -> Self {
+        Self::on_host_with(programs, WriteRules::Unrestricted, files_registry())
     }
 
-    pub(crate) fn elsewhere_with(
+    pub(crate) fn on_host_with(
         programs: Programs,
         rules: WriteRules,
         registry: ToolRegistry,
     ) -> Self {
         let stage = Self::with(registry);
-        let place = Arc::new(ShellPlace::new(programs, &stage.root("")));
+        let place = Arc::new(ShellHost::new(programs, &stage.root("")));
         stage.moved_to(place, rules)
     }
 
     /// The same with the files of a place.
-    pub(crate) fn moved_to(mut self, place: Arc<dyn Place>, rules: WriteRules) -> Self {
-        self.context.filesystem = Filesystem::in_place(PlaceFiles::new(place, rules));
+    pub(crate) fn moved_to(mut self, place: Arc<dyn ScriptRunner>, rules: WriteRules) -> Self {
+        self.context.filesystem = Filesystem::on_remote_host(RemoteFiles::new(place, rules));
         // Nothing of this machine may have a say.
         self.context.child_home = PathBuf::from("/nonexistent");
         self

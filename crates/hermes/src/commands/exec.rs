@@ -1,11 +1,14 @@
 //! `hermes exec`: a command as the terminal tool would run it, with its output and exit code passed
-//! through. The call goes through the registry, so guards, session and limits are those of an agent.
+//! through. Approval, session and limits are those of an agent; no tool set is assembled.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteBackend};
-use serde_json::{Value, json};
+use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteLease, TerminalSetup};
+use hermes_terminal::{CommandOutcome, CommandRequest, SessionKey};
+use hermes_tools::{NotRunReport, command_result, failure_hint};
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::{CommandError, Result};
@@ -14,9 +17,7 @@ use crate::tool_access;
 use crate::ui::Asked;
 
 /// The exit code for an engine or a machine that cannot be reached.
-pub(super) const MISSING_PART: u8 = 3;
-/// The tool behind the command.
-pub(super) const TOOL: &str = "terminal";
+const MISSING_PART: u8 = 3;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -50,34 +51,110 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         task: args.task.as_deref(),
         session: &args.session,
     };
-    let mut call = json!({"command": shell_line(&args.command)?});
-    if let Some(workdir) = &args.workdir {
-        call["workdir"] = json!(workdir);
-    }
-    if let Some(timeout) = args.timeout {
-        call["timeout"] = json!(timeout);
-    }
-    let tools = tool_access::assemble(context, backend, Approval::Needed, Asked::Approval)?;
-    if tools.registry.get(TOOL).is_none() {
-        return Err(CommandError::environment(
-            "this build has no terminal tool to run commands with",
-        ));
-    }
-    let signals = SignalWatch::start(&tools)?;
-    tools.recover();
-    let surroundings = tools.call_context(&args.session);
-    let result = tools.registry.call(TOOL, &call, &surroundings);
-    let mut code = exit_code_of(&result);
-    if did_not_start(&result) && tools.remote().is_some_and(RemoteBackend::is_down) {
-        code = MISSING_PART;
-    }
-    tools.release();
+    let line = shell_line(&args.command)?;
+    let setup = tool_access::terminal(context, backend, Approval::Needed, Asked::Approval)?;
+    let signals = SignalWatch::start(&setup)?;
+    setup.recover();
+    let session = SessionKey::new(args.session.as_str());
+    let execution = Execution::run(
+        &setup,
+        &CommandRequest {
+            command: &line,
+            session: &session,
+            workdir: args.workdir.as_deref().filter(|dir| !dir.is_empty()),
+            timeout: args
+                .timeout
+                .map(|seconds| Duration::from_secs(seconds.into())),
+            interrupt: setup.interrupt(),
+        },
+    );
+    let code = execution.exit_code(&setup);
+    setup.release();
     if args.json {
-        context.printer.line(result.to_string())?;
+        context.printer.line(execution.into_json().to_string())?;
     } else {
-        show(context, &result)?;
+        execution.show(context)?;
     }
     Ok(signals.exit_code(code))
+}
+
+/// A command that was run, or was not.
+pub(super) struct Execution<'a> {
+    command: &'a str,
+    outcome: std::result::Result<CommandOutcome, NotRunReport>,
+    /// Why it failed, if one of our own rules is the reason.
+    hint: Option<String>,
+}
+
+impl<'a> Execution<'a> {
+    pub(super) fn run(setup: &TerminalSetup, request: &CommandRequest<'a>) -> Self {
+        let outcome = setup.terminal().run(request).map_err(NotRunReport::from);
+        let rules = setup.environment_rules();
+        let hint = match (&outcome, rules) {
+            (Ok(outcome), Some(rules)) => failure_hint(outcome, rules),
+            _ => None,
+        };
+        Self {
+            command: request.command,
+            outcome,
+            hint,
+        }
+    }
+
+    /// The command's own code where it ran, as a shell would say it: a signal is 128 and its number.
+    /// A refusal or a failed start is 1, and 3 if the engine or the machine cannot be reached.
+    pub(super) fn exit_code(&self, setup: &TerminalSetup) -> u8 {
+        let failed = match &self.outcome {
+            Ok(outcome) => outcome.no_result,
+            Err(report) => report.status == "error",
+        };
+        if failed && setup.remote().is_some_and(RemoteLease::is_down) {
+            return MISSING_PART;
+        }
+        match &self.outcome {
+            Ok(outcome) if !outcome.no_result => shell_code(outcome.exit_code),
+            _ => 1,
+        }
+    }
+
+    /// What the terminal tool would answer.
+    pub(super) fn into_json(self) -> Value {
+        match self.outcome {
+            Ok(outcome) => command_result(self.command, &outcome, self.hint.as_deref()),
+            Err(report) => report.into_value(),
+        }
+    }
+
+    /// Prints the output, and everything else beside it.
+    pub(super) fn show(&self, context: &Context) -> Result<()> {
+        let outcome = match &self.outcome {
+            Ok(outcome) => outcome,
+            Err(report) => return Ok(context.printer.note(&report.message)?),
+        };
+        if !outcome.output.is_empty() {
+            let end = if outcome.output.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            context.printer.out(&format!("{}{end}", outcome.output))?;
+        }
+        let notes = [
+            &outcome.error,
+            &self.hint,
+            &outcome.cwd_note,
+            &outcome.shell_note,
+        ];
+        for note in notes.into_iter().flatten() {
+            context.printer.note(note)?;
+        }
+        Ok(())
+    }
+}
+
+fn shell_code(code: i32) -> u8 {
+    let code = if code < 0 { 128 - code } else { code };
+    u8::try_from(code).unwrap_or(1)
 }
 
 /// One argument is the line itself; several are quoted so that the shell sees each as one word.
@@ -93,37 +170,6 @@ pub(super) fn shell_line(command: &[OsString]) -> Result<String> {
         [line] => Ok((*line).to_owned()),
         words => shlex::try_join(words.iter().copied())
             .map_err(|error| CommandError::usage(format!("the command cannot be quoted: {error}"))),
-    }
-}
-
-pub(super) fn show(context: &Context, result: &Value) -> Result<()> {
-    let text = |name: &str| result.get(name).and_then(Value::as_str).unwrap_or_default();
-    let output = text("output");
-    if !output.is_empty() {
-        let end = if output.ends_with('\n') { "" } else { "\n" };
-        context.printer.out(&format!("{output}{end}"))?;
-    }
-    for name in ["error", "hint", "cwd_note", "shell_note"] {
-        if !text(name).is_empty() {
-            context.printer.note(text(name))?;
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn did_not_start(result: &Value) -> bool {
-    result.get("status") == Some(&json!("error"))
-}
-
-/// The command's own code where it ran, as a shell would say it: a signal is 128 and its number.
-/// What was refused or did not start is 1.
-pub(super) fn exit_code_of(result: &Value) -> u8 {
-    let status = result.get("status").and_then(Value::as_str);
-    let code = result.get("exit_code").and_then(Value::as_i64);
-    match (status, code) {
-        (None, Some(code)) if code >= 0 => u8::try_from(code).unwrap_or(1),
-        (None, Some(code)) => u8::try_from(128 - code).unwrap_or(1),
-        _ => 1,
     }
 }
 
@@ -148,13 +194,8 @@ mod tests {
 
     #[test]
     fn exit_codes_are_those_of_a_shell() {
-        let code = |value: Value| exit_code_of(&value);
-        assert_eq!(code(json!({"exit_code": 0, "error": null})), 0);
-        assert_eq!(code(json!({"exit_code": 3, "error": null})), 3);
-        assert_eq!(code(json!({"exit_code": 124, "error": null})), 124);
-        assert_eq!(code(json!({"exit_code": -9, "error": null})), 137);
-        assert_eq!(code(json!({"exit_code": -1, "status": "error"})), 1);
-        assert_eq!(code(json!({"exit_code": 0, "status": "blocked"})), 1);
-        assert_eq!(code(json!({"error": "no"})), 1);
+        for (code, shown) in [(0, 0), (3, 3), (124, 124), (-9, 137), (300, 1)] {
+            assert_eq!(shell_code(code), shown);
+        }
     }
 }

@@ -90,7 +90,7 @@ fn an_unknown_session_is_refused_in_two_lines() {
     let outcome = world
         .hermes(&["chat", "-Q", "-q", "x", "-r", "nosuch"])
         .run();
-    outcome.refuses(1, "there is no session 'nosuch'");
+    outcome.refuses(1, "no such session: 'nosuch'");
     assert_eq!(outcome.stderr.lines().count(), 2, "{outcome}");
     let none = world.hermes(&["chat", "-Q", "-q", "x", "-c"]).run();
     none.exits(1).prints("");

@@ -30,7 +30,7 @@ fn invalid_cards_are_not_created() {
         ),
         (
             &["--max-runtime", "5x"],
-            "--max-runtime: invalid duration '5x': write seconds, or a number with s, m, h or d",
+            "--max-runtime: invalid duration '5x': write seconds, or a number with s, m, h, d or w",
         ),
         (
             &["--max-retries", "0"],

@@ -11,7 +11,7 @@
 //! what runs under them, are ended.
 
 use super::Dialect;
-use crate::local::ShellKind;
+use crate::shell::ShellKind;
 
 /// `k`: the processes known to belong together, as ` pid:start `. `members` reads the process table
 /// and sets `l` to those that live, adding newly found ones to `k`. `x`: numbers that were given to

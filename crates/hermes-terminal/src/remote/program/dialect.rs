@@ -1,6 +1,6 @@
 //! What differs between bash and other shells.
 
-use crate::local::ShellKind;
+use crate::shell::ShellKind;
 
 /// How a kind of shell is written to.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ impl Dialect {
         }
     }
 
-    /// Fills the places of a template.
+    /// Fills the placeholders of a template.
     pub(super) fn fill(&self, template: &str) -> String {
         template
             .replace("@control@", self.control)

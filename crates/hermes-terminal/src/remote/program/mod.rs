@@ -1,4 +1,4 @@
-//! The programs that run in the other place.
+//! The programs that run on the remote host.
 //!
 //! They are constant texts: what a command is, which variables it gets and where it runs travels
 //! through a pipe and never stands in an argument. Only builtins of the shell are used, so that they
@@ -12,7 +12,7 @@ pub(super) use control::control_program;
 pub(super) use dialect::Dialect;
 pub(super) use request_loop::loop_program;
 
-use crate::local::ShellKind;
+use crate::shell::ShellKind;
 
 /// The arguments of a shell that runs `program`.
 pub(super) fn arguments(kind: ShellKind, program: &str) -> Vec<&str> {

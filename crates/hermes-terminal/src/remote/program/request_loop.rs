@@ -5,8 +5,8 @@
 //! the rest is not taken for a request: each begins with a word only the loop and Hermes know.
 
 use super::Dialect;
-use crate::local::ShellKind;
-use crate::local::quoting::quote;
+use crate::shell::ShellKind;
+use crate::shell::quoting::quote;
 
 /// After a command the loop looks for what it left: whoever holds its output or is in its session. Who
 /// was started by the command has a number between the command's and the last one given out.

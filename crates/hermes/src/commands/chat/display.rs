@@ -92,7 +92,7 @@ impl Display {
                 }
             }
             (None, TurnOutcome::Interrupted) if !self.script => {
-                self.printer.note("Interrupted.")?
+                self.printer.note("Interrupted.")?;
             }
             (None, _) => {}
         }
@@ -139,7 +139,7 @@ impl TurnObserver for Display {
                 );
             }
             TurnEvent::Notice(text) if !self.script => {
-                drop(self.printer.note(one_line(&text, NOTICE)))
+                drop(self.printer.note(one_line(&text, NOTICE)));
             }
             TurnEvent::Stream(hermes_providers::StreamEvent::Switched(text)) if !self.script => {
                 drop(self.printer.note(one_line(&text, NOTICE)));

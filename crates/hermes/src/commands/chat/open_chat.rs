@@ -38,8 +38,8 @@ impl OpenChat {
         let person = TerminalPerson::new(&context.printer, &request.interrupt, options.asked());
         let conversation = runtime.open_conversation(request, person)?;
         let signals = match conversation.end_limit() {
-            Some(limit) => SignalWatch::start_within(conversation.tools(), limit)?,
-            None => SignalWatch::start(conversation.tools())?,
+            Some(limit) => SignalWatch::start_within(conversation.tools().setup(), limit)?,
+            None => SignalWatch::start(conversation.tools().setup())?,
         };
         let has_lines = matches!(options.mode, InputMode::Lines { .. });
         Ok(Self {

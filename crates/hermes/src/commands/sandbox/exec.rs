@@ -3,12 +3,14 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use hermes_docker::keys;
-use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteBackend};
-use serde_json::{Value, json};
+use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteLease};
+use hermes_terminal::{CommandRequest, SessionKey};
+use serde_json::json;
 
-use crate::commands::exec::{self, MISSING_PART, TOOL};
+use crate::commands::exec::{Execution, shell_line};
 use crate::context::Context;
 use crate::error::Result;
 use crate::signal_watch::SignalWatch;
@@ -43,38 +45,41 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         task: Some(&args.task),
         session: SESSION,
     };
-    let mut call = json!({"command": exec::shell_line(&args.command)?});
-    if let Some(workdir) = &args.workdir {
-        call["workdir"] = json!(workdir);
-    }
-    if let Some(timeout) = args.timeout {
-        call["timeout"] = json!(timeout);
-    }
-    let tools = tool_access::assemble(context, backend, Approval::NotNeeded, Asked::Nothing)?;
-    let signals = SignalWatch::start(&tools)?;
-    tools.recover();
-    let surroundings = tools.call_context(SESSION);
-    let result = tools.registry.call(TOOL, &call, &surroundings);
-    let mut code = exec::exit_code_of(&result);
-    if exec::did_not_start(&result) && tools.remote().is_some_and(RemoteBackend::is_down) {
-        code = MISSING_PART;
-    }
-    let container = tools.remote().and_then(RemoteBackend::container_name);
-    tools.release();
+    let line = shell_line(&args.command)?;
+    let setup = tool_access::terminal(context, backend, Approval::NotNeeded, Asked::Nothing)?;
+    let signals = SignalWatch::start(&setup)?;
+    setup.recover();
+    let session = SessionKey::new(SESSION);
+    let execution = Execution::run(
+        &setup,
+        &CommandRequest {
+            command: &line,
+            session: &session,
+            workdir: args.workdir.as_deref().filter(|dir| !dir.is_empty()),
+            timeout: args
+                .timeout
+                .map(|seconds| Duration::from_secs(seconds.into())),
+            interrupt: setup.interrupt(),
+        },
+    );
+    let code = execution.exit_code(&setup);
+    let container = setup.remote().and_then(RemoteLease::container_name);
+    setup.release();
     if args.json {
-        let field = |name: &str| result.get(name).cloned().unwrap_or(Value::Null);
+        let result = execution.into_json();
+        let cwd = setup.terminal().session(&session).snapshot().cwd;
         let mut shown = json!({
-            "output": field("output"),
-            "exit_code": field("exit_code"),
-            "cwd": surroundings.session.cwd().display().to_string(),
+            "output": result["output"],
+            "exit_code": result["exit_code"],
+            "cwd": cwd.display().to_string(),
             "container": container,
         });
-        if !field("error").is_null() {
-            shown["error"] = field("error");
+        if !result["error"].is_null() {
+            shown["error"] = result["error"].clone();
         }
         context.printer.line(shown.to_string())?;
     } else {
-        exec::show(context, &result)?;
+        execution.show(context)?;
     }
     Ok(signals.exit_code(code))
 }

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         session: &args.session,
     };
     let tools = tool_access::assemble(context, backend, Approval::Needed, asked)?;
-    let signals = SignalWatch::start(&tools)?;
+    let signals = SignalWatch::start(tools.setup())?;
     if !args.check {
         tools.recover();
     }

@@ -1,0 +1,196 @@
+//! The terminal under the settings of a profile: its backend, who approves its commands, and what
+//! must be released at the end. All that `hermes exec` needs, and what a tool set is built on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hermes_agent::ApprovalModel;
+use hermes_config::vars;
+use hermes_proc::Wake;
+use hermes_providers::{AuxiliaryModels, ModelOverrides};
+use hermes_secret::{Redactor, Sink};
+use hermes_terminal::backend::Backend;
+use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::local::LocalBackend;
+use hermes_terminal::shell::ShellFinder;
+use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
+use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
+
+use super::approver::ToolApprover;
+use crate::backend::{BackendRequest, IdleWatch, RemoteLease, Shutdown, live_environment};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::person::{Person, Reached};
+
+/// Whether risky commands need approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    /// By the person, or the settings where nobody can be asked.
+    Needed,
+    /// Not at all, because the user has written the command: only what nothing may run is refused.
+    NotNeeded,
+}
+
+/// What a terminal or a tool set is assembled for.
+pub struct ToolSetRequest<'a> {
+    /// Where commands run.
+    pub backend: BackendRequest<'a>,
+    /// Whether risky commands need approval.
+    pub approval: Approval,
+    /// Who can be asked and shown things.
+    pub person: Arc<dyn Person>,
+    /// Ends every call when it is raised.
+    pub interrupt: Arc<Wake>,
+}
+
+/// A terminal with its backend.
+pub struct TerminalSetup {
+    terminal: Arc<Terminal>,
+    /// Where commands run if not on this machine.
+    pub(super) remote: Option<Arc<RemoteLease>>,
+    pub(super) environment: Arc<LiveEnvironment>,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) approver: Arc<ToolApprover>,
+    /// Assesses flagged commands where `approvals.mode` is `smart`.
+    pub(super) approval_model: Arc<ApprovalModel>,
+    /// Ends every call.
+    pub(super) interrupt: Arc<Wake>,
+}
+
+impl TerminalSetup {
+    /// The terminal under the settings of this profile. Starts nothing.
+    pub fn assemble(context: &Context, request: ToolSetRequest<'_>) -> Result<Self> {
+        let ToolSetRequest {
+            backend,
+            approval,
+            person,
+            interrupt,
+        } = request;
+        let environment = live_environment(context);
+        let redactor = Arc::new(context.redactor().for_sink(Sink::Output));
+        let remote = RemoteLease::prepare(context, &environment, backend, &person)?.map(Arc::new);
+        let mut approver = ToolApprover::new(context, &environment, &redactor, Arc::clone(&person));
+        approver.is_isolated = approval == Approval::NotNeeded
+            || remote.as_ref().is_some_and(|remote| remote.is_isolated);
+        let password = configured_password(context.config());
+        approver.sudo_password_set = password.is_some();
+        let auxiliary = Arc::new(AuxiliaryModels::new(
+            context.config(),
+            ModelOverrides::default(),
+        ));
+        let approval_model = Arc::new(ApprovalModel::new(auxiliary, Arc::clone(&interrupt)));
+        approver.consult(approval_model.clone());
+        let approver = Arc::new(approver);
+        let mut sudo = SudoPasswords::new(password);
+        if remote.is_none() {
+            sudo = sudo.with_probe(LocalProbe::new(Arc::clone(&environment)));
+        }
+        if person.approves_commands() {
+            sudo = sudo.with_prompt(Arc::new(Reached(person)));
+        }
+        let settings = settings(context)?;
+        let backend: Arc<dyn Backend> = match &remote {
+            Some(remote) => remote.backend.clone(),
+            None => {
+                let user_shell = context.env.os(&vars::SHELL).map(Path::new);
+                let shells = ShellFinder::new(context.env.os(&vars::PATH), user_shell);
+                let environment = Arc::clone(&environment);
+                Arc::new(LocalBackend::new(settings.clone(), shells, environment))
+            }
+        };
+        let approving: Arc<dyn CommandApprover> = approver.clone();
+        let terminal = Terminal::new(settings, backend, approving, Arc::clone(&redactor))
+            .map_err(Error::NoDescriptor)?
+            .with_sudo(Arc::new(sudo));
+        Ok(Self {
+            terminal: Arc::new(terminal),
+            remote,
+            environment,
+            redactor,
+            approver,
+            approval_model,
+            interrupt,
+        })
+    }
+
+    /// Cleans up after earlier processes and finds their background processes again. Called before
+    /// something is run: a list or a check changes nothing.
+    pub fn recover(&self) {
+        self.terminal.clean_up();
+        let processes = self.terminal.settings().home.join("processes.json");
+        if processes.is_file() {
+            hermes_telemetry::best_effort("find background processes again", || {
+                self.terminal.processes().recover()
+            });
+        }
+    }
+
+    /// The terminal itself.
+    pub fn terminal(&self) -> &Arc<Terminal> {
+        &self.terminal
+    }
+
+    /// Where commands run if not on this machine.
+    pub fn remote(&self) -> Option<&RemoteLease> {
+        self.remote.as_deref()
+    }
+
+    /// The rules about the environment of commands, where commands run under these rules: those of
+    /// this machine explain nothing about a remote host.
+    pub fn environment_rules(&self) -> Option<&Arc<LiveEnvironment>> {
+        self.remote.is_none().then_some(&self.environment)
+    }
+
+    /// Ends every call when it is raised.
+    pub fn interrupt(&self) -> &Arc<Wake> {
+        &self.interrupt
+    }
+
+    /// Releases the remote backend whenever it is idle, as long as the returned value lives.
+    pub(super) fn watch_idle(&self) -> Result<Option<IdleWatch>> {
+        match &self.remote {
+            Some(remote) => IdleWatch::start(remote).map_err(Error::NoDescriptor),
+            None => Ok(None),
+        }
+    }
+
+    /// Releases the remote backend for good. A process that ends by signals calls this while it still
+    /// handles them: what is not released stays behind.
+    pub fn release(&self) {
+        let shutdown = if self.interrupt.is_raised() {
+            Shutdown::Urgent
+        } else {
+            Shutdown::Orderly
+        };
+        if let Some(remote) = &self.remote {
+            remote.release(shutdown);
+        }
+    }
+
+    pub(super) fn is_yolo(&self) -> bool {
+        self.approver.yolo.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn toggle_yolo(&self) -> bool {
+        !self.approver.yolo.fetch_xor(true, Ordering::Relaxed)
+    }
+}
+
+fn settings(context: &Context) -> Result<TerminalSettings> {
+    let mut settings =
+        TerminalSettings::new(context.location.home.clone(), working_directory(context)?)
+            .configured(context.config());
+    settings.supervisor.clone_from(&context.program.supervisor);
+    Ok(settings)
+}
+
+fn working_directory(context: &Context) -> Result<PathBuf> {
+    let start = context.system.start_dir.clone();
+    // A directory that is gone still has a name; the terminal uses its nearest parent and says so.
+    let named = || {
+        let named = context.env.lookup("PWD").map(PathBuf::from);
+        named.filter(|path| path.is_absolute())
+    };
+    start.or_else(named).ok_or(Error::NoDirectory)
+}

@@ -1,0 +1,81 @@
+//! Who decides whether a command may run, and who knows the password of sudo.
+
+use hermes_secret::SecretString;
+
+use crate::shell::SessionKey;
+
+/// Whether someone waits for the end of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandKind {
+    /// The caller waits.
+    Foreground,
+    /// It runs on its own.
+    Background,
+}
+
+/// Decides whether a command may run.
+pub trait CommandApprover: Send + Sync {
+    /// The decision; may wait for a person.
+    fn check(&self, command: &str, kind: CommandKind) -> CommandDecision;
+}
+
+/// A decision about a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandDecision {
+    /// It may run. With a text if it was flagged and then approved.
+    Allowed {
+        /// Who approved what.
+        approval: Option<String>,
+    },
+    /// It may not run.
+    Refused(Refusal),
+}
+
+/// Why a command may not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What kind of refusal it is.
+    pub kind: RefusalKind,
+    /// What happened and what to do.
+    pub message: String,
+    /// Whether nothing may ever approve the command.
+    pub hardline: bool,
+    /// The rule that flagged it.
+    pub pattern_key: Option<String>,
+    /// What the rule is about.
+    pub description: Option<String>,
+}
+
+/// Kinds of refusals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The command makes no sense as it is.
+    Invalid,
+    /// The command is not allowed.
+    Blocked,
+    /// Somebody has to approve it first.
+    PendingApproval,
+}
+
+/// Passwords for sudo.
+pub trait SudoSupport: Send + Sync {
+    /// The command with sudo reading its password from the input, and that input; `None` to run the
+    /// command as it is.
+    fn prepare(&self, command: &str, session: &SessionKey) -> Option<SudoInput>;
+    /// The password was refused; says whether a remembered one was forgotten.
+    fn rejected(&self, session: &SessionKey) -> bool;
+    /// A line for the output of a command that asked for a password in vain, if that helps more than
+    /// a prompt.
+    fn hint(&self, output: &str) -> Option<&'static str>;
+}
+
+/// A command prepared for sudo.
+#[derive(Debug)]
+pub struct SudoInput {
+    /// The command to run.
+    pub command: String,
+    /// One line per sudo.
+    pub input: SecretString,
+    /// What is in every line, and must not be in the output.
+    pub password: SecretString,
+}

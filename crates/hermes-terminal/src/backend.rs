@@ -1,0 +1,151 @@
+//! What a backend is: the host on which the commands of a terminal run.
+//!
+//! [`crate::local::LocalBackend`] starts children of this process;
+//! [`crate::remote::RemoteBackend`] speaks with a shell behind a transport. Both get a session and
+//! leave it as the command left it. What a command may do, how its output is redacted and cut, and
+//! which background processes there are is decided above, in [`crate::Terminal`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hermes_proc::Wake;
+
+use crate::background::{Guarded, StartError, StartedProcess};
+use crate::shell::{Session, WorkdirError};
+
+/// The host on which commands run.
+pub trait Backend: Send + Sync {
+    /// The host in messages: `this machine`, `container hermes-0123abcd`, `user@host`.
+    fn describe(&self) -> String;
+
+    /// Where sessions start, as seen on the host; may begin with `~`.
+    fn start_directory(&self) -> PathBuf;
+
+    /// Runs a foreground command to its end, passes its output on as it comes, and updates the
+    /// session with what the command changed. A command is run at most once.
+    fn run(
+        &self,
+        command: &BackendCommand<'_>,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> Result<BackendOutcome, BackendError>;
+
+    /// Starts a background process. It may wait for [`StartedProcess::release`] before it runs.
+    fn start(&self, process: &BackendProcess<'_>) -> Result<StartedProcess, StartError>;
+
+    /// A variable as the next command of the session would see it, as far as that is known without
+    /// starting one.
+    fn variable(&self, session: &Session, name: &str) -> Option<OsString>;
+
+    /// Ends everything that carries this value of `HERMES_EXEC_ID` (16 hexadecimal digits) should
+    /// Hermes be killed, for as long as the answer lives.
+    fn guard_processes(&self, mark: &str) -> Option<Guarded<'_>>;
+
+    /// Ends what the backend keeps ready for later commands.
+    fn shut_down(&self);
+}
+
+/// A foreground command for a backend: approved, with its limit.
+#[derive(Clone, Copy)]
+pub struct BackendCommand<'a> {
+    /// The session it runs in.
+    pub session: &'a Session,
+    /// Shell text.
+    pub command: &'a str,
+    /// Directory for this command only.
+    pub workdir: Option<&'a str>,
+    /// Time limit.
+    pub timeout: Duration,
+    /// Standard input; nothing if empty.
+    pub input: &'a [u8],
+    /// Raised to end the command.
+    pub interrupt: &'a Wake,
+    /// Raised when Hermes itself is about to end.
+    pub shutdown: &'a Wake,
+}
+
+/// A background process for a backend: approved and counted.
+#[derive(Clone, Copy)]
+pub struct BackendProcess<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The session it starts from.
+    pub session: &'a Session,
+    /// Shell text.
+    pub command: &'a str,
+    /// Directory for this process only.
+    pub workdir: Option<&'a str>,
+    /// Whether it should have a pseudo-terminal.
+    pub pty: bool,
+    /// Raised to give up the start.
+    pub interrupt: &'a Wake,
+    /// Raised when Hermes itself is about to end.
+    pub shutdown: &'a Wake,
+}
+
+/// How a command came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandEnd {
+    /// By itself, with this code; the negated signal if one ended it.
+    Exited(i32),
+    /// Stopped at its time limit.
+    TimedOut,
+    /// Stopped because an interrupt was raised.
+    Interrupted,
+    /// The connection was lost while it ran.
+    Lost,
+}
+
+/// What a backend knows of a command that was run.
+#[derive(Debug)]
+pub struct BackendOutcome {
+    /// How it ended.
+    pub end: CommandEnd,
+    /// What went wrong although it ran: processes that survived a kill, a lost connection.
+    pub error: Option<String>,
+    /// Added to the message about a kill: what is unknown about its processes.
+    pub kill_remark: String,
+    /// That it ran in another directory than expected.
+    pub cwd_note: Option<String>,
+    /// Something about the shell it ran in.
+    pub shell_note: Option<String>,
+}
+
+/// Why a backend did not run a command.
+#[derive(Debug, PartialEq, Eq)]
+pub enum BackendError {
+    /// The directory that was asked for cannot be used.
+    Workdir(WorkdirError),
+    /// The interrupt came first.
+    Interrupted,
+    /// It could not be started; with the next step if there is one.
+    NotStarted {
+        /// What happened.
+        message: String,
+        /// That it would have run in another directory than expected.
+        cwd_note: Option<String>,
+    },
+}
+
+impl From<WorkdirError> for BackendError {
+    fn from(error: WorkdirError) -> Self {
+        Self::Workdir(error)
+    }
+}
+
+/// The error for processes that could not be killed.
+pub(crate) fn survivors_error(survivors: &[u32]) -> Option<String> {
+    (!survivors.is_empty()).then(|| {
+        let pids: Vec<String> = survivors.iter().map(u32::to_string).collect();
+        format!("could not be killed and still run: {}", pids.join(", "))
+    })
+}
+
+/// The note about a session whose directory is gone.
+pub(crate) fn moved_note(from: &Path, to: &Path) -> String {
+    format!(
+        "{} is gone or cannot be entered; the command ran in {}, which is now the working directory.",
+        from.display(),
+        to.display()
+    )
+}

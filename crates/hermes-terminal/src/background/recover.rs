@@ -1,0 +1,225 @@
+//! Finding processes again that an earlier Hermes started.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use hermes_proc::{
+    KillTiming, ProcessHandle, ProcessIdentity, identity_of, kill_tree, start_time_of,
+};
+use serde_json::Value;
+
+use super::link::Link;
+use super::process::{Connection, Process};
+use super::record::Record;
+use super::registry::{Processes, Shared, State, remove_files};
+use super::supervisor::Files;
+
+/// Files of processes nobody knows are kept this long.
+const AGE: Duration = Duration::from_hours(24);
+
+impl Processes {
+    /// Takes over what `processes.json` says is running, and tells of what has ended meanwhile.
+    /// Called once, at start. A pid that means another process by now is never touched.
+    pub fn recover(&self) -> hermes_fs::Result<usize> {
+        let records = self.shared.file.load()?;
+        let mut adopted = 0;
+        let known: Vec<String> = records
+            .iter()
+            .filter_map(|record| record.id().map(str::to_owned))
+            .collect();
+        self.shared.update(|state| {
+            for record in records {
+                adopted += usize::from(self.shared.recover_one(state, record));
+            }
+            self.shared.save_best_effort(state);
+        });
+        if adopted > 0
+            && let Err(error) = self.ensure_monitor()
+        {
+            tracing::error!(%error, "recovered processes are not heard");
+        }
+        self.shared.remove_old_files(&known);
+        Ok(adopted)
+    }
+}
+
+impl Shared {
+    /// Deals with one entry; says whether it is a running process that is ours now.
+    fn recover_one(&self, state: &mut State, record: Record) -> bool {
+        if has_live_owner(&record) {
+            return false;
+        }
+        let is_host = record.text("pid_scope").is_none_or(|scope| scope == "host");
+        let Some(mut process) = Process::from_record(record) else {
+            return false;
+        };
+        if state.processes.contains_key(&process.id) {
+            return false;
+        }
+        let id = process.id.clone();
+        process.detached = true;
+        if !is_host {
+            // Its sandbox is gone with the process that made it: the entry goes.
+            process.notify = false;
+        }
+        let files = Files::of(&self.directory, &id);
+        // A supervisor that answers knows its process better than any pid.
+        let connection = match connect(&self.directory, &id) {
+            Ok(link) => Some(Connection::Supervisor(link)),
+            Err(_) => open(&process).map(Connection::Seen),
+        };
+        match connection {
+            Some(connection) if is_host => {
+                process.connection = connection;
+                state.insert(process);
+                let listening = state
+                    .processes
+                    .get(&id)
+                    .map_or(Ok(()), |process| self.listen(process));
+                if let Err(error) = listening {
+                    tracing::warn!(%error, process = id, "a recovered process is not heard");
+                }
+                true
+            }
+            _ => {
+                let end = ExitRecord::read(&files.exit);
+                let mut log = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64)
+                    .unwrap_or_default();
+                let news = end.as_ref().map(|end| end.split_off_news(&mut log));
+                process.output.push(&log, &mut |_| {});
+                if is_host && end.is_none() {
+                    kill_lost(&process);
+                }
+                state.insert(process);
+                let news = news.unwrap_or_default();
+                state.output(&id, &news, Instant::now(), &self.redactor);
+                state.finish(&id, end.map(|end| end.code), &self.redactor);
+                if !is_host {
+                    state.processes.remove(&id);
+                }
+                false
+            }
+        }
+    }
+
+    fn remove_old_files(&self, known: &[String]) {
+        let now = SystemTime::now();
+        for entry in hermes_fs::read_dir(&self.directory).unwrap_or_default() {
+            let Some((id, _)) = entry.name.to_str().and_then(|name| name.rsplit_once('.')) else {
+                continue;
+            };
+            let is_old = hermes_fs::symlink_metadata(&entry.path)
+                .ok()
+                .and_then(|meta| meta.modified().ok())
+                .and_then(|modified| now.duration_since(modified).ok())
+                .is_some_and(|age| age > AGE);
+            let is_tracked = self.lock().processes.contains_key(id);
+            if is_old && !is_tracked && !known.iter().any(|other| other == id) {
+                remove_files(&self.directory, id);
+            }
+        }
+    }
+}
+
+/// Whether another Hermes that still runs looks after the process.
+fn has_live_owner(record: &Record) -> bool {
+    let Some(pid) = record
+        .number("owner_pid")
+        .and_then(|pid| u32::try_from(pid).ok())
+    else {
+        return false;
+    };
+    pid != std::process::id()
+        && record.number("owner_start_time").is_some()
+        && start_time_of(pid) == record.number("owner_start_time")
+        && !hermes_proc::is_zombie(pid)
+}
+
+/// The process of an entry, if exactly that one still runs.
+fn open(process: &Process) -> Option<ProcessHandle> {
+    // Without a start time nobody can tell it from another with the same number.
+    if process.tree.start_time == 0 {
+        return None;
+    }
+    let identity = ProcessIdentity {
+        start_time: process.tree.start_time,
+        ..identity_of(process.tree.leader)?
+    };
+    ProcessHandle::open(&identity).ok().flatten()
+}
+
+/// Connects to the supervisor of a process.
+pub(super) fn connect(directory: &Path, id: &str) -> io::Result<Link> {
+    let directory = hermes_fs::open(directory).map_err(io::Error::other)?;
+    // A short path to the same socket: a socket's path has room for a hundred characters only.
+    let path = format!("/proc/self/fd/{}/{id}.sock", directory.as_raw_fd());
+    let link = Link::new(UnixStream::connect(path)?);
+    link.set_nonblocking()?;
+    Ok(link)
+}
+
+/// What a supervisor wrote down about the end of its process.
+pub(super) struct ExitRecord {
+    pub(super) code: i32,
+    /// How many of the last bytes in the log nobody has been told.
+    unheard: usize,
+}
+
+impl ExitRecord {
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let bytes = hermes_fs::read_capped(path, 4096).ok()?;
+        let record: Value = serde_json::from_slice(&bytes).ok()?;
+        let code = record.get("exit_code")?.as_i64()?;
+        let unheard = record.get("unheard_bytes").and_then(Value::as_u64);
+        Some(Self {
+            code: i32::try_from(code).ok()?,
+            unheard: usize::try_from(unheard.unwrap_or(0)).unwrap_or(0),
+        })
+    }
+
+    /// Takes from the log what nobody has been told.
+    pub(super) fn split_off_news(&self, log: &mut Vec<u8>) -> Vec<u8> {
+        log.split_off(log.len().saturating_sub(self.unheard))
+    }
+}
+
+/// Ends what is left of a process whose supervisor is gone without a last word: nobody would hear of
+/// it again. From a thread, because it may take seconds.
+pub(super) fn kill_lost(process: &Process) {
+    // Entries of other programs have no mark; what became of those is not ours to decide.
+    if process.tree.mark.is_empty() {
+        return;
+    }
+    let tree = process.tree.clone();
+    let started = std::thread::Builder::new()
+        .name("lost-process".to_owned())
+        .spawn(move || kill_tree(&tree, KillTiming::default()));
+    if let Err(error) = started {
+        tracing::warn!(%error, process = process.id, "a lost process may still run");
+    }
+}
+
+impl Processes {
+    /// Waits until no process of the session runs; for tests and for orderly ends.
+    pub fn wait_until_idle(
+        &self,
+        session: Option<&crate::shell::SessionKey>,
+        limit: Duration,
+    ) -> bool {
+        let deadline = Instant::now() + limit;
+        let Ok(waiter) = self.shared.add_waiter() else {
+            return false;
+        };
+        let mut is_idle = self.running(session) == 0;
+        while !is_idle && Instant::now() < deadline {
+            waiter.wait(deadline.saturating_duration_since(Instant::now()));
+            waiter.clear();
+            is_idle = self.running(session) == 0;
+        }
+        self.shared.remove_waiter(&waiter);
+        is_idle
+    }
+}

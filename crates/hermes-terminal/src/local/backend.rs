@@ -1,0 +1,95 @@
+//! The backend for this machine, with what its commands share.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use super::prepared::PreparedShells;
+use crate::backend::{Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess};
+use crate::background::{CrashGuard, Guarded, StartError, StartedProcess};
+use crate::environment::{ShellEnvRequest, ShellEnvironment};
+use crate::settings::TerminalSettings;
+use crate::shell::{Session, ShellFinder};
+
+/// The variable by which the processes of a command are found again.
+pub(super) const MARK: &str = "HERMES_EXEC_ID";
+
+/// Runs commands on this machine.
+pub struct LocalBackend {
+    pub(super) settings: TerminalSettings,
+    pub(super) shells: ShellFinder,
+    pub(super) environment: Arc<dyn ShellEnvironment>,
+    /// Shells that wait for a command.
+    pub(super) prepared: PreparedShells,
+    guard: OnceLock<Option<CrashGuard>>,
+}
+
+impl LocalBackend {
+    /// A backend with these settings, shells and variables. Starts nothing.
+    pub fn new(
+        settings: TerminalSettings,
+        shells: ShellFinder,
+        environment: Arc<dyn ShellEnvironment>,
+    ) -> Self {
+        Self {
+            settings,
+            shells,
+            environment,
+            prepared: PreparedShells::default(),
+            guard: OnceLock::new(),
+        }
+    }
+
+    /// The process that ends our commands should Hermes be killed. Without one they run all the
+    /// same.
+    pub(super) fn guard(&self) -> Option<&CrashGuard> {
+        let start = || {
+            CrashGuard::start(&self.settings.supervisor)
+                .inspect_err(|error| tracing::warn!(%error, "commands have no guard"))
+                .ok()
+        };
+        self.guard.get_or_init(start).as_ref()
+    }
+
+    /// The variables of a shell, always with the mark by which its processes are found again.
+    pub(super) fn variables(&self, request: &ShellEnvRequest<'_>) -> Vec<(OsString, OsString)> {
+        let mut variables = self.environment.variables(request);
+        variables.retain(|(name, _)| name != MARK && name != "PWD");
+        variables.push((MARK.into(), request.exec_id.into()));
+        variables
+    }
+}
+
+impl Backend for LocalBackend {
+    fn describe(&self) -> String {
+        "this machine".to_owned()
+    }
+
+    fn start_directory(&self) -> PathBuf {
+        self.settings.start_directory.clone()
+    }
+
+    fn run(
+        &self,
+        command: &BackendCommand<'_>,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> Result<BackendOutcome, BackendError> {
+        self.run_command(command, sink)
+    }
+
+    fn start(&self, process: &BackendProcess<'_>) -> Result<StartedProcess, StartError> {
+        self.start_process(process)
+    }
+
+    fn variable(&self, session: &Session, name: &str) -> Option<OsString> {
+        self.environment.variable(name, &session.snapshot().overlay)
+    }
+
+    fn guard_processes(&self, mark: &str) -> Option<Guarded<'_>> {
+        self.guard()?.guard_processes(mark)
+    }
+
+    fn shut_down(&self) {
+        self.prepared.end_all();
+    }
+}

@@ -1,0 +1,55 @@
+//! Starting a background process on this machine, under a supervisor of its own.
+
+use hermes_fs::random_hex;
+
+use super::backend::LocalBackend;
+use crate::backend::BackendProcess;
+use crate::background::{NewProcess, PtyState, StartError, StartedProcess, start_supervised};
+use crate::environment::ShellEnvRequest;
+use crate::shell::script::Script;
+
+impl LocalBackend {
+    pub(super) fn start_process(
+        &self,
+        process: &BackendProcess<'_>,
+    ) -> Result<StartedProcess, StartError> {
+        let session = process.session;
+        self.ensure_login(session, process.interrupt, process.shutdown);
+        let directory = self.run_directory(session, process.workdir)?;
+        // `gh` reads the token until the end of its input, which a terminal does not have.
+        let reads_token =
+            process.command.contains("gh auth login") && process.command.contains("--with-token");
+        let pty = process.pty && !reads_token;
+        let state = session.snapshot();
+        let mark = random_hex(16);
+        let variables = self.variables(&ShellEnvRequest {
+            session: session.key(),
+            overlay: &state.overlay,
+            background: true,
+            pty,
+            exec_id: &mark,
+        });
+        let shell = self.shells.find();
+        let script = Script {
+            state: &state,
+            command: process.command.as_bytes(),
+            nonce: "",
+        };
+        let mut started = start_supervised(NewProcess {
+            id: process.id,
+            directory: &self.settings.process_directory(),
+            cwd: &directory.path,
+            pty,
+            script: script.text(shell.kind, None),
+            shell: &shell,
+            variables,
+            mark,
+            supervisor: &self.settings.supervisor,
+        })?;
+        started.cwd_note = directory.note;
+        if process.pty && reads_token {
+            started.pty = PtyState::RefusedForToken;
+        }
+        Ok(started)
+    }
+}

@@ -1,0 +1,517 @@
+//! A remote host with its channels: from a request to its outcome.
+//!
+//! A command is run at most once. It is sent again only if the host is gone and nothing was heard of
+//! the command; after its start was seen, never.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hermes_proc::{Wake, wait_for_any};
+
+use super::channel::{Channel, NotOpened};
+use super::control::{Control, KillLimits, Killed};
+use super::error::RemoteError;
+use super::exchange::{Conversation, Exchange, Known, Over};
+use super::hello::Hello;
+use super::pool::{Offer, Pool, Slot};
+use super::request::{Directory, Request, Verb};
+use super::settings::RemoteSettings;
+use super::transport::{Transport, TransportError, Trouble};
+use crate::shell::report::{Report, report_nonce};
+use crate::shell::{ShellKind, ShellState};
+
+/// Pauses before a host that was busy is tried again.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(200),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+];
+/// Requests longer than this use a channel of their own.
+const LARGE: usize = 96 * 1024;
+
+/// From SIGTERM to SIGKILL when a command is ended.
+const GRACE: Duration = Duration::from_secs(2);
+/// For a kill as a whole.
+pub(super) const KILL_BOUND: Duration = Duration::from_secs(5);
+/// The same when Hermes itself is about to end.
+const LAST_GRACE: Duration = Duration::from_secs(1);
+const LAST_KILL_BOUND: Duration = Duration::from_secs(3);
+/// How long a command may wait for the means to kill it.
+const CONTROL_WAIT: Duration = Duration::from_secs(2);
+/// With this code bash ends when it could not fork.
+const NO_PROCESS: i32 = 254;
+
+/// Everything that is known about a remote host.
+pub(super) struct RemoteHost {
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) settings: RemoteSettings,
+    pool: Pool,
+    pub(super) control: Control,
+    shell: Mutex<ShellChoice>,
+    activity: Mutex<Instant>,
+    busy: AtomicUsize,
+    /// Background processes that run there.
+    pub(super) background: AtomicUsize,
+    /// Held while their news is fetched.
+    pub(super) polling: Mutex<()>,
+}
+
+/// Which shell there is, as far as we know.
+#[derive(Debug)]
+struct ShellChoice {
+    kind: ShellKind,
+    /// Something the next result should say.
+    note: Option<String>,
+}
+
+/// Words that mark the records about one command.
+struct Nonces {
+    of_loop: String,
+    of_shell: String,
+}
+
+/// A command to run on the host, and how long to wait for its end.
+#[derive(Clone, Copy)]
+pub(super) struct Execution<'a> {
+    pub(super) verb: Verb<'a>,
+    pub(super) state: &'a ShellState,
+    pub(super) directory: Directory<'a>,
+    pub(super) command: &'a [u8],
+    /// Whether standard error is joined to the output.
+    pub(super) joins_errors: bool,
+    /// Whether the shell reports its state at the end.
+    pub(super) reports: bool,
+    /// Standard input; nothing if empty.
+    pub(super) input: &'a [u8],
+    pub(super) limit: Duration,
+    pub(super) interrupts: &'a [&'a Wake],
+    /// Raised when Hermes is about to end, which leaves less time for a kill.
+    pub(super) shutdown: Option<&'a Wake>,
+    /// Whether a host that is gone is brought back.
+    pub(super) revives: bool,
+}
+
+impl Execution<'_> {
+    fn request(&self, hello: &Hello, nonces: &Nonces) -> Vec<u8> {
+        Request {
+            verb: self.verb,
+            state: self.state,
+            directory: self.directory,
+            command: self.command,
+            joins_errors: self.joins_errors,
+            reports: self.reports,
+            has_input: !self.input.is_empty(),
+            loop_nonce: &nonces.of_loop,
+            nonce: &nonces.of_shell,
+        }
+        .bytes(hello)
+    }
+
+    /// How long a kill may take.
+    fn kill_limits(&self) -> KillLimits {
+        let is_last = self.shutdown.is_some_and(Wake::is_raised);
+        KillLimits {
+            grace: if is_last { LAST_GRACE } else { GRACE },
+            force: true,
+            bound: if is_last { LAST_KILL_BOUND } else { KILL_BOUND },
+        }
+    }
+}
+
+/// What came of it.
+pub(super) struct Executed {
+    pub(super) hello: Arc<Hello>,
+    nonces: Nonces,
+    pub(super) known: Known,
+    pub(super) over: Over,
+    pub(super) took: Duration,
+    /// If it had to be killed.
+    pub(super) killed: Option<Killed>,
+}
+
+impl Executed {
+    /// The state the shell reported at its end.
+    pub(super) fn report(&self) -> Option<Report> {
+        Report::parse(&self.known.report, &self.nonces.of_shell)
+    }
+}
+
+/// A channel on loan.
+struct Loan {
+    channel: Channel,
+    slot: Option<Slot>,
+}
+
+impl RemoteHost {
+    pub(super) fn new(transport: Arc<dyn Transport>, settings: RemoteSettings) -> Self {
+        Self {
+            transport,
+            settings,
+            pool: Pool::default(),
+            control: Control::default(),
+            shell: Mutex::new(ShellChoice {
+                kind: ShellKind::Bash,
+                note: None,
+            }),
+            activity: Mutex::new(Instant::now()),
+            busy: AtomicUsize::new(0),
+            background: AtomicUsize::new(0),
+            polling: Mutex::new(()),
+        }
+    }
+
+    /// Runs a request. Says whether it is over, not whether it went well.
+    pub(super) fn execute(
+        self: &Arc<Self>,
+        execution: &Execution<'_>,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> Result<Executed, RemoteError> {
+        let mut has_retried = false;
+        loop {
+            let mut loan = self.lend(execution)?;
+            let nonces = Nonces {
+                of_loop: report_nonce(),
+                of_shell: report_nonce(),
+            };
+            let request = execution.request(&loan.channel.hello, &nonces);
+            if request.len() > LARGE
+                && let Some(slot) = loan.slot.take()
+            {
+                self.pool.lose(slot);
+            }
+            let begun = Instant::now();
+            let (over, killed, known) =
+                self.converse(&mut loan, execution, &request, &nonces, sink);
+            let executed = Executed {
+                hello: Arc::clone(&loan.channel.hello),
+                nonces,
+                known,
+                over,
+                took: begun.elapsed(),
+                killed,
+            };
+            if over == Over::Broken && !executed.known.was_read() {
+                let lost = self.lost_before_start(loan);
+                if matches!(lost, RemoteError::Gone { .. }) && execution.revives && !has_retried {
+                    has_retried = true;
+                    continue;
+                }
+                return Err(lost);
+            }
+            self.settle(loan, &executed);
+            return Ok(executed);
+        }
+    }
+
+    fn converse(
+        self: &Arc<Self>,
+        loan: &mut Loan,
+        execution: &Execution<'_>,
+        request: &[u8],
+        nonces: &Nonces,
+        sink: &mut dyn FnMut(&[u8]),
+    ) -> (Over, Option<Killed>, Known) {
+        let exchange = Exchange {
+            request,
+            input: (!execution.input.is_empty()).then_some(execution.input),
+            loop_nonce: &nonces.of_loop,
+            nonce: &nonces.of_shell,
+            limit: execution.limit,
+            interrupts: execution.interrupts,
+        };
+        let hello = Arc::clone(&loan.channel.hello);
+        let mut conversation = Conversation::begin(&exchange, &mut loan.channel);
+        let over = conversation.follow(sink);
+        if over == Over::Ended {
+            return (over, None, conversation.finish(sink));
+        }
+        // Without a word from its shell, everything under the loop is meant.
+        let seeds = format!("{}:-", conversation.pid().unwrap_or(hello.pid));
+        let killed = self.kill_tree(&seeds, execution.kill_limits(), hello.kind);
+        conversation.after_kill(sink);
+        (over, Some(killed), conversation.finish(sink))
+    }
+
+    /// Ends processes there.
+    pub(super) fn kill_tree(&self, seeds: &str, limits: KillLimits, kind: ShellKind) -> Killed {
+        self.control
+            .kill(seeds, limits, self.transport.as_ref(), kind)
+    }
+
+    /// Opens the control channel without keeping anyone waiting. It has to be there before the first
+    /// command: once that has used up all processes there may be, nothing can be opened any more.
+    fn open_control_beside(self: &Arc<Self>, kind: ShellKind) {
+        if !self.control.wants_opening(kind) {
+            return;
+        }
+        let host = Arc::clone(self);
+        let opening = std::thread::Builder::new()
+            .name("remote-control".to_owned())
+            .spawn(move || {
+                host.control
+                    .open(host.transport.as_ref(), kind, host.settings.open_limit)
+            });
+        if let Err(error) = opening {
+            tracing::warn!(%error, "no thread for the control channel");
+            // The next kill opens it.
+            self.control.close();
+        }
+    }
+
+    /// Waits until there is a control channel, or none can be had.
+    pub(super) fn ready_control(self: &Arc<Self>) {
+        // The first attempt may have been for a shell that is not there.
+        for _ in 0..2 {
+            self.open_control_beside(self.shell_kind());
+            self.control.wait_until_settled(CONTROL_WAIT);
+        }
+    }
+
+    fn lend(self: &Arc<Self>, execution: &Execution<'_>) -> Result<Loan, RemoteError> {
+        let is_pooled = self.settings.persistent_shell && execution.input.is_empty();
+        loop {
+            let offer = if is_pooled {
+                self.pool.take(self.settings.most_channels)
+            } else {
+                Offer::Full
+            };
+            match offer {
+                Offer::Used(mut channel, slot) => {
+                    if channel.is_usable() {
+                        return Ok(Loan {
+                            channel: *channel,
+                            slot: Some(slot),
+                        });
+                    }
+                    self.pool.lose(slot);
+                    self.close(*channel);
+                }
+                Offer::Room(slot) => {
+                    let opened = self.open(execution);
+                    if opened.is_err() {
+                        self.pool.lose(slot);
+                    }
+                    return opened.map(|channel| Loan {
+                        channel,
+                        slot: Some(slot),
+                    });
+                }
+                Offer::Full => {
+                    return self.open(execution).map(|channel| Loan {
+                        channel,
+                        slot: None,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Opens a channel; brings the host back once and waits a little if it is busy.
+    fn open(self: &Arc<Self>, execution: &Execution<'_>) -> Result<Channel, RemoteError> {
+        let mut pauses = PAUSES.iter();
+        let mut has_revived = false;
+        loop {
+            if execution.revives {
+                self.transport.ensure()?;
+            }
+            let kind = self.choice().kind;
+            self.open_control_beside(kind);
+            let opened = Channel::open(
+                self.transport.as_ref(),
+                kind,
+                self.settings.open_limit,
+                execution.interrupts,
+            );
+            let trouble = match opened {
+                Ok(channel) => {
+                    self.control.own(channel.hello.pid);
+                    // In case the first attempt was made for another shell.
+                    self.open_control_beside(channel.hello.kind);
+                    return Ok(channel);
+                }
+                Err(NotOpened::Refused(error)) => Trouble::Final(error),
+                Err(NotOpened::Garbled) => Trouble::Passing(self.garbled()),
+                Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
+                Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
+                    self.fall_back("Its bash is too old");
+                    continue;
+                }
+                Err(NotOpened::Silent | NotOpened::OldShell) => Trouble::Final(self.silent()),
+                Err(NotOpened::Ended { code, said }) => {
+                    if kind == ShellKind::Bash && has_no_bash(code, &said) {
+                        self.fall_back("There is no bash");
+                        continue;
+                    }
+                    self.transport.diagnose(code, &said)
+                }
+            };
+            match trouble {
+                Trouble::Gone if execution.revives && !has_revived => {
+                    has_revived = true;
+                    self.forget_shell();
+                }
+                Trouble::Gone => {
+                    return Err(RemoteError::Gone {
+                        host: self.transport.describe(),
+                    });
+                }
+                Trouble::Passing(error) => {
+                    let Some(pause) = pauses.next() else {
+                        return Err(error.into());
+                    };
+                    tracing::warn!(%error, "the host was busy; trying again");
+                    if wait_for_any(execution.interrupts, *pause).is_some() {
+                        return Err(RemoteError::Interrupted);
+                    }
+                }
+                Trouble::Final(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn garbled(&self) -> TransportError {
+        TransportError {
+            message: format!("the answer of {} made no sense", self.transport.describe()),
+            hint: Some("look for something that prints to its error stream".to_owned()),
+            is_missing_part: true,
+        }
+    }
+
+    fn silent(&self) -> TransportError {
+        TransportError {
+            message: format!(
+                "{} did not answer within {} s",
+                self.transport.describe(),
+                self.settings.open_limit.as_secs()
+            ),
+            hint: None,
+            is_missing_part: true,
+        }
+    }
+
+    /// A channel broke before its command was seen to start.
+    fn lost_before_start(&self, mut loan: Loan) -> RemoteError {
+        let said = String::from_utf8_lossy(&loan.channel.control).into_owned();
+        let code = loan.channel.client.exit_code();
+        let trouble = self.transport.diagnose(code, &said);
+        if let Some(slot) = loan.slot {
+            self.pool.lose(slot);
+        }
+        self.close(loan.channel);
+        let host = self.transport.describe();
+        if trouble == Trouble::Gone {
+            self.forget_shell();
+            return RemoteError::Gone { host };
+        }
+        match code {
+            Some(NO_PROCESS) => RemoteError::NoProcess {
+                host,
+                status: NO_PROCESS,
+            },
+            _ => RemoteError::LostBeforeStart { host },
+        }
+    }
+
+    /// Keeps the channel for the next command if its loop is known to be well.
+    fn settle(&self, mut loan: Loan, executed: &Executed) {
+        let known = &executed.known;
+        let is_well = known.status.is_some() && known.is_complete && known.was_read();
+        let Some(slot) = loan.slot else {
+            return self.close(loan.channel);
+        };
+        if !is_well || !loan.channel.client.has_sent_everything() {
+            self.pool.lose(slot);
+            return self.close(loan.channel);
+        }
+        if let Some(started) = &known.started
+            && started.launcher.is_none()
+        {
+            loan.channel.ask_for_rest(started.pid, executed.took);
+        }
+        if let Some(unwanted) = self.pool.give_back(loan.channel, slot) {
+            self.close(unwanted);
+        }
+    }
+
+    /// Ends a channel. What its commands left behind goes on.
+    fn close(&self, channel: Channel) {
+        self.control.free(channel.hello.pid);
+        drop(channel);
+    }
+
+    /// Closes everything; what runs in the background goes on.
+    pub(super) fn detach(&self) {
+        for channel in self.pool.clear() {
+            self.close(channel);
+        }
+        self.control.close();
+    }
+
+    fn fall_back(&self, reason: &str) {
+        let mut choice = self.choice();
+        choice.kind = ShellKind::Posix;
+        choice.note = Some(format!(
+            "{reason} in {}, so commands run with sh: functions and aliases do not last from one \
+             command to the next.",
+            self.transport.describe()
+        ));
+    }
+
+    fn forget_shell(&self) {
+        self.choice().kind = ShellKind::Bash;
+    }
+
+    /// Something the next result should say.
+    pub(super) fn take_note(&self) -> Option<String> {
+        self.choice().note.take()
+    }
+
+    pub(super) fn shell_kind(&self) -> ShellKind {
+        self.choice().kind
+    }
+
+    fn choice(&self) -> MutexGuard<'_, ShellChoice> {
+        self.shell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a command for as long as the value lives.
+    pub(super) fn count_in(&self) -> Active<'_> {
+        self.busy.fetch_add(1, Ordering::AcqRel);
+        self.touch();
+        Active(self)
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire) > 0
+    }
+
+    pub(super) fn last_activity(&self) -> Instant {
+        *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn touch(&self) {
+        *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
+
+impl Drop for RemoteHost {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}
+
+/// A command under way.
+pub(super) struct Active<'a>(&'a RemoteHost);
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.busy.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Whether the client says that there is no such program, in the words of engines and shells.
+fn has_no_bash(code: Option<i32>, said: &str) -> bool {
+    matches!(code, Some(126 | 127)) && said.contains("not found")
+}

@@ -1,0 +1,403 @@
+//! The terminal of a process: commands and background processes of all its conversations, on one
+//! backend.
+//!
+//! A command goes through here once on its way down (policy, password of sudo, backend) and once on
+//! its way up (output redacted and cut, notes, exit code). This is the one place where text of
+//! commands is redacted: outcomes, views of processes, notices and kept outputs leave it clean, and
+//! nothing above redacts them again.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use hermes_fs::random_hex;
+use hermes_policy::lists_variables;
+use hermes_proc::Wake;
+use hermes_secret::{Redactor, Sink};
+
+use crate::approval::{CommandApprover, CommandDecision, CommandKind, Refusal, SudoSupport};
+use crate::backend::{
+    Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess, CommandEnd,
+};
+use crate::background::{Guarded, NewEntry, Processes, SessionProcesses, StartError};
+use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, Started, SudoOutcome};
+use crate::output::{Collected, Collector, CollectorOptions, remove_old_outputs};
+use crate::settings::TerminalSettings;
+use crate::shell::{Session, SessionKey, Sessions, WorkdirError, remove_leftover_snapshots};
+use crate::sudo::password_was_rejected;
+
+/// Runs the commands of all conversations of a process on one backend.
+pub struct Terminal {
+    settings: TerminalSettings,
+    backend: Arc<dyn Backend>,
+    approver: Arc<dyn CommandApprover>,
+    sudo: Option<Arc<dyn SudoSupport>>,
+    redactor: Arc<Redactor>,
+    sessions: Sessions,
+    processes: Processes,
+    /// Raised once, when the process is about to end.
+    shutdown: Wake,
+    running: Running,
+}
+
+/// How many foreground commands run.
+#[derive(Default)]
+struct Running {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Terminal {
+    /// A terminal on this backend. Starts nothing.
+    pub fn new(
+        settings: TerminalSettings,
+        backend: Arc<dyn Backend>,
+        approver: Arc<dyn CommandApprover>,
+        redactor: Arc<Redactor>,
+    ) -> io::Result<Self> {
+        let processes = Processes::new(&settings, redactor.clone())?;
+        Ok(Self {
+            settings,
+            backend,
+            approver,
+            sudo: None,
+            redactor,
+            sessions: Sessions::default(),
+            processes,
+            shutdown: Wake::new()?,
+            running: Running::default(),
+        })
+    }
+
+    /// Gives commands with sudo a password.
+    #[must_use]
+    pub fn with_sudo(mut self, sudo: Arc<dyn SudoSupport>) -> Self {
+        self.sudo = Some(sudo);
+        self
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &TerminalSettings {
+        &self.settings
+    }
+
+    /// The host on which commands run.
+    pub fn backend(&self) -> &dyn Backend {
+        self.backend.as_ref()
+    }
+
+    /// All sessions.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// The session of a conversation, begun if it is new.
+    pub fn session(&self, key: &SessionKey) -> Arc<Session> {
+        self.sessions.get(key, &self.backend.start_directory())
+    }
+
+    /// The background processes of all conversations.
+    pub fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// The background processes that a conversation may see.
+    pub fn processes_of(&self, session: &SessionKey) -> SessionProcesses<'_> {
+        SessionProcesses {
+            processes: &self.processes,
+            session: self.sessions.root_of(session),
+            shutdown: &self.shutdown,
+        }
+    }
+
+    /// Whether a command may run, without running it. The texts of the decision are redacted.
+    pub fn check(&self, command: &str, kind: CommandKind) -> CommandDecision {
+        let redact = |text: Option<String>| text.map(|text| self.redact(&text));
+        match self.approver.check(command, kind) {
+            CommandDecision::Allowed { approval } => CommandDecision::Allowed {
+                approval: redact(approval),
+            },
+            CommandDecision::Refused(refusal) => CommandDecision::Refused(Refusal {
+                message: self.redact(&refusal.message),
+                pattern_key: redact(refusal.pattern_key),
+                description: redact(refusal.description),
+                ..refusal
+            }),
+        }
+    }
+
+    /// Runs a foreground command to its end.
+    pub fn run(&self, request: &CommandRequest<'_>) -> Result<CommandOutcome, NotRun> {
+        let timeout = request.timeout.unwrap_or(self.settings.timeout);
+        if timeout > self.settings.longest_timeout {
+            return Err(NotRun::TimeoutTooLong {
+                requested: timeout,
+                longest: self.settings.longest_timeout,
+            });
+        }
+        let approval = self.approve(request.command, CommandKind::Foreground, request.interrupt)?;
+        let prepared = self
+            .sudo
+            .as_ref()
+            .and_then(|sudo| sudo.prepare(request.command, request.session));
+        let (command, input): (&str, &[u8]) = match &prepared {
+            Some(prepared) => (&prepared.command, prepared.input.expose().as_bytes()),
+            None => (request.command, b""),
+        };
+        let redactor = prepared
+            .as_ref()
+            .map(|prepared| Arc::new(self.redactor.that_knows(&prepared.password)));
+        let mut outcome = self.run_on_backend(
+            &BackendCommand {
+                session: &self.session(request.session),
+                command,
+                workdir: request.workdir,
+                timeout,
+                input,
+                interrupt: request.interrupt,
+                shutdown: &self.shutdown,
+            },
+            redactor.as_ref().unwrap_or(&self.redactor),
+        )?;
+        if let Some(sudo) = &self.sudo {
+            let rejected = prepared.is_some() && password_was_rejected(&outcome.output);
+            outcome.sudo = SudoOutcome {
+                rejected,
+                forgotten: rejected && sudo.rejected(request.session),
+            };
+            if let Some(hint) = sudo.hint(&outcome.output) {
+                outcome.output.push_str(&format!("\n{hint}"));
+            }
+        }
+        outcome.approval = approval.map(|text| {
+            if outcome.interrupted {
+                format!("{text} The command was then interrupted.")
+            } else {
+                text
+            }
+        });
+        Ok(outcome)
+    }
+
+    fn run_on_backend(
+        &self,
+        command: &BackendCommand<'_>,
+        redactor: &Arc<Redactor>,
+    ) -> Result<CommandOutcome, NotRun> {
+        let _counted = self.running.count_in();
+        let log = format!("{}.log", random_hex(16));
+        let mut collector = Collector::new(CollectorOptions {
+            most: self.settings.shown_output,
+            full_output: Some(self.settings.output_directory().join(log)),
+            // Where a command lists variables, their names tell which values are secret.
+            redactor: if lists_variables(command.command) {
+                Arc::new(redactor.for_sink(Sink::Variables))
+            } else {
+                Arc::clone(redactor)
+            },
+        });
+        match self
+            .backend
+            .run(command, &mut |bytes| collector.feed(bytes))
+        {
+            Ok(outcome) => Ok(self.outcome(outcome, command.timeout, collector.finish())),
+            Err(BackendError::Workdir(WorkdirError::Forbidden(name))) => {
+                Err(NotRun::ForbiddenInWorkdir(name))
+            }
+            Err(error) => Ok(self.outcome_without_run(error)),
+        }
+    }
+
+    fn outcome(
+        &self,
+        outcome: BackendOutcome,
+        timeout: Duration,
+        collected: Collected,
+    ) -> CommandOutcome {
+        let remark = &outcome.kill_remark;
+        let (exit_code, marker) = match outcome.end {
+            CommandEnd::Exited(code) => (code, None),
+            CommandEnd::Lost => (-1, None),
+            CommandEnd::TimedOut => {
+                let seconds = timeout.as_secs();
+                let marker = format!("[Command timed out after {seconds}s{remark}]");
+                (124, Some(marker))
+            }
+            CommandEnd::Interrupted => (130, Some(format!("[Command interrupted{remark}]"))),
+        };
+        CommandOutcome {
+            output: match (collected.text, marker) {
+                (text, None) => text,
+                (text, Some(marker)) if text.is_empty() => marker,
+                (text, Some(marker)) => format!("{text}\n{marker}"),
+            },
+            exit_code,
+            no_result: outcome.end == CommandEnd::Lost,
+            interrupted: outcome.end == CommandEnd::Interrupted,
+            error: outcome.error.map(|text| self.redact(&text)),
+            cwd_note: outcome.cwd_note.map(|text| self.redact(&text)),
+            shell_note: outcome.shell_note,
+            full_output: collected.full_output,
+            approval: None,
+            sudo: SudoOutcome::default(),
+        }
+    }
+
+    fn outcome_without_run(&self, error: BackendError) -> CommandOutcome {
+        let mut outcome = CommandOutcome {
+            output: String::new(),
+            exit_code: -1,
+            no_result: false,
+            interrupted: false,
+            error: None,
+            cwd_note: None,
+            shell_note: None,
+            full_output: None,
+            approval: None,
+            sudo: SudoOutcome::default(),
+        };
+        match error {
+            BackendError::Workdir(error) => {
+                outcome.exit_code = 126;
+                outcome.output = self.redact(&error.to_string());
+            }
+            BackendError::Interrupted => {
+                outcome.exit_code = 130;
+                "[Command interrupted]".clone_into(&mut outcome.output);
+                outcome.interrupted = true;
+            }
+            BackendError::NotStarted { message, cwd_note } => {
+                outcome.no_result = true;
+                outcome.error = Some(self.redact(&message));
+                outcome.cwd_note = cwd_note.map(|text| self.redact(&text));
+            }
+        }
+        outcome
+    }
+
+    /// Starts a background process.
+    pub fn start(&self, request: &StartRequest<'_>) -> Result<Started, NotRun> {
+        let approval = self.approve(request.command, CommandKind::Background, request.interrupt)?;
+        let session = self.session(request.session);
+        let id = format!("proc_{}", random_hex(12));
+        let entry = NewEntry {
+            id: &id,
+            session: self.sessions.root_of(request.session),
+            task_id: request.session.as_str(),
+            command: &self.redact(request.command),
+            notify: request.notify,
+            watch_patterns: request.watch_patterns,
+        };
+        let process = BackendProcess {
+            id: &id,
+            session: &session,
+            command: request.command,
+            workdir: request.workdir,
+            pty: request.pty,
+            interrupt: request.interrupt,
+            shutdown: &self.shutdown,
+        };
+        let started = self
+            .processes
+            .start(&entry, || self.backend.start(&process))
+            .map_err(|error| match error {
+                StartError::Workdir(WorkdirError::Forbidden(name)) => {
+                    NotRun::ForbiddenInWorkdir(name)
+                }
+                StartError::Workdir(error) => {
+                    NotRun::MissingDirectory(self.redact(&error.to_string()))
+                }
+                error => NotRun::NotStarted(self.redact(&error.to_string())),
+            })?;
+        Ok(Started {
+            pid: started.pid,
+            pty: started.pty,
+            cwd_note: started.cwd_note.map(|text| self.redact(&text)),
+            approval,
+            id,
+        })
+    }
+
+    /// Asks whether a command may run; who approved it, if anybody had to.
+    fn approve(
+        &self,
+        command: &str,
+        kind: CommandKind,
+        interrupt: &Wake,
+    ) -> Result<Option<String>, NotRun> {
+        match self.check(command, kind) {
+            CommandDecision::Allowed { approval } => {
+                if approval.is_some() {
+                    // Who answers a prompt wants the command to run, whatever they typed while it
+                    // was open.
+                    interrupt.clear();
+                }
+                Ok(approval)
+            }
+            CommandDecision::Refused(refusal) => Err(NotRun::Refused(refusal)),
+        }
+    }
+
+    /// Removes what earlier programs left: session files in the temporary directory and outputs
+    /// older than a day. Called once at start.
+    pub fn clean_up(&self) {
+        let now = SystemTime::now();
+        let snapshots = remove_leftover_snapshots(&self.settings.temp_directory, now);
+        let outputs = remove_old_outputs(&self.settings.output_directory(), now);
+        if snapshots + outputs > 0 {
+            tracing::info!(snapshots, outputs, "old files removed");
+        }
+    }
+
+    /// Kills all foreground commands and waits until they are gone; `false` if some are still
+    /// there after `limit`. Called when the process is told to end.
+    pub fn shut_down(&self, limit: Duration) -> bool {
+        self.shutdown.raise();
+        self.backend.shut_down();
+        let count = self
+            .running
+            .count
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (count, _) = self
+            .running
+            .changed
+            .wait_timeout_while(count, limit, |count| *count > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        *count == 0
+    }
+
+    /// Ends everything that carries this value of `HERMES_EXEC_ID` (16 hexadecimal digits) should
+    /// Hermes be killed, for as long as the answer lives. For programs that are not started as
+    /// commands.
+    pub fn guard_processes(&self, mark: &str) -> Option<Guarded<'_>> {
+        self.backend.guard_processes(mark)
+    }
+
+    fn redact(&self, text: &str) -> String {
+        self.redactor.redact(text).into_owned()
+    }
+}
+
+impl Running {
+    /// Counts a foreground command for as long as the value lives.
+    fn count_in(&self) -> Counted<'_> {
+        self.change(|count| count.saturating_add(1));
+        Counted(self)
+    }
+
+    fn change(&self, change: impl FnOnce(usize) -> usize) {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        *count = change(*count);
+        self.changed.notify_all();
+    }
+}
+
+/// A running foreground command.
+struct Counted<'a>(&'a Running);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.change(|count| count.saturating_sub(1));
+    }
+}

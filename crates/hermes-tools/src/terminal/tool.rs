@@ -1,0 +1,298 @@
+//! The tools as entries of the registry, and a session's shell as other tools see it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_terminal::environment::LiveEnvironment;
+use hermes_terminal::{CommandDecision, CommandKind, CommandRequest, SessionKey, Terminal};
+use serde_json::Value;
+
+use super::arguments::{Arguments, Fields, type_name};
+use super::command::{NotRunReport, command_fields, failure_hint, with_rule};
+use super::process::{ACTIONS, ProcessCall};
+use super::start::{NoticeSupport, StartedCommand, start};
+use crate::argument::{ArgKind, Argument, schema_of};
+use crate::context::{CallContext, SessionState};
+use crate::registry::redacted;
+use crate::tool::Tool;
+
+const DESCRIPTION: &str = "Runs a shell command. The working directory and exported variables last \
+    from call to call. A foreground call returns as soon as the command ends, whatever its timeout. \
+    Use the file tools, not this one, to read, search, list, edit or create files. For a long job \
+    use background and wait for it with process; for a server use background alone; for a program \
+    that asks questions use background with pty.";
+
+/// Arguments that a call may have and that are not offered: nothing carries notices to a
+/// conversation. A call that has them anyhow is told so.
+const NOT_OFFERED: &[&str] = &["notify_on_complete", "watch_patterns"];
+
+const ARGUMENTS: &[Argument] = &[
+    Argument::required("command", ArgKind::Text, "Text for the shell."),
+    Argument::optional(
+        "background",
+        ArgKind::Flag,
+        "Run it on its own and return at once.",
+    ),
+    Argument::optional(
+        "timeout",
+        ArgKind::Int {
+            min: 1,
+            max: i64::MAX,
+        },
+        "Seconds a foreground command may take.",
+    ),
+    Argument::optional("workdir", ArgKind::Text, "Directory for this command only."),
+    Argument::optional(
+        "pty",
+        ArgKind::Flag,
+        "Give it a terminal; with background only.",
+    ),
+    Argument::optional(
+        "notify_on_complete",
+        ArgKind::Flag,
+        "With background: one notice when it ends.",
+    ),
+    Argument::optional(
+        "watch_patterns",
+        ArgKind::Texts,
+        "With background: notices for lines that hold one of these texts.",
+    ),
+];
+
+/// Runs commands of a conversation in its shell.
+pub struct TerminalTool {
+    /// Runs them.
+    pub terminal: Arc<Terminal>,
+    /// The rules about the environment of commands, which may explain their failures; `None` where
+    /// commands do not run under these rules.
+    pub environment: Option<Arc<LiveEnvironment>>,
+    /// Whether the conversation can hear of its processes.
+    pub notices: NoticeSupport,
+}
+
+/// Looks after background processes of a conversation.
+pub struct ProcessTool {
+    /// Runs them.
+    pub terminal: Arc<Terminal>,
+    /// Whether the conversation can hear of its processes.
+    pub notices: NoticeSupport,
+}
+
+const PROCESS_ARGUMENTS: &[Argument] = &[
+    Argument::required("action", ArgKind::Choice(ACTIONS), "What to do."),
+    Argument::optional(
+        "session_id",
+        ArgKind::Text,
+        "The process; not needed for list.",
+    ),
+    Argument::optional("data", ArgKind::Text, "Input for write and submit."),
+    Argument::optional(
+        "timeout",
+        ArgKind::Int {
+            min: 1,
+            max: i64::MAX,
+        },
+        "Seconds to wait at most.",
+    ),
+    Argument::optional(
+        "offset",
+        ArgKind::Int {
+            min: 0,
+            max: i64::MAX,
+        },
+        "First line of the log to show; without it, its end.",
+    ),
+    Argument::optional(
+        "limit",
+        ArgKind::Int {
+            min: 1,
+            max: i64::MAX,
+        },
+        "Lines of the log to show.",
+    ),
+];
+
+impl Tool for ProcessTool {
+    fn name(&self) -> &'static str {
+        "process"
+    }
+
+    fn toolset(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn description(&self) -> &'static str {
+        "Looks after processes started with terminal and background: list them, poll or read their \
+         output, wait for their end, kill them, or write to those that have a terminal (submit adds \
+         the line break, close ends the input)."
+    }
+
+    fn arguments(&self) -> &'static [Argument] {
+        PROCESS_ARGUMENTS
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        let call = ProcessCall {
+            terminal: &self.terminal,
+            session: &SessionKey::new(context.session_key.clone()),
+            interrupt: &context.interrupt,
+            notices: &self.notices,
+            arguments: Arguments::new(args),
+        };
+        call.answer()
+            .unwrap_or_else(|error| redacted(error, &context.redactor))
+    }
+
+    fn checks_its_own_arguments(&self) -> bool {
+        true
+    }
+
+    fn bounds_its_own_result(&self) -> bool {
+        true
+    }
+
+    fn redacts_its_own_result(&self) -> bool {
+        true
+    }
+}
+
+impl Tool for TerminalTool {
+    fn name(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn toolset(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn description(&self) -> &'static str {
+        DESCRIPTION
+    }
+
+    fn arguments(&self) -> &'static [Argument] {
+        ARGUMENTS
+    }
+
+    fn schema(&self) -> Value {
+        let offered = ARGUMENTS
+            .iter()
+            .filter(|argument| !NOT_OFFERED.contains(&argument.name));
+        schema_of(&offered.copied().collect::<Vec<_>>())
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        match self.run(Arguments::new(args), context) {
+            Ok(result) => result,
+            Err(report) => report.into_value(),
+        }
+    }
+
+    fn verdict(&self, args: &Value, _: &CallContext) -> Value {
+        let arguments = Arguments::new(args);
+        let command = arguments.text("command").unwrap_or_default();
+        let kind = if args.get("background") == Some(&Value::Bool(true)) {
+            CommandKind::Background
+        } else {
+            CommandKind::Foreground
+        };
+        match self.terminal.check(command, kind) {
+            CommandDecision::Allowed { .. } => Fields::default().with("approved", true),
+            CommandDecision::Refused(refusal) => with_rule(
+                Fields::default()
+                    .with("approved", false)
+                    .with("message", refusal.message.as_str()),
+                &refusal,
+            ),
+        }
+        .into_value()
+    }
+
+    fn checks_its_own_arguments(&self) -> bool {
+        true
+    }
+
+    fn bounds_its_own_result(&self) -> bool {
+        true
+    }
+
+    fn redacts_its_own_result(&self) -> bool {
+        true
+    }
+}
+
+impl TerminalTool {
+    fn run(&self, arguments: Arguments<'_>, context: &CallContext) -> Result<Value, NotRunReport> {
+        let Some(command) = arguments.text("command") else {
+            let found = type_name(arguments.get("command"));
+            let message = format!("Invalid command: expected string, got {found}");
+            return Err(NotRunReport::error(message));
+        };
+        if command.contains('\0') {
+            let message = "Invalid command: it contains a NUL character";
+            return Err(NotRunReport::error(message));
+        }
+        let timeout = arguments
+            .positive("timeout")
+            .map_err(NotRunReport::error)?
+            .map(Duration::from_secs);
+        let workdir = match arguments.get("workdir") {
+            None => None,
+            Some(Value::String(text)) => Some(text.as_str()).filter(|text| !text.is_empty()),
+            Some(other) => {
+                let found = type_name(Some(other));
+                let message = format!("workdir must be a string, got {found}");
+                return Err(NotRunReport::error(message));
+            }
+        };
+        let session = SessionKey::new(context.session_key.clone());
+        let interrupt = &context.interrupt;
+        if arguments.flag("background") {
+            let request = StartedCommand {
+                command,
+                session: &session,
+                workdir,
+                interrupt,
+            };
+            return Ok(start(arguments, &request, &self.terminal, &self.notices));
+        }
+        let outcome = self.terminal.run(&CommandRequest {
+            command,
+            session: &session,
+            workdir,
+            timeout,
+            interrupt,
+        })?;
+        let hint = self
+            .environment
+            .as_ref()
+            .and_then(|environment| failure_hint(&outcome, environment));
+        let pty_note = arguments
+            .flag("pty")
+            .then_some("pty works with background=true only; the command ran without a terminal.");
+        Ok(command_fields(command, &outcome)
+            .with_some("pty_note", pty_note)
+            .with_some("hint", hint)
+            .into_value())
+    }
+}
+
+/// The shell of one conversation, for tools that start where it is.
+pub struct TerminalSession {
+    /// Runs its commands.
+    pub terminal: Arc<Terminal>,
+    /// The conversation.
+    pub key: SessionKey,
+}
+
+impl SessionState for TerminalSession {
+    fn cwd(&self) -> PathBuf {
+        self.terminal.session(&self.key).snapshot().cwd
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let session = self.terminal.session(&self.key);
+        self.terminal.backend().variable(&session, name)
+    }
+}
