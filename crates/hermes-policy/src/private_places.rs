@@ -203,10 +203,10 @@ pub(crate) fn named_anywhere(path: &Path) -> Option<PrivatePlace> {
 }
 
 /// Whether a file of a Hermes home, named relative to it, must not go along to a container or another
-/// machine. Secrets of Hermes stay wherever in the home they are kept.
+/// machine: the stores of the home itself and of its profiles. A file that a skill keeps under the same
+/// name is the skill's, and may be declared.
 pub fn refuses_carrying(relative: &Path) -> bool {
     in_hermes_home(relative).is_some_and(|found| found.refuses(Access::Carry))
-        || suffixes(relative).any(|suffix| find(IN_HERMES_HOME, suffix) == Some(HermesSecrets))
 }
 
 /// The path without its first parts, from all of it to its last part.

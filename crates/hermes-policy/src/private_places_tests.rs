@@ -121,17 +121,23 @@ fn carried_files_exclude_every_entry_of_a_hermes_home() {
     for relative in [
         "home/.ssh/id_rsa",
         "profiles/p/home/.netrc",
-        "skills/mail/.ENV",
+        ".ENV",
+        ".env~",
         "auth.json.20260101",
         "cache/bws_cache.enc.json",
-        "x/auth.json",
+        "mcp-tokens/github.json",
+        "profiles/coder/.env",
+        "profiles/coder/mcp-tokens/x",
     ] {
         assert!(refuses_carrying(Path::new(relative)), "{relative}");
     }
     for relative in [
         "google_token.json",
+        "credentials/x.json",
         ".environment",
+        "skills/mail/.env",
         "mcp-tokens-of-mine.json",
+        "cache/documents/auth.json",
         "x/config.yaml",
     ] {
         assert!(!refuses_carrying(Path::new(relative)), "{relative}");
