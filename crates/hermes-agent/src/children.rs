@@ -10,14 +10,14 @@ use hermes_proc::{Wake, wait_for_any};
 use hermes_providers::{AuxiliaryModels, Provider, ToolSchema};
 use hermes_session::{NewSession, SessionId, SessionStore};
 use hermes_tools::{
-    CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus, ToolConversation,
-    ToolSelection,
+    CallContext, ChildJob, ChildResult, ChildRunner, ChildStatus, ToolConversation, ToolSelection,
+    ToolSpec,
 };
 use serde_json::json;
 
 use crate::Result;
 use crate::agent::{Agent, Parts};
-use crate::observer::SilentObserver;
+use crate::observer::TurnEvent;
 use crate::settings::AgentSettings;
 use crate::turn::{TurnInput, TurnOutcome, TurnResult};
 
@@ -37,7 +37,7 @@ const MAX_ITERATIONS: u32 = 50;
 /// Wait of the watcher without a timeout.
 const UNBOUNDED_WAIT: Duration = Duration::from_hours(1);
 
-/// ResultLimits of sub-agents.
+/// Limits of sub-agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildLimits {
     /// Maximum requests of one sub-agent.
@@ -100,7 +100,7 @@ impl SubAgentRunner {
             judge: context.conversation.judge.clone(),
             ..ToolConversation::default()
         };
-        if job.role == ChildRole::Orchestrator && self.limits.depth > 1 {
+        if job.may_delegate && self.limits.depth > 1 {
             own.conversation.children = Some(Arc::new(Self {
                 provider: Arc::clone(&provider),
                 parent: id.clone(),
@@ -139,7 +139,8 @@ impl SubAgentRunner {
         };
         let prompt = prompt(job, &parts.context.session.cwd().display().to_string());
         let mut agent = Agent::begin(parts, id, new, &prompt);
-        let result = agent.turn(TurnInput::text(job.goal.clone()), &mut SilentObserver);
+        let mut silent = |_: TurnEvent<'_>| {};
+        let result = agent.turn(TurnInput::text(job.goal.clone()), &mut silent);
         agent.close()?;
         Ok(result)
     }
@@ -218,17 +219,18 @@ fn tools_of(job: &ChildJob, parent: &CallContext, own: &CallContext) -> Arc<[Too
         let withheld = WITHHELD.contains(&name) && !(may_delegate && name == "delegate_task");
         of_parent && !withheld
     };
-    let offer = own.registry.offer(&selection, own);
-    offer
-        .tools
-        .into_iter()
-        .filter(|tool| allowed(tool.name))
-        .map(|tool| ToolSchema {
-            name: tool.name.to_owned(),
-            description: tool.description.to_owned(),
-            parameters: tool.schema,
-        })
-        .collect()
+    let offered = own.registry.offer(&selection, own).tools.into_iter();
+    tool_schemas(offered.filter(|spec| allowed(spec.name)))
+}
+
+/// Tools as a model is told of them.
+pub fn tool_schemas(specs: impl IntoIterator<Item = &'static ToolSpec>) -> Arc<[ToolSchema]> {
+    let schemas = specs.into_iter().map(|spec| ToolSchema {
+        name: spec.name.to_owned(),
+        description: spec.description.to_owned(),
+        parameters: spec.schema(),
+    });
+    schemas.collect()
 }
 
 fn prompt(job: &ChildJob, cwd: &str) -> String {
@@ -277,14 +279,8 @@ fn child_result(result: TurnResult, timed_out: bool, begun: Instant) -> ChildRes
 
 fn failed(children: &SubAgentRunner, begun: Instant, why: String) -> ChildResult {
     ChildResult {
-        status: ChildStatus::Failed,
-        summary: why,
-        api_calls: 0,
         duration: begun.elapsed(),
         model: children.provider.route().model,
-        exit_reason: "not_started".to_owned(),
-        input_tokens: 0,
-        output_tokens: 0,
-        tool_trace: Vec::new(),
+        ..ChildResult::failed(why, "not_started")
     }
 }

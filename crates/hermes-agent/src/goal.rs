@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hermes_board::completion::{GoalClaim, GoalJudge, GoalVerdict};
 use hermes_proc::Wake;
 use hermes_providers::{AuxiliaryModels, AuxiliaryTask, Message, ModelRequest};
 use hermes_session::{SessionId, SessionStore, UsageRecord};
-use hermes_tools::{GoalClaim, GoalJudge, GoalVerdict};
 use serde_json::Value;
 
 use crate::auxiliary::ask_auxiliary;

@@ -36,14 +36,6 @@ pub trait TurnObserver {
     fn on(&mut self, event: TurnEvent<'_>);
 }
 
-/// Ignores all events.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SilentObserver;
-
-impl TurnObserver for SilentObserver {
-    fn on(&mut self, _: TurnEvent<'_>) {}
-}
-
 impl<F: FnMut(TurnEvent<'_>)> TurnObserver for F {
     fn on(&mut self, event: TurnEvent<'_>) {
         self(event);

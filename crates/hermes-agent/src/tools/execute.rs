@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hermes_providers::ToolCall;
-use hermes_tools::{CallContext, Tool, ToolReach, is_failure};
+use hermes_tools::{CallContext, ToolReach, is_failure};
 use serde_json::Value;
 
 use super::{CallReach, LoopGuard, Segment, segments};
@@ -210,10 +210,8 @@ fn run_one(one: &PlannedCall, context: &CallContext) -> (Value, Duration) {
 }
 
 fn reach(context: &CallContext, tool: &str) -> ToolReach {
-    context
-        .registry
-        .get(tool)
-        .map_or(ToolReach::Anything, Tool::reach)
+    let tool = context.registry.get(tool);
+    tool.map_or(ToolReach::Anything, |tool| tool.spec().reach)
 }
 
 /// The result of a call skipped after an interrupt.

@@ -7,12 +7,12 @@
 use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::context::CallContext;
-use crate::tool::error;
+use crate::result::error;
+use crate::tool::CallContext;
 
 /// A longer request is not kept in memory.
 pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
@@ -75,18 +75,16 @@ impl Calls {
         };
         let id = request.remove("id").filter(|id| !id.is_null());
         let refuse = |refusal: Value| reply(&with_id(refusal, id.as_ref()));
-        let token = request
-            .get("token")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let text = |name: &str| {
+            request
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (token, tool) = (text("token"), text("tool").to_owned());
         if !equal_in_constant_time(token.as_bytes(), shared.rules.token.as_bytes()) {
             return refuse(error("Unauthorized RPC request"));
         }
-        let tool = request
-            .get("tool")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
         let mut args = request
             .remove("args")
             .unwrap_or_else(|| Value::Object(Map::new()));
@@ -138,27 +136,15 @@ impl Calls {
     pub(super) fn close(&self) -> (usize, Option<String>) {
         let mut state = self.shared.lock();
         state.closed = true;
-        let mut remark = None;
         if state.under_way > 0 {
             self.shared.rules.context.interrupt.raise();
-            let deadline = Instant::now() + WIND_DOWN;
-            while state.under_way > 0 {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    remark = Some(
-                        "A tool call of the script was still running when the script ended."
-                            .to_owned(),
-                    );
-                    break;
-                }
-                state = self
-                    .shared
-                    .changed
-                    .wait_timeout(state, left)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0;
-            }
         }
+        let changed = &self.shared.changed;
+        let (state, waited) = changed
+            .wait_timeout_while(state, WIND_DOWN, |state| state.under_way > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        let remark = "A tool call of the script was still running when the script ended.";
+        let remark = waited.timed_out().then(|| remark.to_owned());
         (state.calls_made, remark)
     }
 }
@@ -171,14 +157,12 @@ impl SharedCalls {
 
     /// Takes an id, when few enough calls run side by side; `false` if it is in use.
     fn take_id(&self, id: &Value) -> bool {
-        let mut state = self.lock();
-        while state.ids.len() >= MAX_PARALLEL && !state.closed {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        state.ids.insert(id.to_string())
+        let is_full = |state: &mut CallState| state.ids.len() >= MAX_PARALLEL && !state.closed;
+        self.changed
+            .wait_while(self.lock(), is_full)
+            .unwrap_or_else(PoisonError::into_inner)
+            .ids
+            .insert(id.to_string())
     }
 
     fn give_id_back(&self, id: &Value) {
@@ -190,7 +174,7 @@ impl SharedCalls {
     fn admit(&self, tool: &str) -> Result<(), Value> {
         let rules = &self.rules;
         if !rules.allowed.contains(&tool) {
-            let tool: String = tool.chars().take(60).collect();
+            let tool = hermes_text::cut(tool, 60);
             let available = match rules.allowed.as_slice() {
                 [] => "none in this session".to_owned(),
                 names => names.join(", "),

@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::run::{FinishedScript, ScriptEnding};
+use super::capture::MAX_STDERR;
+use super::script::{FinishedScript, ScriptEnding};
 use super::settings::CodeSettings;
-use crate::context::CallContext;
-
-/// Bytes of standard error that are shown.
-pub(super) const MAX_STDERR: usize = 10_000;
+use crate::tool::CallContext;
 
 /// The result of a script.
 pub(super) fn report(

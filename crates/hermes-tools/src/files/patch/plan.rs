@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::hunks::{FileChange, Hunk, parse};
 use super::matching::{MatchKind, TextMatches, find, nearest, reindented};
-use crate::context::CallContext;
-use crate::files::file_ledger::FileStamp;
-use crate::files::filesystem::{FileOperations, Writing};
+use crate::file_ledger::FileStamp;
 use crate::files::text_file::{MAX_EDITED_BYTES, TextFile};
 use crate::files::write::cross_profile;
+use crate::filesystem::{FileOperations, Writing};
+use crate::tool::CallContext;
 
 /// One file that changes.
 #[derive(Debug)]
@@ -186,7 +186,7 @@ impl Planner<'_> {
         let write = Writing {
             path: &path,
             cross_profile: cross_profile(self.args),
-            context: self.context,
+            call: self.context.file_call(),
         };
         what(self.context.filesystem.operations(), &write)
     }

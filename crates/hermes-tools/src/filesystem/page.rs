@@ -142,7 +142,7 @@ impl PageLines {
         };
         if text.chars().count() > wanted.max_line_chars {
             self.cut.get_or_insert((number, wanted.max_line_chars));
-            let start: String = text.chars().take(wanted.max_line_chars).collect();
+            let start = hermes_text::cut(text, wanted.max_line_chars);
             format!("{number:6}|{start}... [truncated]")
         } else {
             format!("{number:6}|{text}")
@@ -150,7 +150,7 @@ impl PageLines {
     }
 
     /// The result of a call.
-    pub(super) fn to_json(&self, offset: u64, size: u64) -> Value {
+    pub(crate) fn to_json(&self, offset: u64, size: u64) -> Value {
         let last = offset + self.shown.len() as u64 - 1;
         let goes_on = last < self.total || self.uncounted;
         let mut result = json!({
@@ -259,7 +259,7 @@ impl BinaryFile {
     }
 
     /// The result of a call.
-    pub(super) fn to_json(self, size: u64) -> Value {
+    pub(crate) fn to_json(self, size: u64) -> Value {
         let hint = if self.is_image {
             "This is an image; look at it with vision_analyze."
         } else {

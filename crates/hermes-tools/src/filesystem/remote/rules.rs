@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_policy::{PrivateHomes, ReadGuard, WriteContext, check_write_by_text};
 
-use crate::context::CrossProfile;
+use crate::filesystem::operations::CrossProfile;
 
 /// Which paths of a remote host are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
