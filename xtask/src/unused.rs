@@ -20,7 +20,6 @@ const TESTS_ONLY: &str = "only tests call it";
 
 /// Items that may have no caller outside tests, with the reason.
 pub(crate) const ALLOWED: &[(&str, &str)] = &[
-    ("hermes-agent::triage::Triage", TESTS_ONLY),
     ("hermes-board::boards::home::BoardHome::at", TESTS_ONLY),
     ("hermes-board::claimer::Claimer::new", TESTS_ONLY),
     ("hermes-board::plan::limits::Cap", TESTS_ONLY),

@@ -25,9 +25,7 @@ const CALL_TAGS: &[&str] = &[
 /// An answer without reasoning and markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CleanedAnswer {
-    /// The text to show.
     pub(crate) text: String,
-    /// The reasoning between tags.
     pub(crate) reasoning: Option<String>,
 }
 

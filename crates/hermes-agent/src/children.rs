@@ -69,19 +69,14 @@ pub type ChildContextFactory = dyn Fn(&CallContext, &str) -> CallContext + Send 
 /// Runs sub-agents of one conversation.
 #[derive(Clone)]
 pub struct SubAgentRunner {
-    /// The provider.
     pub provider: Arc<dyn Provider>,
     /// The home whose store has their sessions.
     pub home: PathBuf,
-    /// The parent session.
     pub parent: SessionId,
     /// The source of their sessions.
     pub source: String,
-    /// Settings of the conversation.
     pub settings: AgentSettings,
-    /// The limits.
     pub limits: ChildLimits,
-    /// Creates their call contexts.
     pub child_context: Arc<ChildContextFactory>,
     /// Models for auxiliary tasks; the main provider if `None`.
     pub auxiliary: Option<Arc<AuxiliaryModels>>,

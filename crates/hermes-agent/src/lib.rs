@@ -26,14 +26,14 @@ mod turn;
 
 pub use agent::{Agent, Parts, PromptSource};
 pub use approval::ApprovalModel;
-pub use auxiliary::{AuxiliaryAnswer, ask_auxiliary};
-pub use between_turns::{CompressOutcome, WindowUse};
+pub use between_turns::WindowUse;
 pub use children::{ChildContextFactory, ChildLimits, SubAgentRunner, tool_schemas};
+pub use compaction::Compacted;
 pub use goal::AuxiliaryGoalJudge;
 pub use hermes_session::{Error, Result};
-pub use observer::{TurnEvent, TurnObserver};
+pub use observer::{StopCheck, TurnEvent, TurnObserver};
 pub use settings::{AgentSettings, CompactionSettings};
 pub use steering::Steering;
 pub use title::{PendingTitle, TitleJob};
 pub use tools::LoopGuardSettings;
-pub use turn::{ExitReason, StopCheck, TurnFailure, TurnInput, TurnOutcome, TurnResult};
+pub use turn::{ExitReason, TurnFailure, TurnInput, TurnOutcome, TurnResult};

@@ -15,15 +15,12 @@ pub struct AgentSettings {
     pub max_iterations: u32,
     /// Maximum calls of `delegate_task` in one answer.
     pub max_delegations: usize,
-    /// Detection of repeated calls.
     pub loop_guard: LoopGuardSettings,
-    /// Compaction of conversations.
     pub compaction: CompactionSettings,
     /// Text added to the system prompt of every request, never stored.
     pub ephemeral_prompt: Option<String>,
     /// Whether a turn reports files whose last change failed.
     pub verify_file_changes: bool,
-    /// Whether instructions of subdirectories are added.
     pub directory_hints: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Compacts a conversation: when, with which summary, and what is stored.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::lock::{ask_holding, still_held};
 use super::summary::{self, Material};
 use super::threshold::{share, threshold, usable};
 use crate::Result;
-use crate::agent::{Agent, HistoryEntry};
+use crate::agent::Agent;
 use crate::observer::{TurnEvent, TurnObserver};
 
 /// Factor by which the end may exceed the target ratio.
@@ -46,32 +46,11 @@ pub(crate) enum Need {
 
 /// The result of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compacted {
-    /// The conversation is shorter now.
+pub enum Compacted {
     Done,
-    /// The conversation is unchanged.
     Unchanged,
-}
-
-/// State between compactions.
-#[derive(Debug, Default)]
-pub(crate) struct CompactionState {
-    useless: u32,
-    warned: bool,
-    /// Whether the user was told that an extract replaces the summary.
-    extracts: bool,
-    /// What the summary must keep, if requested.
-    pub(crate) focus: Option<String>,
-}
-
-impl CompactionState {
-    /// A fresh state with a focus for the summary.
-    pub(crate) fn focused_on(focus: Option<&str>) -> Self {
-        Self {
-            focus: focus.map(str::to_owned),
-            ..Self::default()
-        }
-    }
+    /// The conversation has too few messages for a requested one.
+    TooShort,
 }
 
 impl Agent {
@@ -337,7 +316,7 @@ impl Agent {
     /// The changes: the summary replaces the middle, and messages before it are condensed.
     fn rewritten(&self, cut: &Cut, summary: &str) -> Compaction {
         let mut change = Compaction::default();
-        let mut arguments: Vec<(String, Value)> = Vec::new();
+        let mut arguments: HashMap<String, Value> = HashMap::new();
         let mut stays: Vec<(MessageId, SessionMessage)> = Vec::new();
         // A placeholder result has the id of its call.
         let mut known: HashSet<MessageId> = HashSet::new();
@@ -353,7 +332,9 @@ impl Agent {
                 None if is_summarised => change.summarised.push(entry.id),
                 None if at < cut.middle.start => {
                     collect_arguments(&entry.message, &mut arguments);
-                    let short = condensed(&entry.message, of_call(entry, &arguments));
+                    let call = entry.message.tool_call_id.as_ref();
+                    let call = call.and_then(|call| arguments.get(call));
+                    let short = condensed(&entry.message, call);
                     stays.push((entry.id, short));
                 }
                 None => stays.push((entry.id, entry.message.clone())),
@@ -387,14 +368,7 @@ impl From<hermes_providers::ProviderError> for SummaryFailure {
     }
 }
 
-/// The arguments of the call of a result.
-fn of_call<'a>(entry: &HistoryEntry, arguments: &'a [(String, Value)]) -> Option<&'a Value> {
-    let call = entry.message.tool_call_id.as_ref()?;
-    let known = arguments.iter().find(|(other, _)| other == call);
-    known.map(|(_, arguments)| arguments)
-}
-
-fn collect_arguments(message: &SessionMessage, known: &mut Vec<(String, Value)>) {
+fn collect_arguments(message: &SessionMessage, known: &mut HashMap<String, Value>) {
     let Some(Value::Array(calls)) = &message.tool_calls else {
         return;
     };
@@ -405,7 +379,7 @@ fn collect_arguments(message: &SessionMessage, known: &mut Vec<(String, Value)>)
             .and_then(Value::as_str)
             .and_then(|text| serde_json::from_str(text).ok());
         if let (Some(id), Some(arguments)) = (id, arguments) {
-            known.push((id.to_owned(), arguments));
+            known.entry(id.to_owned()).or_insert(arguments);
         }
     }
 }

@@ -15,7 +15,6 @@ const MIN_MIDDLE: usize = 2;
 /// The parts of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// The messages to summarise.
     pub(super) middle: Range<usize>,
     /// The last message of the user, if it is in the middle: it stays, before the end.
     pub(super) last_user: Option<usize>,

@@ -13,4 +13,5 @@ mod lock;
 mod summary;
 mod threshold;
 
-pub(crate) use compact::{Compacted, CompactionState, Need};
+pub use compact::Compacted;
+pub(crate) use compact::Need;

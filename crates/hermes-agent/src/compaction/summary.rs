@@ -46,9 +46,7 @@ where there is nothing to say:
 
 /// The material of a summary.
 pub(super) struct Material<'a> {
-    /// The messages.
     pub(super) messages: &'a [SessionMessage],
-    /// The previous summary.
     pub(super) previous: Option<&'a str>,
     /// What the summary must keep, if requested.
     pub(super) focus: Option<&'a str>,

@@ -20,11 +20,9 @@ const HINT_PARENTS: usize = 5;
 /// A loaded context file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ContextFile {
-    /// The display name.
     pub(super) name: String,
     /// The text, scanned and shortened.
     pub(super) text: String,
-    /// Blocked paragraphs.
     pub(super) blocked: Vec<Blocked>,
     /// A notice about missing text.
     pub(super) missing: Option<String>,
@@ -159,7 +157,6 @@ fn without_frontmatter(text: &str) -> &str {
 /// Instructions of subdirectories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hint {
-    /// The text for the model.
     pub(crate) text: String,
     /// Notices for the user about omitted text.
     pub(crate) notices: Vec<String>,

@@ -12,7 +12,6 @@ use super::unquoted::{self, is_fence};
 /// A removed paragraph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
-    /// The rule it violates.
     pub rule: &'static str,
     /// Its first line, from 1.
     pub line: usize,

@@ -12,7 +12,7 @@ use hermes_providers::ToolCall;
 use hermes_tools::{CallContext, ToolReach, is_failure};
 use serde_json::Value;
 
-use super::{CallReach, LoopGuard, Segment, segments};
+use super::{LoopGuard, segments};
 use crate::observer::{TurnEvent, TurnObserver};
 
 /// Maximum calls at the same time.
@@ -23,9 +23,7 @@ const MIN_WARNED: usize = 32;
 /// A call to run.
 #[derive(Debug)]
 pub(crate) struct PlannedCall {
-    /// The call.
     pub(crate) call: ToolCall,
-    /// Its arguments.
     pub(crate) arguments: Value,
     /// The result instead of running the call.
     pub(crate) answer: Option<String>,
@@ -34,7 +32,6 @@ pub(crate) struct PlannedCall {
 /// A call and its result.
 #[derive(Debug)]
 pub(crate) struct ExecutedCall {
-    /// The call.
     pub(crate) call: ToolCall,
     /// The result with notes for the model.
     pub(crate) text: String,
@@ -54,49 +51,38 @@ type CallOutcome = (String, Option<Value>);
 
 /// The calls of one answer.
 pub(crate) struct Batch<'a> {
-    /// The context of the calls.
     pub(crate) context: &'a CallContext,
-    /// Detects repeated calls.
     pub(crate) guard: &'a mut LoopGuard,
-    /// The observer.
     pub(crate) observer: &'a mut dyn TurnObserver,
 }
 
 impl Batch<'_> {
     /// Runs the calls.
     pub(crate) fn run(&mut self, planned: Vec<PlannedCall>) -> Vec<ExecutedCall> {
-        let views: Vec<CallReach<'_>> = planned
+        let calls = planned
             .iter()
-            .map(|one| CallReach {
-                reach: reach(self.context, &one.call.name),
-                arguments: &one.arguments,
-            })
-            .collect();
-        let order = segments(&views, &|path| self.context.real_path(path));
-        let mut results: Vec<Option<CallOutcome>> = Vec::new();
-        results.resize_with(planned.len(), || None);
+            .map(|one| (reach(self.context, &one.call.name), &one.arguments));
+        let order = segments(calls, &|path| self.context.real_path(path));
+        let mut results: Vec<CallOutcome> = Vec::new();
         for segment in order {
-            for (index, result) in self.segment(&segment, &planned) {
-                if let Some(slot) = results.get_mut(index) {
-                    *slot = Some(result);
-                }
-            }
+            let mut done = self.segment(&segment, &planned);
+            done.sort_by_key(|(index, _)| *index);
+            results.extend(done.into_iter().map(|(_, result)| result));
         }
-        let executed = planned.into_iter().zip(results).map(|(one, result)| {
-            let (text, value) = result.unwrap_or_default();
-            ExecutedCall {
+        let executed = planned.into_iter().zip(results);
+        executed
+            .map(|(one, (text, value))| ExecutedCall {
                 call: one.call,
                 text,
                 value,
-            }
-        });
-        executed.collect()
+            })
+            .collect()
     }
 
-    fn segment(&mut self, segment: &Segment, planned: &[PlannedCall]) -> Vec<(usize, CallOutcome)> {
+    fn segment(&mut self, segment: &[usize], planned: &[PlannedCall]) -> Vec<(usize, CallOutcome)> {
         let mut done = Vec::new();
         let mut to_run: Vec<(usize, &PlannedCall)> = Vec::new();
-        for index in segment.calls().iter().copied() {
+        for index in segment.iter().copied() {
             let Some(one) = planned.get(index) else {
                 continue;
             };

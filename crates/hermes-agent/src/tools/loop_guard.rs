@@ -11,9 +11,7 @@ use crate::history_repair::canonical_arguments;
 /// Limits of the loop guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopGuardSettings {
-    /// Whether the model is warned.
     pub warnings: bool,
-    /// Whether loops are stopped.
     pub hard_stop: bool,
     /// Failures of the same call before a warning.
     pub warn_same_failure: u32,

@@ -3,25 +3,24 @@
 //! The model only proposes: its answer is checked here and written by `hermes-board` in one
 //! transaction. Expected problems are a [`TriageFailure`].
 
-mod answer_json;
 mod decompose;
 mod specify;
 
 use hermes_board::SqliteBoard;
-use hermes_board::model::{Assignee, Status, Task, TaskId};
+use hermes_board::model::{Status, Task, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_proc::Wake;
-use hermes_providers::{AuxiliaryModels, AuxiliaryTask, Message, ModelRequest};
+use hermes_providers::AuxiliaryModels;
 
-pub(crate) use answer_json::object_in;
 pub use decompose::{DecomposeOutcome, Profile, Roster, decompose};
 pub use specify::{Specified, specify};
 
-use crate::auxiliary::ask_auxiliary;
+use crate::auxiliary::{AuxiliaryQuestion, Unanswered};
 
 /// Maximum characters of title and body in the request.
 const TITLE: usize = 400;
 const BODY: usize = 4_000;
+const TEMPERATURE: f64 = 0.3;
 
 /// Why a card could not be triaged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,19 +30,14 @@ pub enum TriageFailure {
     Unknown,
     /// The card has another status.
     #[error("the card is not in triage: its status is {status}")]
-    NotInTriage {
-        /// The status.
-        status: String,
-    },
+    NotInTriage { status: String },
     /// No model is available.
     #[error("no model is available: {0}")]
     NoModel(String),
     /// The model did not answer.
     #[error("the model did not answer ({class}): {message}")]
     Unanswered {
-        /// The kind of failure.
         class: &'static str,
-        /// The message.
         message: String,
     },
     /// The answer cannot be used.
@@ -59,13 +53,9 @@ pub enum TriageFailure {
 
 /// The context of triage.
 pub struct Triage<'a> {
-    /// The board.
     pub store: &'a mut SqliteBoard,
-    /// The models.
     pub auxiliary: &'a AuxiliaryModels,
-    /// The author of changes.
     pub author: &'a str,
-    /// Interrupts the request.
     pub interrupt: &'a Wake,
 }
 
@@ -82,24 +72,17 @@ impl Triage<'_> {
         }
     }
 
-    fn ask(&self, question: TriageQuestion<'_>) -> Result<String, TriageFailure> {
-        let provider = self
-            .auxiliary
-            .open(question.task)
-            .map_err(|error| TriageFailure::NoModel(error.to_string()))?;
-        let request = ModelRequest {
-            max_tokens: Some(question.max_tokens),
-            temperature: Some(0.3),
-            task: Some(question.task),
-            ..ModelRequest::new(question.instructions, vec![Message::user(question.text)])
-        };
-        let answer = ask_auxiliary(&*provider, &request, self.interrupt).map_err(|error| {
-            TriageFailure::Unanswered {
-                class: error.class.name(),
-                message: error.message.clone(),
-            }
-        })?;
-        Ok(answer.text)
+    fn ask(&self, question: AuxiliaryQuestion) -> Result<String, TriageFailure> {
+        let answer = question.ask(self.auxiliary, self.interrupt);
+        answer
+            .map(|answer| answer.text)
+            .map_err(|error| match error {
+                Unanswered::NoModel(reason) => TriageFailure::NoModel(reason),
+                Unanswered::Failed(error) => TriageFailure::Unanswered {
+                    class: error.class.name(),
+                    message: error.message.clone(),
+                },
+            })
     }
 
     /// The outcome of a change of the board.
@@ -115,14 +98,6 @@ impl Triage<'_> {
             _ => refused(&error),
         })
     }
-}
-
-/// A request about a card.
-struct TriageQuestion<'q> {
-    task: AuxiliaryTask,
-    instructions: &'q str,
-    text: String,
-    max_tokens: u32,
 }
 
 fn refused(error: &hermes_board::Error) -> TriageFailure {
@@ -143,15 +118,8 @@ fn card_text(task: &Task) -> String {
 
 /// The text, with an ellipsis if it has more than `max` characters.
 pub(crate) fn truncated(text: &str, max: usize) -> String {
-    if text.chars().count() <= max {
+    if text.chars().nth(max).is_none() {
         return text.to_owned();
     }
-    let mut start: String = text.chars().take(max - 1).collect();
-    start.push('…');
-    start
-}
-
-/// A valid assignee.
-fn assignee(name: &str) -> Option<Assignee> {
-    Assignee::parse(name).ok()
+    format!("{}…", hermes_text::cut(text, max - 1))
 }

@@ -7,13 +7,13 @@ use hermes_session::{MessageContent, SessionMessage};
 use serde_json::{Value, json};
 
 use super::attempts;
-use super::machine::{NextStep, Turn, TurnEnding};
+use super::machine::{NextStep, Turn};
 use super::result::{ExitReason, TurnFailure};
 use crate::Result;
 use crate::history_repair::canonical_arguments;
 use crate::steering::marked;
 use crate::tools::{
-    Batch, ExecutedCall, PlannedCall, ResultLimits, SizedResult, as_sent, error_text, intended_tool,
+    Batch, ExecutedCall, PlannedCall, ResultLimits, as_sent, error_text, intended_tool,
 };
 
 /// Housekeeping tools: text beside their calls may be the answer.
@@ -127,11 +127,8 @@ impl Turn<'_> {
                 "the model kept calling tools that do not exist",
                 "list its tools with `hermes tools list`, or use another model: `hermes chat -m MODEL`",
             );
-            return Ok(NextStep::end(TurnEnding::partial(
-                ExitReason::UnknownTools,
-                self.prior_text.take(),
-                failure,
-            )));
+            let text = self.prior_text.take();
+            return Ok(NextStep::partial(ExitReason::UnknownTools, text, failure));
         }
         if self.guard.is_halted() {
             let failure = TurnFailure::own(
@@ -139,11 +136,8 @@ impl Turn<'_> {
                 "the turn was ended because the model kept repeating failing calls",
                 "see `tool_loop_guardrails.hard_stop_enabled` and `.hard_stop_after` in config.yaml",
             );
-            return Ok(NextStep::end(TurnEnding::partial(
-                ExitReason::GuardrailHalt,
-                self.prior_text.take(),
-                failure,
-            )));
+            let text = self.prior_text.take();
+            return Ok(NextStep::partial(ExitReason::GuardrailHalt, text, failure));
         }
         Ok(NextStep::Request)
     }
@@ -171,11 +165,7 @@ impl Turn<'_> {
         );
         let text = std::mem::take(&mut self.carried) + &response.text;
         let text = self.store_partial_answer(&text, "length")?;
-        Ok(NextStep::end(TurnEnding::partial(
-            ExitReason::Truncated,
-            text,
-            failure,
-        )))
+        Ok(NextStep::partial(ExitReason::Truncated, text, failure))
     }
 
     /// Gives calls unique ids, and drops duplicates and surplus sub-agents.
@@ -281,15 +271,11 @@ impl Turn<'_> {
     /// The results to store: whole, with the shortened text to send if they are too long.
     fn results(&mut self, executed: &[ExecutedCall]) -> Vec<SessionMessage> {
         let window = self.agent.provider.route().context_length;
-        let sized: Vec<SizedResult<'_>> = executed
-            .iter()
-            .map(|one| SizedResult {
-                tool: &one.call.name,
-                call: &one.call.id,
-                text: &one.text,
-            })
-            .collect();
-        let sent = as_sent(&sized, ResultLimits::of_window(window), &self.agent.context);
+        let sent = as_sent(
+            executed,
+            ResultLimits::of_window(window),
+            &self.agent.context,
+        );
         let mut results: Vec<SessionMessage> = executed
             .iter()
             .zip(sent)

@@ -5,9 +5,7 @@ use hermes_providers::{Content, ContentPart, Image, Message};
 /// The user's message.
 #[derive(Debug, Clone, Default)]
 pub struct TurnInput {
-    /// The text.
     pub text: String,
-    /// Images.
     pub images: Vec<Image>,
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hermes_providers::{
-    Cost, ErrorClass, Message, ModelRequest, ModelResponse, ProviderError, Reasoning, RouteInfo,
-    StreamEvent, TokenUsage,
+    Cost, ErrorClass, Message, ModelRequest, ModelResponse, ProviderError, Reasoning, StreamEvent,
+    TokenUsage,
 };
 use hermes_session::{ConversationStep, SessionMessage, UsageRecord};
 use serde_json::Value;
@@ -15,6 +15,7 @@ use super::input::TurnInput;
 use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
 use crate::Result;
 use crate::agent::{Agent, HistoryEntry};
+use crate::auxiliary::cost;
 use crate::history_repair::sendable;
 use crate::message_conversion::{to_stored, to_wire};
 use crate::observer::{TurnEvent, TurnObserver};
@@ -30,53 +31,44 @@ const SUMMARY_REQUESTS: usize = 2;
 
 /// The next step after an answer.
 pub(super) enum NextStep {
-    /// Another request.
     Request,
-    /// The end.
     End(Box<TurnEnding>),
 }
 
 impl NextStep {
-    pub(super) fn end(ending: TurnEnding) -> Self {
-        Self::End(Box::new(ending))
+    fn end(
+        outcome: TurnOutcome,
+        reason: ExitReason,
+        text: Option<String>,
+        failure: Option<TurnFailure>,
+    ) -> Self {
+        Self::End(Box::new(TurnEnding {
+            outcome,
+            reason,
+            text,
+            failure,
+        }))
+    }
+
+    pub(super) fn completed(reason: ExitReason, text: String) -> Self {
+        Self::end(TurnOutcome::Completed, reason, Some(text), None)
+    }
+
+    pub(super) fn partial(reason: ExitReason, text: Option<String>, failure: TurnFailure) -> Self {
+        Self::end(TurnOutcome::Partial, reason, text, Some(failure))
+    }
+
+    pub(super) fn failed(reason: ExitReason, failure: TurnFailure) -> Self {
+        Self::end(TurnOutcome::Failed, reason, None, Some(failure))
     }
 }
 
 /// How a turn ends.
 pub(super) struct TurnEnding {
-    pub(super) outcome: TurnOutcome,
-    pub(super) reason: ExitReason,
-    pub(super) text: Option<String>,
-    pub(super) failure: Option<TurnFailure>,
-}
-
-impl TurnEnding {
-    pub(super) fn failed(reason: ExitReason, failure: TurnFailure) -> Self {
-        Self {
-            outcome: TurnOutcome::Failed,
-            reason,
-            text: None,
-            failure: Some(failure),
-        }
-    }
-
-    pub(super) fn partial(reason: ExitReason, text: Option<String>, failure: TurnFailure) -> Self {
-        Self {
-            outcome: TurnOutcome::Partial,
-            reason,
-            text,
-            failure: Some(failure),
-        }
-    }
-
-    fn interrupted(reason: ExitReason, text: Option<String>) -> Self {
-        Self {
-            outcome: TurnOutcome::Interrupted,
-            reason,
-            text,
-            failure: None,
-        }
-    }
+    outcome: TurnOutcome,
+    reason: ExitReason,
+    text: Option<String>,
+    failure: Option<TurnFailure>,
 }
 
 /// A request with its size.
@@ -117,41 +109,41 @@ pub(super) struct Turn<'a> {
     cost: Option<Cost>,
 }
 
-/// Runs a turn to its end.
-pub(crate) fn run(
-    agent: &mut Agent,
-    input: TurnInput,
-    observer: &mut dyn TurnObserver,
-) -> TurnResult {
-    let settings = &agent.settings;
-    let mut turn = Turn {
-        budget: Budget::of(settings.max_iterations),
-        guard: LoopGuard::new(settings.loop_guard),
-        attempts: Attempts::default(),
-        carried: String::new(),
-        arrived: String::new(),
-        tail: Vec::new(),
-        max_tokens: None,
-        room: None,
-        without_tools: false,
-        prior_text: None,
-        unwritten: Vec::new(),
-        tool_trace: Vec::new(),
-        reasoning: Reasoning::default(),
-        api_calls: 0,
-        usage: TokenUsage::default(),
-        cost: None,
-        agent,
-        observer,
-    };
-    let ending = turn.drive(input).unwrap_or_else(|error| {
-        let failure = TurnFailure {
-            hint: error.hint(),
-            ..TurnFailure::own("session_store", error.to_string(), "")
+impl Agent {
+    /// Runs one turn, from the user's message to the answer.
+    pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
+        let settings = &self.settings;
+        let mut turn = Turn {
+            budget: Budget::of(settings.max_iterations),
+            guard: LoopGuard::new(settings.loop_guard),
+            attempts: Attempts::default(),
+            carried: String::new(),
+            arrived: String::new(),
+            tail: Vec::new(),
+            max_tokens: None,
+            room: None,
+            without_tools: false,
+            prior_text: None,
+            unwritten: Vec::new(),
+            tool_trace: Vec::new(),
+            reasoning: Reasoning::default(),
+            api_calls: 0,
+            usage: TokenUsage::default(),
+            cost: None,
+            agent: self,
+            observer,
         };
-        TurnEnding::failed(ExitReason::StoreFailed, failure)
-    });
-    turn.finish(ending)
+        let ending = turn.drive(input).unwrap_or_else(|error| TurnEnding {
+            outcome: TurnOutcome::Failed,
+            reason: ExitReason::StoreFailed,
+            text: None,
+            failure: Some(TurnFailure {
+                hint: error.hint(),
+                ..TurnFailure::own("session_store", error.to_string(), "")
+            }),
+        });
+        turn.finish(ending)
+    }
 }
 
 impl Turn<'_> {
@@ -206,8 +198,12 @@ impl Turn<'_> {
         let arrived = std::mem::take(&mut self.arrived);
         let arrived = crate::answer_text::continued(&self.carried, &arrived).text;
         let text = std::mem::take(&mut self.carried) + &arrived;
-        let text = self.store_partial_answer(&text, "interrupted")?;
-        Ok(TurnEnding::interrupted(reason, text))
+        Ok(TurnEnding {
+            outcome: TurnOutcome::Interrupted,
+            reason,
+            text: self.store_partial_answer(&text, "interrupted")?,
+            failure: None,
+        })
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
@@ -311,11 +307,12 @@ impl Turn<'_> {
             "continue with `hermes chat -c -q \"go on\"`, or allow more steps with `agent.max_turns` or \
              `--max-turns`",
         );
-        Ok(TurnEnding::partial(
-            ExitReason::MaxIterations,
+        Ok(TurnEnding {
+            outcome: TurnOutcome::Partial,
+            reason: ExitReason::MaxIterations,
             text,
-            failure,
-        ))
+            failure: Some(failure),
+        })
     }
 
     /// Stores the text of a summary and returns it; records its cost in any case.
@@ -352,6 +349,10 @@ impl Turn<'_> {
             results,
             usage: Some(self.cost_of(response)),
         };
+        self.append(step)
+    }
+
+    fn append(&mut self, step: ConversationStep) -> Result<()> {
         let agent = &mut *self.agent;
         let ids = agent.store.append_step(&agent.session, &step)?;
         let messages = std::iter::once(step.assistant).chain(step.results);
@@ -368,17 +369,11 @@ impl Turn<'_> {
         if text.is_empty() {
             return Ok(None);
         }
-        let step = ConversationStep {
+        self.append(ConversationStep {
             assistant: to_stored(&Message::assistant(text), Some(why)),
             results: Vec::new(),
             usage: None,
-        };
-        let agent = &mut *self.agent;
-        let ids = agent.store.append_step(&agent.session, &step)?;
-        if let Some(id) = ids.first().copied() {
-            let message = step.assistant;
-            agent.history.push(HistoryEntry { id, message });
-        }
+        })?;
         Ok(Some(text.to_owned()))
     }
 
@@ -431,31 +426,5 @@ impl Turn<'_> {
             route: self.agent.provider.route(),
             session_id: self.agent.session.clone(),
         }
-    }
-}
-
-/// The cost of a response for the session.
-pub(crate) fn cost(response: &ModelResponse, route: &RouteInfo, task: &str) -> UsageRecord {
-    let usage = response.usage.unwrap_or_default();
-    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    UsageRecord {
-        api_calls: 1,
-        input_tokens: count(usage.input),
-        output_tokens: count(usage.output),
-        cache_read_tokens: count(usage.cache_read),
-        cache_write_tokens: count(usage.cache_write),
-        reasoning_tokens: count(usage.reasoning),
-        estimated_cost_usd: response.cost.usd(),
-        actual_cost_usd: match response.cost {
-            Cost::Stated(dollars) => Some(dollars),
-            Cost::Included | Cost::Unknown => None,
-        },
-        cost_status: Some(response.cost.status().to_owned()),
-        cost_source: response.cost.source().map(str::to_owned),
-        model: Some(route.model.clone()),
-        provider: Some(route.provider.clone()),
-        base_url: Some(route.base_url.clone()).filter(|url| !url.is_empty()),
-        task: task.to_owned(),
-        ..UsageRecord::default()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hermes_providers::ProviderError;
 
 use super::attempts;
-use super::machine::{NextStep, PreparedRequest, Turn, TurnEnding};
+use super::machine::{NextStep, PreparedRequest, Turn};
 use super::result::{ExitReason, TurnFailure};
 use crate::Result;
 use crate::compaction::{Compacted, Need};
@@ -34,7 +34,7 @@ impl Turn<'_> {
                     self.attempts.compactions += 1;
                     self.room = None;
                 }
-                Compacted::Unchanged => return Ok(prepared),
+                Compacted::Unchanged | Compacted::TooShort => return Ok(prepared),
             }
         }
     }
@@ -81,7 +81,7 @@ impl Turn<'_> {
                 self.budget.refund();
                 Ok(NextStep::Request)
             }
-            Compacted::Unchanged => Ok(exhausted(error)),
+            Compacted::Unchanged | Compacted::TooShort => Ok(exhausted(error)),
         }
     }
 
@@ -89,11 +89,10 @@ impl Turn<'_> {
     fn fail(&mut self, error: &ProviderError) -> Result<NextStep> {
         let failure = TurnFailure::from(error);
         let carried = std::mem::take(&mut self.carried);
-        let ending = match self.store_partial_answer(&carried, "length")? {
-            Some(text) => TurnEnding::partial(ExitReason::PartialStream, Some(text), failure),
-            None => TurnEnding::failed(ExitReason::AllRetriesExhausted, failure),
-        };
-        Ok(NextStep::end(ending))
+        Ok(match self.store_partial_answer(&carried, "length")? {
+            Some(text) => NextStep::partial(ExitReason::PartialStream, Some(text), failure),
+            None => NextStep::failed(ExitReason::AllRetriesExhausted, failure),
+        })
     }
 }
 
@@ -102,8 +101,5 @@ fn exhausted(error: &ProviderError) -> NextStep {
     failure.message = format!(
         "the conversation does not fit into the context window and cannot be compacted further: {error}"
     );
-    NextStep::end(TurnEnding::failed(
-        ExitReason::CompressionExhausted,
-        failure,
-    ))
+    NextStep::failed(ExitReason::CompressionExhausted, failure)
 }
