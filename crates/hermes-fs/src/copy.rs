@@ -34,9 +34,7 @@ impl<F: FnMut(&Path, &Entry) -> Verdict> CopyFilter for F {
 /// What a tree copy did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Regular files and links written.
     pub files: u64,
-    /// Bytes of file content.
     pub bytes: u64,
 }
 

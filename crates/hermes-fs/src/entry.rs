@@ -9,11 +9,8 @@ use crate::{Error, Result};
 /// What an entry is, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
     File,
-    /// A directory.
     Dir,
-    /// A symbolic link.
     Symlink,
     /// A socket, FIFO or device: nothing of these is ever copied or archived.
     Special,
@@ -40,11 +37,8 @@ impl From<std::fs::FileType> for Kind {
 /// One entry of a directory.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Name within the directory.
     pub name: OsString,
-    /// Full path.
     pub path: PathBuf,
-    /// What it is.
     pub kind: Kind,
 }
 

@@ -19,9 +19,7 @@ const ENDED_STATES: &[&str] = &["stopped", "startup_failed"];
 /// What is known of a home's gateway.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GatewayProbe {
-    /// Whether one runs.
     pub running: bool,
-    /// Its pid, if it runs.
     pub pid: Option<u32>,
 }
 

@@ -25,7 +25,6 @@ const MAX_CONFIG: u64 = 16 * 1024 * 1024;
 /// What to export and where to.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
-    /// Home of the profile.
     pub home: &'a Path,
     /// Name of the profile; becomes the top-level directory.
     pub name: &'a str,
@@ -38,11 +37,9 @@ pub struct ExportRequest<'a> {
 /// What an export did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportReport {
-    /// The archive.
     pub path: PathBuf,
     /// Files and links in it.
     pub files: u64,
-    /// Bytes of their content.
     pub bytes: u64,
     /// Keys of `config.yaml` whose literal secrets were emptied.
     pub blanked: Vec<String>,

@@ -27,7 +27,6 @@ const OVERHEAD_PER_MEMBER: u64 = 4 * 1024;
 /// How much an archive may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportLimits {
-    /// Members.
     pub members: u64,
     /// Bytes of content, as unpacked.
     pub bytes: u64,
@@ -45,11 +44,8 @@ impl Default for ImportLimits {
 /// What to import and where to.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportRequest<'a> {
-    /// The archive.
     pub archive: &'a Path,
-    /// Directory of all profiles.
     pub profiles_dir: &'a Path,
-    /// How much it may hold.
     pub limits: ImportLimits,
 }
 
@@ -63,7 +59,6 @@ pub struct Unpacked {
     pub top: String,
     /// Files and links.
     pub files: u64,
-    /// Bytes of their content.
     pub bytes: u64,
 }
 

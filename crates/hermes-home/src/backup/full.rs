@@ -34,33 +34,24 @@ pub struct BackupRequest<'a> {
 pub struct OversizedFile {
     /// Path below the root.
     pub path: PathBuf,
-    /// Its size.
     pub size: u64,
 }
 
 /// What a backup would hold, counted without reading any content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackupPlan {
-    /// Files, databases among them.
     pub files: u64,
-    /// Their bytes.
     pub bytes: u64,
-    /// Databases.
     pub databases: u64,
-    /// Files over the cap.
     pub too_large: Vec<OversizedFile>,
 }
 
 /// What a backup holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackupReport {
-    /// The zip.
     pub path: PathBuf,
-    /// Its size.
     pub size: u64,
-    /// Files in it.
     pub files: u64,
-    /// Bytes of their content.
     pub bytes: u64,
     /// Files over the cap, which the user chose to leave out.
     pub too_large: Vec<OversizedFile>,

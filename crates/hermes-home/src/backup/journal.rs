@@ -29,7 +29,6 @@ pub(super) fn is_own_name(name: &str) -> bool {
 pub struct Recovered {
     /// Files of the backup that are now in place, those moved before the interruption included.
     pub restored: u64,
-    /// Files that could not be put in place.
     pub skipped: Vec<SkippedFile>,
 }
 

@@ -33,24 +33,18 @@ const NOT_STATE: [&str; 2] = ["workspaces", "attachments"];
 /// What to take a snapshot of.
 #[derive(Debug, Clone, Copy)]
 pub struct QuickRequest<'a> {
-    /// The home.
     pub home: &'a Path,
     /// Ends the name of the snapshot; same pattern as a profile's name.
     pub label: Option<&'a str>,
-    /// The time it is taken.
     pub now: jiff::Timestamp,
 }
 
 /// What a snapshot holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuickReport {
-    /// Name of the snapshot.
     pub id: String,
-    /// Its directory.
     pub path: PathBuf,
-    /// Files in it.
     pub files: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// What should be in it and is not.
     pub failed: Vec<SkippedFile>,

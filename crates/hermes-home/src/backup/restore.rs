@@ -19,7 +19,6 @@ const MARKERS: [&str; 3] = ["config.yaml", ".env", "state.db"];
 /// How much a backup may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct RestoreLimits {
-    /// Members.
     pub members: u64,
     /// Bytes of one member; a larger one is skipped.
     pub member_bytes: u64,
@@ -44,27 +43,22 @@ pub struct RestoreRequest<'a> {
     pub root: &'a Path,
     /// Leaves databases alone, because a gateway has them open.
     pub skip_databases: bool,
-    /// How much the backup may hold.
     pub limits: RestoreLimits,
 }
 
 /// What a backup says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inspection {
-    /// Files in it.
     pub files: u64,
     /// Bytes of their content, as announced.
     pub bytes: u64,
-    /// Databases among them.
     pub databases: u64,
 }
 
 /// What a restore did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// Files in place.
     pub restored: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// Members that should be in place and are not. One is enough to call the restore partial.
     pub skipped: Vec<SkippedFile>,

@@ -10,13 +10,10 @@ use super::{Result, SkippedFile};
 
 /// Something a full backup deals with.
 pub(super) enum BackupEntry {
-    /// A regular file.
     File(BackupItem),
-    /// An SQLite database.
     Database(BackupItem),
     /// A directory with nothing to back up in it.
     EmptyDir(BackupItem),
-    /// A file over the cap.
     TooLarge(BackupItem),
     /// Something that cannot be backed up.
     SkippedFile(SkippedFile),

@@ -41,30 +41,16 @@ pub enum CloneDepth {
 /// What a new profile starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfileContent {
-    /// Nothing but the seeds.
-    Fresh {
-        /// Whether bundled skills are wanted.
-        bundled_skills: bool,
-    },
-    /// A copy.
-    Clone {
-        /// The home to copy from.
-        source: PathBuf,
-        /// How much of it.
-        depth: CloneDepth,
-    },
+    Fresh { bundled_skills: bool },
+    Clone { source: PathBuf, depth: CloneDepth },
 }
 
 /// The options of `profile create` that decide on the content.
 #[derive(Debug, Clone, Default)]
 pub struct CreateFlags {
-    /// `--clone`
     pub clone: bool,
-    /// `--clone-all`
     pub clone_all: bool,
-    /// `--clone-from`
     pub clone_from: Option<ProfileName>,
-    /// `--no-skills`
     pub no_skills: bool,
 }
 
@@ -97,18 +83,14 @@ impl ProfileContent {
 /// A profile to create.
 #[derive(Debug, Clone)]
 pub struct CreateRequest {
-    /// Its name; see [`ProfileName::parse_new`].
     pub name: ProfileName,
-    /// What it starts with.
     pub content: ProfileContent,
-    /// What it is for.
     pub description: Option<String>,
 }
 
 /// What became of a file that looked like a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseCopy {
-    /// It was one, and the copy is complete.
     Copied,
     /// It is an ordinary file, and nothing was written.
     NotADatabase,
@@ -120,7 +102,6 @@ pub type DatabaseCopier<'a> =
 
 /// Steps of a creation that need knowledge from elsewhere.
 pub struct CreateSteps<'a> {
-    /// Copies one database.
     pub copy_database: DatabaseCopier<'a>,
     /// Works on the finished directory before it is published: migrates settings, syncs skills.
     pub prepare: &'a dyn Fn(&Path) -> std::result::Result<(), StepError>,

@@ -16,24 +16,18 @@ use crate::{Alias, Aliases, Error, Location, ProfileName, Result, Sticky};
 /// What a deletion would do.
 #[derive(Debug, Clone)]
 pub struct DeletePlan {
-    /// The profile as it is.
     pub profile: ProfileSummary,
-    /// Wrapper commands that go with it.
     pub aliases: Vec<Alias>,
     /// Other processes that serve it and would be stopped.
     pub processes: Vec<u32>,
-    /// Whether it is the sticky profile.
     pub is_sticky: bool,
 }
 
 /// What a deletion did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeleteReport {
-    /// The gateway, if one ran.
     pub gateway: Option<StoppedProcess>,
-    /// Other processes.
     pub processes: Vec<StoppedProcess>,
-    /// Wrapper commands that were removed.
     pub aliases: Vec<PathBuf>,
     /// Wrapper commands that could not be removed, with the reason.
     pub kept_aliases: Vec<String>,

@@ -66,7 +66,6 @@ const ENV_EXAMPLE: &str = ".env.EXAMPLE";
 /// What fetching needs from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct InstallTools<'a> {
-    /// Environment for git.
     pub env: &'a EnvPlan,
     /// The version distributions may ask for.
     pub version: &'a str,
@@ -75,17 +74,11 @@ pub struct InstallTools<'a> {
 /// A fetched distribution and what installing it would do.
 #[derive(Debug)]
 pub struct InstallPlan {
-    /// The manifest.
     pub manifest: DistributionManifest,
-    /// The profile it would become.
     pub profile: Location,
-    /// Its name.
     pub name: ProfileName,
-    /// Whether there is such a profile already.
     pub exists: bool,
-    /// Number of skills it brings.
     pub skill_count: usize,
-    /// Whether it brings scheduled jobs.
     pub has_cron: bool,
     pub(crate) fetched: FetchedDistribution,
 }

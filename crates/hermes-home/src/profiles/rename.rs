@@ -10,15 +10,12 @@ use crate::{AliasMove, AliasRules, Aliases, Error, Location, ProfileName, Result
 /// What a rename did.
 #[derive(Debug)]
 pub struct RenameReport {
-    /// The profile under its new name.
     pub location: Location,
     /// The gateway, if one ran. It is not started again here.
     pub gateway: Option<StoppedProcess>,
     /// Other processes that served the profile under its old name.
     pub processes: Vec<StoppedProcess>,
-    /// What became of the wrapper commands.
     pub aliases: Vec<AliasMove>,
-    /// Whether the sticky profile was changed along.
     pub sticky_moved: bool,
 }
 

@@ -19,7 +19,6 @@ const CLONE_LIMITS: GitLimits = GitLimits {
 /// A distribution on this machine.
 #[derive(Debug)]
 pub(crate) struct FetchedDistribution {
-    /// Its directory.
     pub(crate) directory: PathBuf,
     /// What to remember as its source, so that it can be fetched again.
     pub(crate) provenance: String,

@@ -20,9 +20,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// A process that was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoppedProcess {
-    /// Its pid.
     pub pid: u32,
-    /// How it ended.
     pub how: Stopped,
 }
 

@@ -18,31 +18,21 @@ use crate::{
     reason = "independent facts, each a field of the record"
 )]
 pub struct ProfileSummary {
-    /// Its name.
     pub name: ProfileName,
-    /// Its home.
     pub path: PathBuf,
     /// Whether commands are about it when nothing else is said.
     pub is_current: bool,
-    /// Its gateway.
     pub gateway: GatewayProbe,
-    /// Model in its `config.yaml`.
     pub model: Option<String>,
-    /// Provider in its `config.yaml`.
     pub provider: Option<String>,
-    /// Whether it has an `.env`.
     pub has_env: bool,
-    /// Whether it has a `SOUL.md`.
     pub has_soul: bool,
-    /// The wrapper command to show.
     pub alias: Option<Alias>,
-    /// What it was installed from.
     pub distribution: Option<Distribution>,
     /// What it is for; empty if nobody said.
     pub description: String,
     /// Whether the description was generated.
     pub description_auto: bool,
-    /// Port of its gateway, if one was assigned.
     pub gateway_port: Option<u16>,
 }
 
@@ -77,11 +67,9 @@ impl ProfileSummary {
 /// All profiles of an installation: the default one, then the others by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileList {
-    /// Root of the installation.
     pub root: PathBuf,
     /// The current profile; `None` for a custom home.
     pub active: Option<ProfileName>,
-    /// The profiles.
     pub profiles: Vec<ProfileSummary>,
 }
 

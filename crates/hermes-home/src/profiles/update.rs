@@ -15,18 +15,14 @@ use crate::{Error, HomePolicy, Location, ProfileName, Result};
 /// Whether `config.yaml` is replaced too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigChoice {
-    /// The user's stays.
     Keep,
-    /// The distribution's takes its place.
     Replace,
 }
 
 /// What an update did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateReport {
-    /// What was installed before.
     pub before: Distribution,
-    /// What is installed now.
     pub after: Distribution,
     /// Entries of the home that were replaced or added.
     pub replaced: Vec<String>,
