@@ -1,4 +1,4 @@
-//! Directory listings in a stable order.
+//! Directory listings and walks in a stable order.
 
 use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
@@ -59,4 +59,32 @@ pub fn read_dir(path: &Path) -> Result<Vec<Entry>> {
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
+}
+
+/// Goes through everything below `root`, a directory before what is in it, sorted by name within
+/// each. `visit` gets the path relative to the root and says whether to go into a directory; one
+/// that cannot be listed comes as an error, the root with an empty path.
+pub fn walk<E>(
+    root: &Path,
+    visit: &mut dyn FnMut(&Path, Result<&Entry>) -> std::result::Result<bool, E>,
+) -> std::result::Result<(), E> {
+    walk_below(root, Path::new(""), visit)
+}
+
+fn walk_below<E>(
+    directory: &Path,
+    below: &Path,
+    visit: &mut dyn FnMut(&Path, Result<&Entry>) -> std::result::Result<bool, E>,
+) -> std::result::Result<(), E> {
+    let entries = match read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => return visit(below, Err(error)).map(drop),
+    };
+    for entry in &entries {
+        let relative = below.join(&entry.name);
+        if visit(&relative, Ok(entry))? && entry.kind == Kind::Dir {
+            walk_below(&entry.path, &relative, visit)?;
+        }
+    }
+    Ok(())
 }

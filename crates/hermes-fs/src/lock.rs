@@ -100,11 +100,6 @@ impl SharedLock {
     pub fn is_held(path: &Path) -> Result<bool> {
         is_refused(path, File::try_lock)
     }
-
-    /// The lock file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// Whether the file is there and the lock cannot be had now; a lock that is had is given back.

@@ -11,7 +11,8 @@ use hermes_config::{Environment, vars};
 use rustix::fs::{Access, access};
 
 use crate::location::{follow, is_below_profiles};
-use crate::{HomeKind, Location, Managed, SOUL_SEED, SystemFacts, is_container};
+use crate::soul::SOUL_SEED;
+use crate::{HomeKind, Location, Managed, SystemFacts, is_container};
 
 /// Directories of every home, parents first.
 const SUBDIRECTORIES: &[&str] = &[
@@ -85,11 +86,9 @@ impl HomePolicy {
         if self.owner.is_none() {
             return Ok(());
         }
-        if hermes_fs::symlink_metadata(path)?.is_dir() {
-            for entry in hermes_fs::read_dir(path)? {
-                self.hand_over_tree(&entry.path)?;
-            }
-        }
+        hermes_fs::walk(path, &mut |_, entry| {
+            self.hand_over(&entry?.path).map(|()| true)
+        })?;
         self.hand_over(path)
     }
 }

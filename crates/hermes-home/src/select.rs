@@ -10,8 +10,8 @@ use std::path::Path;
 use hermes_config::{Environment, vars};
 
 use crate::location::is_below_profiles;
-use crate::profiles::sticky_profile;
-use crate::{Location, LocationError, NameError, ProfileName, Sticky, SystemFacts};
+use crate::sticky::{Sticky, sticky_profile};
+use crate::{Location, LocationError, NameError, ProfileName, SystemFacts};
 
 /// Options whose next argument is a value, whatever it looks like.
 const VALUE_OPTIONS: &[&str] = &[
@@ -50,6 +50,22 @@ pub struct Selection {
     /// The arguments without our flag.
     pub args: Vec<OsString>,
     pub source: SelectionSource,
+}
+
+impl Selection {
+    /// The profile that commands other than `profile …` would be about: the selected one, or the
+    /// sticky one where nothing was selected. `None` for a custom home.
+    pub fn current_profile(&self) -> Option<ProfileName> {
+        let location = &self.location;
+        match (self.source, sticky_profile(location)) {
+            (SelectionSource::Default, Sticky::Named(name))
+                if location.profile_home(&name).is_dir() =>
+            {
+                Some(name)
+            }
+            _ => location.profile_name(),
+        }
+    }
 }
 
 /// A command that is about no profile.

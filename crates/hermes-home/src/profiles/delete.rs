@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use hermes_proc::ProcessIdentity;
 
-use crate::profiles::active::point_to;
 use crate::profiles::stop::{backends_of, stop_all};
 use crate::profiles::sweep::DELETED;
-use crate::profiles::{ProfileSummary, StoppedProcess, show, sticky_profile, stop_gateway, sweep};
-use crate::{Alias, Aliases, Error, Location, ProfileName, Result, Sticky};
+use crate::profiles::{ProfileSummary, StoppedProcess, show, stop_gateway, sweep};
+use crate::sticky::point_to;
+use crate::{Alias, Aliases, Error, Location, ProfileName, Result, Sticky, sticky_profile};
 
 /// What a deletion would do.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub fn plan_delete(location: &Location, name: &ProfileName) -> Result<DeletePlan
         return Err(Error::DefaultProfile { action: "deleted" });
     }
     let profile = show(location, name, None)?;
-    let gateway = profile.gateway.pid;
+    let gateway = profile.gateway_pid;
     Ok(DeletePlan {
         aliases: aliases_of(location, name),
         processes: backends_of(&profile.path)

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use crate::profiles::active::point_to;
 use crate::profiles::stop::{backends_of, stop_all};
-use crate::profiles::{StoppedProcess, existing, sticky_profile, stop_gateway};
-use crate::{AliasMove, AliasRules, Aliases, Error, Location, ProfileName, Result, Sticky};
+use crate::profiles::{StoppedProcess, existing, stop_gateway};
+use crate::sticky::point_to;
+use crate::{
+    AliasMove, AliasRules, Aliases, Error, Location, ProfileName, Result, Sticky, sticky_profile,
+};
 
 /// What a rename did.
 #[derive(Debug)]

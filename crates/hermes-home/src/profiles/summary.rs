@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use crate::profiles::meta::{load_mapping, text_at};
 use crate::profiles::{Distribution, distribution_of, existing, load_meta};
-use crate::{
-    Alias, Aliases, GatewayProbe, Location, ProfileName, Result, count_skills, probe_gateway,
-};
+use crate::{Alias, Aliases, Location, ProfileName, Result, count_skills, gateway_pid};
 
 /// One profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +20,7 @@ pub struct ProfileSummary {
     pub path: PathBuf,
     /// Whether commands are about it when nothing else is said.
     pub is_current: bool,
-    pub gateway: GatewayProbe,
+    pub gateway_pid: Option<u32>,
     pub model: Option<String>,
     pub provider: Option<String>,
     pub has_env: bool,
@@ -49,8 +47,8 @@ impl ProfileSummary {
             "path": self.path.to_string_lossy(),
             "is_default": self.name.is_default(),
             "is_current": self.is_current,
-            "gateway_running": self.gateway.running,
-            "gateway_pid": self.gateway.pid,
+            "gateway_running": self.gateway_pid.is_some(),
+            "gateway_pid": self.gateway_pid,
             "model": self.model,
             "provider": self.provider,
             "has_env": self.has_env,
@@ -137,7 +135,7 @@ fn summarise(
     let meta = load_meta(&home);
     ProfileSummary {
         is_current: current == Some(&name),
-        gateway: probe_gateway(&home),
+        gateway_pid: gateway_pid(&home),
         model,
         provider,
         has_env: home.join(".env").is_file(),
