@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use hermes_docker::labels;
-use hermes_testkit::{EngineImage, RealEngine, RemoveContainers, Run};
+use hermes_testkit::{EngineImage, ProgramCall, RealEngine, RemoveContainers};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ impl Yard {
     }
 
     /// As on a machine that is no container.
-    fn hermes(&self, args: &[&str]) -> Run {
+    fn hermes(&self, args: &[&str]) -> ProgramCall {
         self.builder.desk.home.hermes(args).on_host()
     }
 
