@@ -61,20 +61,20 @@ pub fn read_dir(path: &Path) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
+/// Gets a path below the root of a walk and what is there.
+type Visit<'v, E> = &'v mut dyn FnMut(&Path, Result<&Entry>) -> std::result::Result<bool, E>;
+
 /// Goes through everything below `root`, a directory before what is in it, sorted by name within
 /// each. `visit` gets the path relative to the root and says whether to go into a directory; one
 /// that cannot be listed comes as an error, the root with an empty path.
-pub fn walk<E>(
-    root: &Path,
-    visit: &mut dyn FnMut(&Path, Result<&Entry>) -> std::result::Result<bool, E>,
-) -> std::result::Result<(), E> {
+pub fn walk<E>(root: &Path, visit: Visit<'_, E>) -> std::result::Result<(), E> {
     walk_below(root, Path::new(""), visit)
 }
 
 fn walk_below<E>(
     directory: &Path,
     below: &Path,
-    visit: &mut dyn FnMut(&Path, Result<&Entry>) -> std::result::Result<bool, E>,
+    visit: Visit<'_, E>,
 ) -> std::result::Result<(), E> {
     let entries = match read_dir(directory) {
         Ok(entries) => entries,

@@ -26,7 +26,7 @@ struct Yard {
 
 impl Yard {
     fn new(script: &str) -> Self {
-        let image = RealEngine::Docker.provide(EngineImage::Debian);
+        let image = EngineImage::Debian.name_in(RealEngine::Docker);
         let settings = format!("terminal:\n  backend: docker\n  docker_image: {image}\n");
         let builder = Builder::new(script, &settings);
         let home = builder.desk.home.path("profiles/builder");

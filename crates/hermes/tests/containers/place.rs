@@ -83,7 +83,7 @@ impl Place {
 
     /// Changes settings of `terminal`; those not named are the defaults.
     pub(crate) fn configure(&self, settings: Value) {
-        let image = self.engine.provide(EngineImage::Shell);
+        let image = EngineImage::Shell.name_in(self.engine);
         let mut terminal = json!({"backend": "docker", "docker_image": image});
         merge(&mut terminal, settings);
         put_config(&self.home, &terminal);
