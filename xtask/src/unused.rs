@@ -41,7 +41,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         "hermes-docker::settings::DockerSettings::has_output_volume",
         TESTS_ONLY,
     ),
-    ("hermes-home::backup::full::plan_full", TESTS_ONLY),
     ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
     ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
     ("hermes-providers::message::Role::parse", TESTS_ONLY),
