@@ -107,9 +107,7 @@ impl BoardStage {
 
     /// Calls a tool at this desk.
     pub(crate) fn at(&self, desk: BoardAccess, tool: &str, args: Value) -> Value {
-        let registry = kanban_tools(desk)
-            .into_iter()
-            .fold(ToolRegistry::default(), ToolRegistry::with);
+        let registry = kanban_tools(desk).fold(ToolRegistry::default(), ToolRegistry::with);
         registry.call(tool, &args, &self.stage.context)
     }
 

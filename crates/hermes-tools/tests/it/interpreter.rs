@@ -119,7 +119,7 @@ fn old_broken_and_own_interpreters_are_passed_over() {
         .interpreters
         .find(&scene.settings, &scene.stage.context)
         .unwrap_err();
-    let text = error.to_string();
+    let text = error;
     assert!(
         text.contains("Python 3.8 or newer") && text.contains("sub/.venv/bin/python"),
         "{text}"

@@ -33,9 +33,7 @@ fn registry(desk: BoardAccess, home: &Path) -> ToolRegistry {
         .with(SessionSearchTool {
             home: home.to_owned(),
         });
-    kanban_tools(desk)
-        .into_iter()
-        .fold(registry, ToolRegistry::with)
+    kanban_tools(desk).fold(registry, ToolRegistry::with)
 }
 
 const FILES: [&str; 4] = ["read_file", "write_file", "patch", "search_files"];
