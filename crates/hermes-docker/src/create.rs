@@ -37,7 +37,7 @@ pub(crate) enum Made {
 pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<Made> {
     host.check()?;
     let progress = |line: &str| host.progress(line);
-    let image = image::provide(
+    let is_s6 = image::provide(
         &host.engine,
         &plan.image,
         host.settings.pull_timeout,
@@ -45,7 +45,7 @@ pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
     )?;
     let plan = prepared(host, plan)?;
     let mut circumstance = Circumstance {
-        init: if image.is_s6 {
+        init: if is_s6 {
             InitSource::Image
         } else if host.is_without_init.load(Ordering::Relaxed) {
             InitSource::Nowhere

@@ -109,17 +109,12 @@ pub(crate) fn capabilities(plan: &SandboxPlan) -> Vec<String> {
 
 /// Sixteen hexadecimal digits that change when a container would have to be made anew. Limits, start
 /// directory and forwarded variables are not part of it: those can change while it runs. Neither is
-/// what comes and goes by itself: caches, and files that skills of the day declare.
+/// what comes and goes by itself: caches.
 pub fn fingerprint(plan: &SandboxPlan) -> String {
     let mut mounts: Vec<String> = plan
         .mounts
         .iter()
-        .filter(|mount| {
-            !matches!(
-                mount.origin,
-                MountOrigin::Cache | MountOrigin::SkillCredential
-            )
-        })
+        .filter(|mount| mount.origin != MountOrigin::Cache)
         .map(|mount| {
             let options = mount.options.as_deref().unwrap_or_default();
             format!("{}:{}:{options}", mount.source, mount.target)
