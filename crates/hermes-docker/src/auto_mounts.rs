@@ -25,13 +25,9 @@ const CACHES: [(&str, &str); 7] = [
 /// What may be mounted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AutoMountFacts<'a> {
-    /// HERMES_HOME.
     pub home: &'a Path,
-    /// The user's home.
     pub user_home: &'a Path,
-    /// The setting `credential_files`.
     pub credential_files: &'a [String],
-    /// The setting `skills.external_dirs`.
     pub external_skill_dirs: &'a [String],
 }
 

@@ -29,7 +29,6 @@ const REMOVE_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) enum Made {
     /// The container's id.
     Container(String),
-    /// Another container has the name.
     NameTaken,
 }
 

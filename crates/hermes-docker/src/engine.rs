@@ -35,9 +35,7 @@ pub enum EngineKind {
 /// An engine that answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EngineInfo {
-    /// Path of its program.
     pub binary: PathBuf,
-    /// Which it is.
     pub kind: EngineKind,
     /// Version of the daemon, or of the program where there is none.
     pub version: String,
@@ -48,7 +46,6 @@ pub struct EngineInfo {
 pub struct Answer {
     /// Exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Standard output.
     pub stdout: String,
     /// The end of standard error, masked.
     pub words: String,

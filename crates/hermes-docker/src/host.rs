@@ -38,7 +38,6 @@ pub struct DockerHost {
     told: Mutex<BTreeSet<String>>,
     /// Set once the engine has said that it cannot limit containers.
     pub(crate) is_without_limits: AtomicBool,
-    /// Set once the engine has said that it has no init to give.
     pub(crate) is_without_init: AtomicBool,
     /// Whether the engine's disk can be limited, once asked.
     pub(crate) quota: OnceLock<bool>,
@@ -94,11 +93,6 @@ impl DockerHost {
     /// The settings.
     pub fn settings(&self) -> &DockerSettings {
         &self.settings
-    }
-
-    /// The surroundings.
-    pub fn facts(&self) -> &HostFacts {
-        &self.facts
     }
 
     /// What a sandbox should be. Asks the engine only if this process is itself in a container.

@@ -11,11 +11,8 @@ use serde_json::Value;
 /// What became of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Made, never started.
     Created,
-    /// Its processes run.
     Running,
-    /// Its processes are frozen.
     Paused,
     /// The engine is starting it again.
     Restarting,
@@ -53,7 +50,6 @@ pub struct BindFact {
     pub source: PathBuf,
     /// In the container.
     pub target: String,
-    /// Whether it can only be read.
     pub is_read_only: bool,
 }
 
@@ -66,13 +62,11 @@ pub struct ContainerFacts {
     pub name: String,
     /// The engine's word for its state.
     pub state_word: String,
-    /// When it was made.
     pub created_at: Option<String>,
     /// When it ended last; `None` if it never did.
     pub finished_at: Option<String>,
     /// The image as it was asked for.
     pub image: String,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// Binds of the host, named volumes left out.
     pub binds: Vec<BindFact>,
@@ -82,7 +76,6 @@ pub struct ContainerFacts {
     pub user: String,
     /// Added capabilities, without `CAP_`.
     pub added_capabilities: Vec<String>,
-    /// Whether it has all rights.
     pub is_privileged: bool,
     /// Limit in billionths of a core; 0 for none.
     pub nano_cpus: i64,

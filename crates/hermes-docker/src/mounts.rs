@@ -9,11 +9,8 @@ pub enum MountOrigin {
     Writable,
     /// The current directory, at `/workspace`.
     CurrentDirectory,
-    /// The user's settings.
     Configured,
-    /// A credential file of the settings.
     Credential,
-    /// Skills.
     Skills,
     /// Media and other files that Hermes keeps; these directories come and go.
     Cache,
@@ -31,7 +28,6 @@ pub struct Mount {
     pub target: String,
     /// Behind the second colon.
     pub options: Option<String>,
-    /// Why.
     pub origin: MountOrigin,
 }
 

@@ -26,15 +26,11 @@ const ATTACHMENTS: &str = "/root/.hermes/kanban/attachments";
 /// What the settings do not tell.
 #[derive(Debug, Clone)]
 pub struct HostFacts {
-    /// HERMES_HOME.
     pub hermes_home: PathBuf,
     /// `default`, the name of the profile, or `custom`.
     pub profile: String,
-    /// The user's home.
     pub user_home: PathBuf,
-    /// The directory this process was started in.
     pub start_directory: Option<PathBuf>,
-    /// Whether this process runs in a container.
     pub is_container: bool,
     /// `/`, or what stands for it in tests.
     pub file_system_root: PathBuf,
@@ -43,7 +39,6 @@ pub struct HostFacts {
 /// What one sandbox is asked to be.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxRequest {
-    /// The task id.
     pub task: String,
     /// The directory of the host that the work is about, bound at `/workspace` whatever the settings
     /// say. Such a sandbox goes with this process: nobody comes back to the directory of a card.
@@ -84,9 +79,7 @@ pub struct Limits {
 /// What a sandbox should be.
 #[derive(Debug, Clone)]
 pub struct SandboxPlan {
-    /// Which sandbox.
     pub identity: SandboxIdentity,
-    /// Image.
     pub image: String,
     /// Where commands start, in the container.
     pub directory: String,
@@ -98,19 +91,14 @@ pub struct SandboxPlan {
     pub mounts: Vec<Mount>,
     /// What the settings want mounted though it is missing now.
     pub missing: Vec<Mount>,
-    /// Variables of all its processes.
     pub env: BTreeMap<String, String>,
-    /// The user's own arguments.
     pub extra_args: Vec<String>,
-    /// Whether there is a network.
     pub network: bool,
     /// Whether what Hermes mounts by itself is wanted.
     pub auto_mounts: bool,
-    /// Limits.
     pub limits: Limits,
     /// Megabytes of disk; none if not above zero.
     pub disk_mb: i64,
-    /// Init process.
     pub init: InitMode,
     /// Whether later processes share it.
     pub is_shared: bool,

@@ -16,7 +16,6 @@ pub(crate) const LOOK_LIMIT: Duration = Duration::from_secs(10);
 pub struct Listed {
     /// Short or full id.
     pub id: String,
-    /// Its state.
     pub state: State,
 }
 

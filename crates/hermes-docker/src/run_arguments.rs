@@ -23,7 +23,6 @@ const RUN_OF_S6: &str = "/run:rw,exec,nosuid,size=64m";
 /// Where the first process of a container can come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitSource {
-    /// From the engine.
     Engine,
     /// From the image, which is made with s6-overlay.
     Image,
@@ -38,7 +37,6 @@ pub struct Circumstance {
     pub init: InitSource,
     /// Whether the engine can limit processor, memory and processes.
     pub limits: bool,
-    /// Whether the engine can limit the disk.
     pub quota: bool,
 }
 

@@ -33,7 +33,6 @@ const POLL: Duration = Duration::from_millis(100);
 pub enum Removal {
     /// As the settings say: one that later processes share stays and keeps running.
     AsConfigured,
-    /// It goes in any case.
     Forced,
 }
 

@@ -17,11 +17,9 @@ use super::error::{DockerError, Result};
 /// What to do with a container that was made with other settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDrift {
-    /// Use it and say so.
     Warn,
     /// Replace it if nothing runs in it.
     Recreate,
-    /// Use it.
     Ignore,
 }
 
@@ -30,14 +28,12 @@ pub enum OnDrift {
 pub enum InitMode {
     /// Unless its image brings one.
     Auto,
-    /// As said.
     Fixed(bool),
 }
 
 /// Who shares a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// All conversations.
     Shared,
     /// Each conversation has its own.
     Session,
@@ -50,7 +46,6 @@ pub enum Isolation {
     reason = "each is a setting that people know by its name"
 )]
 pub struct DockerSettings {
-    /// Image.
     pub image: String,
     /// `host:container[:opts]`, as written, blank ones left out.
     pub volumes: Vec<String>,
@@ -58,13 +53,10 @@ pub struct DockerSettings {
     pub forward: Vec<String>,
     /// Variables of all processes in the container.
     pub env: BTreeMap<String, String>,
-    /// Last arguments of `run`.
     pub extra_args: Vec<String>,
     /// Whether the current directory is bound at `/workspace`.
     pub mount_cwd: bool,
-    /// Whether processes have the user's ids.
     pub run_as_host_user: bool,
-    /// Whether there is a network.
     pub network: bool,
     /// Whether a later process finds the container again.
     pub persist_across_processes: bool,
@@ -78,7 +70,6 @@ pub struct DockerSettings {
     pub disk_mb: i64,
     /// Processes and threads; none if not above zero.
     pub pids_limit: i64,
-    /// Whether a container without limits is an error.
     pub require_limits: bool,
     /// Whether home and workspace are directories of the host.
     pub container_persistent: bool,
@@ -88,12 +79,8 @@ pub struct DockerSettings {
     pub lifetime: Duration,
     /// Files of the home that containers see.
     pub credential_files: Vec<String>,
-    /// Further directories of skills.
     pub external_skill_dirs: Vec<String>,
-    /// The setting `terminal.cwd`.
     pub cwd: String,
-    /// Whether commands go through lasting shells.
-    pub persistent_shell: bool,
     /// What to do about other settings.
     pub on_drift: OnDrift,
     /// How long fetching an image may take.
@@ -102,9 +89,7 @@ pub struct DockerSettings {
     pub auto_mounts: bool,
     /// Where paths of this machine are for the engine.
     pub host_path_map: Vec<(PathBuf, PathBuf)>,
-    /// Who shares a container.
     pub isolation: Isolation,
-    /// Whether there is an init process.
     pub init: InitMode,
     /// Entries that were left out, one sentence each.
     pub warnings: Vec<String>,
@@ -205,7 +190,6 @@ impl Reader<'_> {
             credential_files: self.texts("terminal.credential_files", "credential file"),
             external_skill_dirs: self.texts("skills.external_dirs", "skills directory"),
             cwd: config.text("terminal.cwd").to_owned(),
-            persistent_shell: flag("persistent_shell"),
             on_drift: match config.text("terminal.docker_on_drift") {
                 "recreate" => OnDrift::Recreate,
                 "ignore" => OnDrift::Ignore,

@@ -39,7 +39,6 @@ pub(crate) fn defaults(home: &Path) -> DockerSettings {
         credential_files: Vec::new(),
         external_skill_dirs: Vec::new(),
         cwd: ".".to_owned(),
-        persistent_shell: true,
         on_drift: OnDrift::Warn,
         pull_timeout: Duration::from_mins(15),
         auto_mounts: true,

@@ -4,7 +4,6 @@
 //! what is not done by then is left to a detached call of the engine, so that a container that was
 //! given up is gone in the end.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ const STEP_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) struct Teardown {
     engine: Arc<Engine>,
     /// Their ids.
-    pending: Mutex<BTreeSet<String>>,
+    pending: Mutex<Vec<String>>,
     changed: Condvar,
 }
 
@@ -34,7 +33,7 @@ impl Teardown {
 
     /// Begins to stop and remove a container, and returns at once.
     pub(crate) fn begin(self: &Arc<Self>, id: &str) {
-        self.lock().insert(id.to_owned());
+        self.lock().push(id.to_owned());
         let (worker, container) = (Arc::clone(self), id.to_owned());
         let started = std::thread::Builder::new()
             .name("sandbox-teardown".to_owned())
@@ -98,11 +97,15 @@ impl Teardown {
     }
 
     fn forget(&self, id: &str) {
-        self.lock().remove(id);
+        let mut pending = self.lock();
+        if let Some(at) = pending.iter().position(|one| one == id) {
+            pending.swap_remove(at);
+        }
+        drop(pending);
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

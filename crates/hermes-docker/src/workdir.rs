@@ -20,11 +20,8 @@ const PLACEHOLDERS: [&str; 4] = ["", ".", "auto", "cwd"];
 pub(crate) struct WorkdirFacts<'a> {
     /// The setting `terminal.cwd`.
     pub setting: &'a str,
-    /// The setting `docker_mount_cwd_to_workspace`.
     pub mount_current: bool,
-    /// The directory this process was started in.
     pub process_directory: Option<&'a Path>,
-    /// The user's home.
     pub user_home: &'a Path,
     /// The directory of the host that the work is about.
     pub workspace: Option<&'a Path>,
