@@ -140,22 +140,7 @@ fn expand(source: &str, context: VolumeContext<'_>) -> PathBuf {
         return PathBuf::from(source);
     }
     let joined = context.directory.join(source);
-    hermes_fs::canonicalize(&joined).unwrap_or_else(|_| without_dots(&joined))
-}
-
-/// `.` and `..` taken literally, for a path that does not exist.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => {
-                clean.pop();
-            }
-            std::path::Component::CurDir => {}
-            other => clean.push(other),
-        }
-    }
-    clean
+    hermes_fs::canonicalize(&joined).unwrap_or_else(|_| hermes_fs::without_dots(&joined))
 }
 
 #[cfg(test)]

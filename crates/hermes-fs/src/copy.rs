@@ -10,26 +10,9 @@ use crate::{
     remove_file_if_present, symlink,
 };
 
-/// What a filter says of one entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Copy it (a directory with what the filter lets through below it).
-    Copy,
-    /// Leave it out, with all below it.
-    Skip,
-}
-
-/// Decides per entry; gets the path relative to the source root.
-pub trait CopyFilter {
-    /// Whether `entry` is copied.
-    fn verdict(&mut self, relative: &Path, entry: &Entry) -> Verdict;
-}
-
-impl<F: FnMut(&Path, &Entry) -> Verdict> CopyFilter for F {
-    fn verdict(&mut self, relative: &Path, entry: &Entry) -> Verdict {
-        self(relative, entry)
-    }
-}
+/// Says of an entry, by its path relative to the source, whether it is copied; a directory that is not
+/// stays behind with all below it.
+pub type CopyFilter<'f> = dyn FnMut(&Path, &Entry) -> bool + 'f;
 
 /// What a tree copy did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +47,7 @@ fn fill(mut source: File, mut target: File, mode: u32) -> io::Result<u64> {
 
 /// Copies what is below `from` into the existing directory `to`. Links stay links; sockets, FIFOs
 /// and devices are left out. Modes of files are kept for the owner and cleared for others.
-pub fn copy_tree(from: &Path, to: &Path, filter: &mut dyn CopyFilter) -> Result<Copied> {
+pub fn copy_tree(from: &Path, to: &Path, filter: &mut CopyFilter<'_>) -> Result<Copied> {
     let mut copied = Copied::default();
     copy_level(from, to, Path::new(""), filter, &mut copied)?;
     Ok(copied)
@@ -74,12 +57,12 @@ fn copy_level(
     from: &Path,
     to: &Path,
     below: &Path,
-    filter: &mut dyn CopyFilter,
+    filter: &mut CopyFilter<'_>,
     copied: &mut Copied,
 ) -> Result<()> {
     for entry in read_dir(from)? {
         let relative = below.join(&entry.name);
-        if entry.kind == Kind::Special || filter.verdict(&relative, &entry) == Verdict::Skip {
+        if entry.kind == Kind::Special || !filter(&relative, &entry) {
             continue;
         }
         let target = to.join(&entry.name);

@@ -21,7 +21,6 @@ pub(crate) enum PrivatePlace {
     HermesSecrets,
     /// Settings, sessions and databases of Hermes, which only Hermes and the user change.
     HermesState,
-    /// Settings of the machine.
     System,
     /// A directory that macOS reaches through a link of the root directory.
     PlatformDirectory,
@@ -81,7 +80,6 @@ impl PrivatePlace {
 /// What an entry of the list covers besides the path itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Everything below it.
     Tree,
     /// Copies beside it, as editors, upgrades and SQLite leave them: `.env.bak`, `state.db-wal`.
     Copies,

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_fs::{Error, FileLock, LockOptions, SharedLock, Staging, Verdict};
+use hermes_fs::{Error, FileLock, LockOptions, SharedLock, Staging};
 use pretty_assertions::assert_eq;
 
 fn mode(path: &Path) -> u32 {
@@ -279,11 +279,7 @@ fn trees_are_copied_without_special_files_and_removed_when_unwritable() {
     std::fs::create_dir(&to).unwrap();
 
     let copied = hermes_fs::copy_tree(&from, &to, &mut |_: &Path, entry: &hermes_fs::Entry| {
-        if entry.path.extension().is_some_and(|e| e == "pyc") {
-            Verdict::Skip
-        } else {
-            Verdict::Copy
-        }
+        entry.path.extension().is_none_or(|e| e != "pyc")
     })
     .unwrap();
 

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::{Entry, Kind, Verdict};
+use hermes_fs::{Entry, Kind};
 
 use crate::error::StepError;
 use crate::location::follow;
@@ -65,7 +65,7 @@ pub(crate) fn settings(source: &Path, staged: &Path) -> Result<()> {
     }
     let skills = source.join("skills");
     if skills.is_dir() {
-        let mut all = |_: &Path, _: &Entry| Verdict::Copy;
+        let mut all = |_: &Path, _: &Entry| true;
         hermes_fs::copy_tree(&skills, &staged.join("skills"), &mut all)?;
     }
     Ok(())
@@ -82,13 +82,13 @@ pub(crate) fn everything(
     let mut databases: Vec<PathBuf> = Vec::new();
     let mut filter = |relative: &Path, entry: &Entry| {
         if is_left_out(relative, entry, is_root) || is_database_companion(entry) {
-            return Verdict::Skip;
+            return false;
         }
         if is_database(entry) {
             databases.push(relative.to_owned());
-            return Verdict::Skip;
+            return false;
         }
-        Verdict::Copy
+        true
     };
     hermes_fs::copy_tree(source, staged, &mut filter)?;
     for relative in databases {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use hermes_fs::{Entry, Kind, Staging, Verdict};
+use hermes_fs::{Entry, Kind, Staging};
 use hermes_proc::EnvPlan;
 
 use crate::profiles::create::{create_directories, seed};
@@ -165,11 +165,7 @@ pub(crate) fn copy_owned(plan: &InstallPlan, to: &Path, config: ConfigChoice) ->
                 || name == ENV_TEMPLATE
                 || (name == "config.yaml" && config == ConfigChoice::Keep));
         // Links were refused when the distribution was fetched; a directory may change since.
-        if left_out || entry.kind == Kind::Symlink {
-            Verdict::Skip
-        } else {
-            Verdict::Copy
-        }
+        !left_out && entry.kind != Kind::Symlink
     };
     hermes_fs::copy_tree(from, to, &mut filter)?;
     let config_file = to.join("config.yaml");

@@ -6,9 +6,7 @@
 /// Whether letters of different case count as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
-    /// They differ.
     Sensitive,
-    /// They are equal.
     Insensitive,
 }
 

@@ -11,7 +11,6 @@ pub(super) enum ShellInput {
     Text(Word),
     /// Several words joined: `eval a b`, `ssh host a b`.
     Joined(String),
-    /// Standard input.
     Stdin,
 }
 

@@ -16,7 +16,6 @@ pub(crate) struct SudoUse {
 /// A command line made to take passwords from standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SudoRewrite {
-    /// The text to run.
     pub command: String,
     /// Password lines it needs, one per `sudo`.
     pub password_lines: usize,

@@ -20,11 +20,9 @@ const MAX_LINKS: usize = 40;
 /// What the guard has to know.
 #[derive(Debug, Clone)]
 pub struct WriteContext {
-    /// Home directory of the account.
     pub real_home: PathBuf,
     /// HOME of children, which may be the profile's.
     pub child_home: PathBuf,
-    /// Home of the active profile.
     pub hermes_home: PathBuf,
     /// Home of all profiles.
     pub hermes_root: PathBuf,
@@ -46,7 +44,6 @@ pub enum WriteRefusal {
         path.display()
     )]
     Protected {
-        /// The file.
         path: PathBuf,
         /// What it is, after "it".
         what: &'static str,
@@ -57,9 +54,7 @@ pub enum WriteRefusal {
         path.display()
     )]
     OutsideSafeRoot {
-        /// The file.
         path: PathBuf,
-        /// The directories.
         roots: String,
     },
     /// It belongs to another profile.
@@ -69,15 +64,12 @@ pub enum WriteRefusal {
         path.display()
     )]
     OtherProfile {
-        /// The file.
         path: PathBuf,
-        /// Its profile.
         profile: String,
     },
     /// Links lead in a circle.
     #[error("{} cannot be resolved: too many symbolic links", path.display())]
     TooManyLinks {
-        /// The path.
         path: PathBuf,
     },
 }

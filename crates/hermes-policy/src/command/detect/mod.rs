@@ -21,7 +21,6 @@ use super::syntax::{Analysis, Command, Script};
 /// Directories that the rules know.
 #[derive(Debug, Clone, Default)]
 pub struct KnownPaths {
-    /// Home directories and Hermes' own.
     pub homes: KnownHomes,
     /// Directories for temporary files, where Hermes leaves scripts that may go without a question.
     pub temp_dirs: Vec<String>,

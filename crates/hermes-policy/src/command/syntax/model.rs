@@ -33,7 +33,6 @@ impl Word {
 /// A substitution inside a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inner {
-    /// How it is written.
     pub form: InnerForm,
     /// Basenames of the commands in it, the first few.
     pub names: Vec<String>,
@@ -44,7 +43,6 @@ pub(crate) struct Inner {
 pub(crate) enum InnerForm {
     /// `$(…)`
     Dollar,
-    /// Backticks.
     Backtick,
     /// `<(…)` or `>(…)`
     Process,
@@ -53,7 +51,6 @@ pub(crate) enum InnerForm {
 /// A file redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Redirect {
-    /// Whether the file is written to.
     pub writes: bool,
     /// The file, or a descriptor number for `2>&1`.
     pub target: Word,
@@ -62,7 +59,6 @@ pub(crate) struct Redirect {
 /// Text that a command gets on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StdinText {
-    /// The text.
     pub text: String,
     /// Some part is only known when it runs.
     pub dynamic: bool,
@@ -112,9 +108,7 @@ pub(crate) enum Via {
 pub(crate) struct Command {
     /// Command word and arguments; empty for bare redirections and assignments.
     pub words: Vec<Word>,
-    /// Assignments in front of it.
     pub assignments: Vec<(String, Word)>,
-    /// Its redirections.
     pub redirects: Vec<Redirect>,
     /// A here-document or here-string for it.
     pub stdin: Option<Rc<StdinText>>,
@@ -124,7 +118,6 @@ pub(crate) struct Command {
     pub background: bool,
     /// The function whose body it is in, as an index into [`Script::functions`].
     pub function: Option<usize>,
-    /// How it is reached.
     pub reach: Option<Reach>,
     /// Which command carries it, as an index into [`Script::commands`], and how.
     pub carrier: Option<(usize, Via)>,
@@ -181,7 +174,6 @@ pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// For each pipeline the position it has in an outer one.
     pub pipelines: Vec<Option<PipePosition>>,
-    /// Names of functions defined.
     pub functions: Vec<String>,
     /// The grammar did not fit, or a limit was reached: there may be more than was found.
     pub incomplete: bool,
