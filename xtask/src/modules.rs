@@ -28,10 +28,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "an error names the card that it is about, and cards are parsed with that error",
     ),
     (
-        "hermes-docker",
-        "a container is taken down through the host that it belongs to",
-    ),
-    (
         "hermes-home",
         "the sticky profile is part of the selection of a profile",
     ),
@@ -42,14 +38,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     (
         "hermes-home::profiles",
         "creating and installing share steps with cloning and updating",
-    ),
-    (
-        "hermes-policy::command",
-        "programs are recognised while the syntax is read",
-    ),
-    (
-        "hermes-policy::command::syntax",
-        "a word may hold a substitution, which holds words",
     ),
     ("hermes-proc", "a child with streams is a child"),
     (

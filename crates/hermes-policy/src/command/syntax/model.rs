@@ -59,13 +59,9 @@ pub(crate) struct Redirect {
 /// Text that a command gets on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StdinText {
-    pub text: String,
-    /// Some part is only known when it runs.
-    pub dynamic: bool,
+    pub word: Word,
     /// A here-document, not a here-string.
     pub heredoc: bool,
-    /// Substitutions inside it.
-    pub inner: Vec<Inner>,
 }
 
 /// A position in a pipeline.
@@ -78,9 +74,10 @@ pub(crate) struct PipePosition {
 }
 
 /// How a command is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// It stands in the command line, perhaps behind `sudo`, `env`, `time` and the like.
+    #[default]
     Direct,
     /// It is carried by an argument or by input of another command.
     Payload,
@@ -118,7 +115,7 @@ pub(crate) struct Command {
     pub background: bool,
     /// The function whose body it is in, as an index into [`Script::functions`].
     pub function: Option<usize>,
-    pub reach: Option<Reach>,
+    pub reach: Reach,
     /// Which command carries it, as an index into [`Script::commands`], and how.
     pub carrier: Option<(usize, Via)>,
     /// Payloads around it.
@@ -159,11 +156,6 @@ impl Command {
             });
         }
         out
-    }
-
-    /// How it is reached; direct unless said otherwise.
-    pub(crate) fn reach(&self) -> Reach {
-        self.reach.unwrap_or(Reach::Direct)
     }
 }
 
@@ -256,9 +248,20 @@ pub(crate) fn operands<'w>(
     let mut takes_value = false;
     words.into_iter().filter(move |text| {
         let is_value = std::mem::take(&mut takes_value);
-        takes_value = with_value.split(' ').any(|option| option == *text);
+        takes_value = is_one_of(text, with_value);
         !is_value && !text.starts_with('-')
     })
+}
+
+/// Whether a word is one of those in a list with blanks between.
+pub(crate) fn is_one_of(text: &str, list: &str) -> bool {
+    list.split(' ').any(|word| word == text)
+}
+
+/// Whether a word is a long option, perhaps shortened to no less than `fewest` characters.
+pub(crate) fn is_long(text: &str, option: &str, fewest: usize) -> bool {
+    let written = text.split('=').next().unwrap_or_default();
+    written.len() >= fewest && option.starts_with(written)
 }
 
 /// The last part of a path.
