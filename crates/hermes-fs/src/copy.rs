@@ -12,7 +12,7 @@ use crate::{
 
 /// Says of an entry, by its path relative to the source, whether it is copied; a directory that is not
 /// stays behind with all below it.
-pub type CopyFilter<'f> = dyn FnMut(&Path, &Entry) -> bool + 'f;
+type CopyFilter<'f> = dyn FnMut(&Path, &Entry) -> bool + 'f;
 
 /// What a tree copy did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
