@@ -9,11 +9,10 @@ use crate::request::ModelRequest;
 use crate::response::{ModelResponse, StreamEvent};
 
 /// The current route of requests, for display, records and budgets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RouteInfo {
     /// Id of the provider: `openrouter`, `custom`, `replay`, …
     pub provider: String,
-    /// Name of the model.
     pub model: String,
     /// Address; empty if there is no network.
     pub base_url: String,

@@ -4,8 +4,8 @@ use hermes_config::Config;
 use hermes_secret::SecretString;
 use serde_json::Value;
 
+use super::error::OpenError;
 use super::keys::GivenKey;
-use super::open::OpenError;
 use super::resolve::{ResolvedRoute, RouteChoice, resolve};
 
 /// The settings of the chain, in order.
