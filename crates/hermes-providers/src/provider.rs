@@ -18,7 +18,6 @@ pub struct RouteInfo {
     pub base_url: String,
     /// Size of the context window in tokens, as far as known.
     pub context_length: u64,
-    /// Maximum tokens of an answer, if the route sets it.
     pub max_tokens: Option<u32>,
     /// Whether images may be sent, as far as known.
     pub takes_images: bool,

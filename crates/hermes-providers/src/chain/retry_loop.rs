@@ -62,7 +62,6 @@ struct SharedRoutes {
 /// When the next route is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FallbackPolicy {
-    /// Whenever another provider may succeed.
     Always,
     /// For auxiliary tasks: only when an account has no credit, and without attempts beyond the
     /// counted ones. Content of a conversation does not go to another company because of a temporary
@@ -111,7 +110,6 @@ impl Chain {
         }
     }
 
-    /// Whether a failure is a reason to leave a route.
     fn may_leave(&self, failure: &ProviderFailure) -> bool {
         match self.fallback {
             FallbackPolicy::Always => true,

@@ -21,11 +21,8 @@ use report::ErrorReport;
 /// Size of the refused request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestSize {
-    /// Estimated tokens.
     pub(crate) tokens: u64,
-    /// Number of messages.
     pub(crate) messages: usize,
-    /// Context window of the model.
     pub(crate) window: u64,
 }
 

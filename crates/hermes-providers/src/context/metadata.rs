@@ -41,7 +41,6 @@ const WINDOW_KEYS: &[&str] = &[
 /// A context window that is certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StatedWindow {
-    /// The window in tokens.
     pub(crate) window: u64,
     /// Whether the server is Ollama, which has to be told the window with every request.
     pub(crate) is_ollama: bool,

@@ -25,9 +25,7 @@ const TRAILER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How reading ended, apart from error responses.
 pub(super) enum ReadOutcome {
-    /// The answer is complete.
     Complete,
-    /// The connection broke or stalled.
     Broken {
         /// One line without secrets.
         reason: String,

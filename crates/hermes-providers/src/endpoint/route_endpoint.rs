@@ -33,7 +33,6 @@ pub(crate) struct Endpoint {
     pub(crate) route: Route,
     transport: Arc<Transport>,
     limits: Mutex<ServerLimits>,
-    /// Context window in tokens.
     window: AtomicU64,
     /// The window to send to Ollama; zero for other servers.
     ollama_window: AtomicU64,
@@ -75,12 +74,10 @@ impl Endpoint {
         }
     }
 
-    /// Context window in tokens.
     pub(crate) fn window(&self) -> u64 {
         self.window.load(Ordering::Relaxed)
     }
 
-    /// Changes the context window.
     pub(crate) fn set_window(&self, tokens: u64) {
         self.window.store(tokens, Ordering::Relaxed);
         if self.is_ollama() {

@@ -40,7 +40,6 @@ pub(crate) struct Lease {
     ring: Arc<KeyRing>,
     at: usize,
     pub(crate) secret: SecretString,
-    /// The label given by the user.
     pub(crate) label: String,
 }
 

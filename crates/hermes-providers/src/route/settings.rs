@@ -34,7 +34,6 @@ pub(crate) struct Route {
     pub(crate) query: Option<String>,
     pub(crate) host: String,
     pub(crate) mode: ApiMode,
-    /// Headers besides the key.
     pub(crate) headers: Vec<(&'static str, String)>,
     /// Extra fields of every request.
     pub(crate) extra_body: Map<String, Value>,
@@ -43,19 +42,16 @@ pub(crate) struct Route {
     pub(crate) effort_style: EffortStyle,
     /// Marks what the provider caches for the next request.
     pub(crate) cache_marker: Option<Value>,
-    /// Whether tool schemas must be simple.
     pub(crate) plain_schemas: bool,
     pub(crate) context_length: Option<u64>,
     pub(crate) timeouts: Timeouts,
 }
 
 impl Route {
-    /// Whether this is OpenRouter.
     pub(crate) fn is_openrouter(&self) -> bool {
         is_host(&self.host, "openrouter.ai")
     }
 
-    /// Whether the server is local.
     pub(crate) fn is_local(&self) -> bool {
         is_local(&self.host)
     }

@@ -17,10 +17,10 @@ use super::error::OpenError;
 use super::open::{auxiliary_chain, open_replay};
 use super::overrides::ModelOverrides;
 use super::registry::BUILTINS;
-use super::resolve::{ResolvedRoute, RouteChoice, resolve, variable};
+use super::resolve::{ResolvedRoute, RouteChoice, parse_effort, resolve, variable};
 use crate::provider::Provider;
 use crate::replay::Replay;
-use crate::request::{AuxiliaryTask, Effort};
+use crate::request::AuxiliaryTask;
 
 /// Longest accepted timeout, in seconds.
 const MAX_TIMEOUT: f64 = 86_400.0;
@@ -128,7 +128,7 @@ fn open(
         }
     }
     let timeout = timeout(own, task);
-    let effort = own["reasoning_effort"].as_str().and_then(Effort::parse);
+    let effort = own["reasoning_effort"].as_str().and_then(parse_effort);
     for found in &mut routes {
         let route = &mut found.route;
         route.effort = effort;

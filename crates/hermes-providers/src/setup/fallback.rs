@@ -20,11 +20,8 @@ pub struct FallbackEntry {
     pub raw: Value,
     /// Provider, as written; `custom` for an address alone.
     pub provider: String,
-    /// Model, as written.
     pub model: String,
-    /// Address, as written.
     pub base_url: Option<String>,
-    /// Variable with the key.
     pub key_env: Option<String>,
     /// Why the entry cannot be used; such entries are skipped.
     pub problem: Option<OpenError>,

@@ -13,9 +13,7 @@ use crate::route::{host_of, is_host, vendor_variable};
 /// The source of a known provider's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressSource {
-    /// The built-in table.
     Table,
-    /// The provider's own variable.
     Variable,
     /// `model.base_url`, or an entry of the fallback chain.
     Settings,
@@ -24,7 +22,6 @@ pub(super) enum AddressSource {
 /// A key that settings give for one route.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GivenKey {
-    /// The key itself.
     pub(super) api_key: Option<SecretString>,
     /// The variable with the key.
     pub(super) key_env: Option<String>,

@@ -296,8 +296,13 @@ fn effort(config: &Config, model: &str) -> Option<Effort> {
     let own = overrides
         .and_then(|map| map.get(model))
         .and_then(Value::as_str);
-    own.and_then(Effort::parse)
-        .or_else(|| Effort::parse(config.text("agent.reasoning_effort")))
+    own.and_then(parse_effort)
+        .or_else(|| parse_effort(config.text("agent.reasoning_effort")))
+}
+
+/// A reasoning effort as people write it.
+pub(super) fn parse_effort(text: &str) -> Option<Effort> {
+    Effort::parse(&text.trim().to_ascii_lowercase())
 }
 
 fn add_openrouter(

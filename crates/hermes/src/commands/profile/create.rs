@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     let profile = create(&context.location, &request, &context.home_policy(), &steps)?;
 
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(profile = name.as_str(), "profile created");
     let printer = &context.printer;
     printer.line(format!(
