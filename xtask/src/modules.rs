@@ -27,30 +27,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "hermes-board",
         "an error names the card that it is about, and cards are parsed with that error",
     ),
-    (
-        "hermes-home",
-        "the sticky profile is part of the selection of a profile",
-    ),
-    (
-        "hermes-home::backup",
-        "a restore is staged with its own limits",
-    ),
-    (
-        "hermes-home::profiles",
-        "creating and installing share steps with cloning and updating",
-    ),
     ("hermes-proc", "a child with streams is a child"),
     (
         "hermes-proc::env",
         "a policy decides by lists and tiers that are read with it",
-    ),
-    (
-        "hermes-providers",
-        "routes are opened to endpoints, which know their route",
-    ),
-    (
-        "hermes-providers::route",
-        "a route is chosen, resolved and opened with one error",
     ),
     (
         "hermes-session",
@@ -61,20 +41,8 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a group of writes waits as its database does",
     ),
     (
-        "hermes-telemetry::reader",
-        "a log is followed by the reader that shows its end",
-    ),
-    (
         "hermes-terminal::background",
         "a process is registered, started, listed and killed by one registry",
-    ),
-    (
-        "hermes-testkit",
-        "a home runs programs, which run in a home",
-    ),
-    (
-        "hermes-testkit::model_server",
-        "a connection answers from the state of its server",
     ),
     (
         "hermes-tools",

@@ -25,10 +25,8 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
     ("hermes-board::boards::home::BoardHome::at", TESTS_ONLY),
     ("hermes-board::claimer::Claimer::new", TESTS_ONLY),
     ("hermes-board::plan::limits::Cap", TESTS_ONLY),
-    ("hermes-home::backup::full::plan_full", TESTS_ONLY),
     ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
     ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
-    ("hermes-providers::message::Role::parse", TESTS_ONLY),
     (
         "hermes-session::message::SessionMessage::assistant",
         TESTS_ONLY,
@@ -44,14 +42,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
     ),
     (
         "hermes-store::database::Database::schema_version",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-telemetry::best_effort::best_effort_failures",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-telemetry::subscriber::LogGuard::is_installed",
         TESTS_ONLY,
     ),
     (

@@ -132,7 +132,7 @@ impl Receiver<'_> {
         if leads_out(name) {
             return Err(SyncError::UnsafeName(shown()));
         }
-        let clean = hermes_fs::confined_relative_os(name).ok();
+        let clean = hermes_fs::confined_relative(name).ok();
         let clean = clean.as_deref().and_then(Path::to_str);
         let ignored = match (&member.kind, clean) {
             (TarKind::Dir, _) => return Ok(()),
@@ -171,7 +171,7 @@ impl Receiver<'_> {
         content.take(MAX_LISTING).read_to_end(&mut bytes)?;
         let names = bytes.split(|byte| *byte == b'\n').filter_map(name_in);
         for name in names {
-            let clean = hermes_fs::confined_relative_os(OsStr::from_bytes(name));
+            let clean = hermes_fs::confined_relative(OsStr::from_bytes(name));
             if let Some(remote_path) = clean.ok().as_deref().and_then(Path::to_str) {
                 self.received.present.insert(remote_path.to_owned());
             }
