@@ -26,30 +26,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "hermes-board",
         "an error names the card that it is about, and cards are parsed with that error",
     ),
-    (
-        "hermes-docker",
-        "a container is taken down through the host that it belongs to",
-    ),
-    (
-        "hermes-policy::command",
-        "programs are recognised while the syntax is read",
-    ),
-    (
-        "hermes-policy::command::syntax",
-        "a word may hold a substitution, which holds words",
-    ),
     ("hermes-proc", "a child with streams is a child"),
     (
         "hermes-proc::env",
         "a policy decides by lists and tiers that are read with it",
-    ),
-    (
-        "hermes-providers",
-        "routes are opened to endpoints, which know their route",
-    ),
-    (
-        "hermes-providers::route",
-        "a route is chosen, resolved and opened with one error",
     ),
     (
         "hermes-session",
@@ -58,10 +38,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     (
         "hermes-store",
         "a group of writes waits as its database does",
-    ),
-    (
-        "hermes-telemetry::reader",
-        "a log is followed by the reader that shows its end",
     ),
     (
         "hermes-terminal::background",
