@@ -39,7 +39,6 @@ impl Parts {
     }
 }
 
-/// A message of the history.
 #[derive(Debug, Clone)]
 pub(crate) struct HistoryEntry {
     pub(crate) id: MessageId,
@@ -203,7 +202,6 @@ impl Agent {
         Ok(undone.map(|undone| undone.message.message.text()))
     }
 
-    /// Reloads the conversation from the store.
     pub(crate) fn reload(&mut self) -> Result<()> {
         self.history = entries(self.store.load_history(&self.session)?);
         Ok(())

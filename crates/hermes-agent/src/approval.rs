@@ -35,37 +35,28 @@ Answer with one JSON object and nothing else:
 
 /// Assesses commands with the model of `auxiliary.approval`.
 pub struct ApprovalModel {
-    source: Mutex<ApprovalSource>,
+    source: Mutex<(Arc<AuxiliaryModels>, Account)>,
     interrupt: Arc<Wake>,
-}
-
-struct ApprovalSource {
-    auxiliary: Arc<AuxiliaryModels>,
-    account: Account,
 }
 
 impl ApprovalModel {
     /// An assessor that asks one of these models and gives up at an interrupt.
     pub fn new(auxiliary: Arc<AuxiliaryModels>, interrupt: Arc<Wake>) -> Self {
-        let account = None;
         Self {
-            source: Mutex::new(ApprovalSource { auxiliary, account }),
+            source: Mutex::new((auxiliary, None)),
             interrupt,
         }
     }
 
     /// From now on these models are asked, on the account of this session.
     pub fn serve(&self, auxiliary: Arc<AuxiliaryModels>, home: PathBuf, session: SessionId) {
-        let account = Some((home, session));
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) =
-            ApprovalSource { auxiliary, account };
+            (auxiliary, Some((home, session)));
     }
 
     fn ask(&self, question: AuxiliaryQuestion) -> Option<String> {
-        let (auxiliary, account) = {
-            let source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-            (Arc::clone(&source.auxiliary), source.account.clone())
-        };
+        let source = self.source.lock();
+        let (auxiliary, account) = source.unwrap_or_else(PoisonError::into_inner).clone();
         match question.ask(&auxiliary, &self.interrupt) {
             Ok(answer) => {
                 record(&account, &answer.usage);

@@ -78,7 +78,7 @@ pub(crate) fn ask_auxiliary(
     let response = provider.complete(request, &mut |_| {}, interrupt)?;
     let task = request.task.map_or("", |task| task.name());
     Ok(AuxiliaryAnswer {
-        text: cleaned(&response.text).text.trim().to_owned(),
+        text: cleaned(&response.text).trim().to_owned(),
         usage: cost(&response, &provider.route(), task),
     })
 }

@@ -35,5 +35,5 @@ pub use observer::{StopCheck, TurnEvent, TurnObserver};
 pub use settings::{AgentSettings, CompactionSettings};
 pub use steering::Steering;
 pub use title::{PendingTitle, TitleJob};
-pub use tools::LoopGuardSettings;
+pub use tools::{LoopGuardSettings, RepeatLimits};
 pub use turn::{ExitReason, TurnFailure, TurnInput, TurnOutcome, TurnResult};

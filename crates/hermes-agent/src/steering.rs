@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Start of such a message in the conversation. Explained in the system prompt.
 pub(crate) const MARK: &str = "[OUT-OF-BAND USER MESSAGE]";
-/// End of such a message.
 pub(crate) const END_MARK: &str = "[/OUT-OF-BAND USER MESSAGE]";
 
 /// The queue of messages for a running turn.
@@ -22,7 +21,6 @@ impl Steering {
         }
     }
 
-    /// Takes all queued messages.
     pub(crate) fn take(&self) -> Option<String> {
         let mut pending = self.locked();
         (!pending.is_empty()).then(|| std::mem::take(&mut *pending).join("\n\n"))
@@ -33,7 +31,6 @@ impl Steering {
     }
 }
 
-/// The message with its marks.
 pub(crate) fn marked(text: &str) -> String {
     let text = text.replace(END_MARK, "");
     format!("{MARK}\n{}\n{END_MARK}", text.trim())

@@ -25,9 +25,7 @@ pub enum ArgKind {
     },
     /// `true` or `false`.
     Flag,
-    /// One of these words.
     Choice(&'static [&'static str]),
-    /// A list of texts.
     Texts,
     /// An object with fields of the caller's choice.
     Object,

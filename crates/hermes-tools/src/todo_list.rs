@@ -16,7 +16,6 @@ const MAX_ID_CHARS: usize = 100;
 
 pub(crate) const STATES: [&str; 4] = ["pending", "in_progress", "completed", "cancelled"];
 
-/// One thing to do.
 #[derive(Debug, serde::Serialize)]
 struct TodoItem {
     id: String,
@@ -66,7 +65,6 @@ impl TodoList {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the list by these items.
     pub(crate) fn replace(&self, items: &[Value]) {
         let mut list = self.lock();
         list.clear();

@@ -25,7 +25,6 @@ const TAIL_SLACK: f64 = 1.5;
 const MIN_SAVING: f64 = 0.1;
 /// Useless compactions in a row after which automatic ones stop.
 const MAX_USELESS: u32 = 2;
-/// Pause after a failed summary.
 const PAUSE: Duration = Duration::from_mins(1);
 /// Pause after a broken connection.
 const PAUSE_AFTER_BREAK: Duration = Duration::from_secs(30);
@@ -63,19 +62,17 @@ impl Agent {
             && self.calibration.correct(request) >= limit
     }
 
-    /// Whether a request of this estimated size can be sent at all.
-    fn fits(&self, request: u64) -> bool {
-        self.calibration.correct(request) < usable(&self.provider.route())
-    }
-
-    /// Compacts the conversation.
     pub(crate) fn compact(
         &mut self,
         need: Need,
         observer: &mut dyn TurnObserver,
     ) -> Result<Compacted> {
+        let room = usable(&self.provider.route());
         let need = match need {
-            Need::Automatic { request } if !self.fits(request) => Need::Forced,
+            // It could not be sent at all.
+            Need::Automatic { request } if self.calibration.correct(request) >= room => {
+                Need::Forced
+            }
             need => need,
         };
         if need != Need::Forced && self.store.compaction_pause(&self.session)?.is_some() {
@@ -118,21 +115,21 @@ impl Agent {
         let is_stored = self.store_summary(lock, &change)?;
         self.reload()?;
         let after = self.history_tokens();
-        if is_stored {
+        let how = if is_stored {
             if let Some(prompt) = change.system_prompt {
                 self.system = Arc::from(prompt);
             }
-            self.note_usefulness(before, after);
-            let count = cut.middle.len();
-            let how = format!("{count} messages became a summary");
-            self.report_compacted(before, after, &how, observer);
-            return Ok(Compacted::Done);
-        }
-        if after < before {
-            self.report_compacted(before, after, "another process has compacted it", observer);
-            return Ok(Compacted::Done);
-        }
-        Ok(Compacted::Unchanged)
+            let is_useless = before.saturating_sub(after) < share(before, MIN_SAVING);
+            let useless = self.compaction.useless;
+            self.compaction.useless = if is_useless { useless + 1 } else { 0 };
+            &format!("{} messages became a summary", cut.middle.len())
+        } else if after < before {
+            "another process has compacted it"
+        } else {
+            return Ok(Compacted::Unchanged);
+        };
+        self.report_compacted(before, after, how, observer);
+        Ok(Compacted::Done)
     }
 
     /// The new system prompt, if it has changed.
@@ -193,15 +190,6 @@ impl Agent {
 
     fn history_tokens(&self) -> u64 {
         self.history.iter().map(|entry| size(&entry.message)).sum()
-    }
-
-    fn note_usefulness(&mut self, before: u64, after: u64) {
-        let saved = before.saturating_sub(after);
-        if saved < share(before, MIN_SAVING) {
-            self.compaction.useless += 1;
-        } else {
-            self.compaction.useless = 0;
-        }
     }
 
     /// The summary of the middle, or an extract if nothing else helps. `None` if nothing is to change.

@@ -11,7 +11,6 @@ const MAX_CHARS: usize = 8_000;
 /// Maximum characters of one message.
 const MAX_PER_MESSAGE: usize = 300;
 
-/// Extracts the messages.
 pub(super) fn extract(
     messages: &[SessionMessage],
     previous: Option<&str>,
@@ -36,18 +35,14 @@ pub(super) fn extract(
         let words = message.text();
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let calls = message.call_count();
-        let line = match &message.role {
-            MessageRole::User => format!("- user: {}", shorten(&words, MAX_PER_MESSAGE)),
-            MessageRole::Assistant if calls > 0 => {
-                format!(
-                    "- assistant, {calls} calls: {}",
-                    shorten(&words, MAX_PER_MESSAGE)
-                )
-            }
-            MessageRole::Assistant => format!("- assistant: {}", shorten(&words, MAX_PER_MESSAGE)),
-            MessageRole::Tool => format!("  result: {}", shorten(&words, MAX_PER_MESSAGE)),
+        let who = match &message.role {
+            MessageRole::User => "- user",
+            MessageRole::Assistant if calls > 0 => &format!("- assistant, {calls} calls"),
+            MessageRole::Assistant => "- assistant",
+            MessageRole::Tool => "  result",
             MessageRole::System | MessageRole::Other(_) => continue,
         };
+        let line = format!("{who}: {}", shorten(&words, MAX_PER_MESSAGE));
         let length = line.chars().count() + 1;
         if length > left {
             break;

@@ -64,7 +64,6 @@ impl Agent {
     }
 }
 
-/// The holder name of this process.
 fn own_holder() -> String {
     let pid = std::process::id();
     match identity_of(pid) {

@@ -44,7 +44,6 @@ where there is nothing to say:
 ## Remaining Work
 ## Critical Context";
 
-/// The material of a summary.
 pub(super) struct Material<'a> {
     pub(super) messages: &'a [SessionMessage],
     pub(super) previous: Option<&'a str>,
@@ -62,7 +61,6 @@ impl Material<'_> {
         share(tokens, 0.2).clamp(MIN_TOKENS.min(max), max)
     }
 
-    /// The request for the summary.
     pub(super) fn request(&self, redactor: &Redactor) -> ModelRequest {
         let budget = self.budget();
         let mut text = String::new();

@@ -17,7 +17,6 @@ const HINT_CHARS: usize = 8_000;
 /// Maximum number of directories searched between a file and the working directory.
 const HINT_PARENTS: usize = 5;
 
-/// A loaded context file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ContextFile {
     pub(super) name: String,
@@ -154,17 +153,13 @@ fn without_frontmatter(text: &str) -> &str {
     text
 }
 
-/// Instructions of subdirectories.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hint {
-    pub(crate) text: String,
-    /// Notices for the user about omitted text.
-    pub(crate) notices: Vec<String>,
-}
-
-/// The instructions of the directories between `cwd` and `path` that were not used before. `seen` are
-/// the directories already handled.
-pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>) -> Option<Hint> {
+/// The instructions of the directories between `cwd` and `path` that were not used before, and notices
+/// for the user about omitted text. `seen` are the directories already handled.
+pub(crate) fn subdirectory_hint(
+    cwd: &Path,
+    path: &Path,
+    seen: &mut Vec<PathBuf>,
+) -> Option<(String, Vec<String>)> {
     let path = resolved(path);
     let cwd = resolved(cwd);
     let start = if path.is_dir() {
@@ -195,10 +190,7 @@ pub(crate) fn subdirectory_hint(cwd: &Path, path: &Path, seen: &mut Vec<PathBuf>
             ));
         }
     }
-    (!texts.is_empty()).then(|| Hint {
-        text: texts.join("\n\n"),
-        notices,
-    })
+    (!texts.is_empty()).then(|| (texts.join("\n\n"), notices))
 }
 
 /// The path without `..`, with links resolved as far as it exists.

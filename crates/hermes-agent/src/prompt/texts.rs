@@ -10,21 +10,17 @@ Before a step that cannot be undone, ask.";
 pub(super) const SKILL_POINTER: &str = "Questions about Hermes itself, its settings and commands \
 are answered in the skill `hermes-agent`; load it with skill_view before answering them.";
 
-/// For agents with a memory.
 pub(super) const MEMORY: &str = "Keep what will matter in later sessions with the memory tool: \
 preferences of the user, facts about their machines and projects, what was learned the hard way. \
 Keep it short and lasting; progress on the current task does not belong there.";
 
-/// For agents that can search past sessions.
 pub(super) const SESSION_SEARCH: &str = "When the user refers to something from an earlier \
 conversation, look it up with session_search before asking them to repeat it.";
 
-/// For agents that can write skills.
 pub(super) const SKILL_MANAGE: &str = "After a task that took many steps or several attempts, \
 consider keeping the way that worked as a skill with skill_manage; correct a skill that turned out \
 to be wrong.";
 
-/// For workers of the task board.
 pub(super) const KANBAN_WORKER: &str = "You work on one card of a task board, and nobody watches \
 you while you do.
 - Begin with kanban_show: it tells the task, what was tried before, and what others found.

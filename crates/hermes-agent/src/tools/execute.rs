@@ -15,12 +15,10 @@ use serde_json::Value;
 use super::{LoopGuard, segments};
 use crate::observer::{TurnEvent, TurnObserver};
 
-/// Maximum calls at the same time.
 const MAX_PARALLEL: usize = 8;
 /// Shorter results need no warning.
 const MIN_WARNED: usize = 32;
 
-/// A call to run.
 #[derive(Debug)]
 pub(crate) struct PlannedCall {
     pub(crate) call: ToolCall,
@@ -57,7 +55,6 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Runs the calls.
     pub(crate) fn run(&mut self, planned: Vec<PlannedCall>) -> Vec<ExecutedCall> {
         let calls = planned
             .iter()
@@ -149,10 +146,6 @@ fn run_together(
     calls: &[(usize, &PlannedCall)],
     context: &CallContext,
 ) -> Vec<(usize, Option<Value>, Duration)> {
-    if let [(index, only)] = calls {
-        let (value, took) = run_one(only, context);
-        return vec![(*index, Some(value), took)];
-    }
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(calls.len()));
     let work = || {

@@ -5,11 +5,9 @@ use hermes_tools::{CallContext, keep_result, readable};
 
 use super::execute::ExecutedCall;
 
-/// Maximum characters of one result.
 const MAX_PER_RESULT: usize = 100_000;
 /// Maximum characters of all results of one answer.
 const MAX_PER_ANSWER: usize = 200_000;
-/// Lowest limit of one result.
 const MIN_PER_RESULT: usize = 8_000;
 /// Lowest limit of all results of one answer.
 const MIN_PER_ANSWER: usize = 16_000;
@@ -19,13 +17,11 @@ const LARGE_WINDOW: u64 = 64_000;
 const COMMAND_OUTPUT: usize = 52_000;
 /// Characters shown of a long result.
 const PREVIEW: usize = 1_500;
-/// Estimated characters per token.
 const CHARS_PER_TOKEN: u64 = 4;
 
 /// Limits by context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResultLimits {
-    /// Maximum characters of one result.
     pub(crate) per_result: usize,
     /// Maximum characters of the results of one answer.
     pub(crate) per_answer: usize,

@@ -25,28 +25,21 @@ const TEMPERATURE: f64 = 0.3;
 /// Why a card could not be triaged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TriageFailure {
-    /// There is no such card.
     #[error("no such card")]
     Unknown,
-    /// The card has another status.
     #[error("the card is not in triage: its status is {status}")]
     NotInTriage { status: String },
-    /// No model is available.
     #[error("no model is available: {0}")]
     NoModel(String),
-    /// The model did not answer.
     #[error("the model did not answer ({class}): {message}")]
     Unanswered {
         class: &'static str,
         message: String,
     },
-    /// The answer cannot be used.
     #[error("the answer cannot be used: {0}")]
     Unusable(String),
-    /// The card was changed in the meantime.
     #[error("the card was moved while the model was working")]
     MovedMeanwhile,
-    /// The board refused the change.
     #[error("the board refused the change: {0}")]
     Refused(String),
 }

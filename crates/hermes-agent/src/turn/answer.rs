@@ -11,9 +11,7 @@ use super::result::{ExitReason, TurnFailure};
 use crate::Result;
 use crate::observer::TurnEvent;
 
-/// Maximum output limit of a continuation.
 const MAX_CAP: u32 = 32_768;
-/// Minimum output limit of a continuation.
 const MIN_CAP: u32 = 4_096;
 
 const CONTINUE: &str = "Your answer was cut off by its length limit. Go on exactly where it \
@@ -38,7 +36,6 @@ impl Turn<'_> {
         }
     }
 
-    /// Handles a complete answer.
     fn complete(&mut self, mut response: ModelResponse) -> Result<NextStep> {
         let text = std::mem::take(&mut self.carried) + &response.text;
         response.text.clone_from(&text);
@@ -94,7 +91,7 @@ impl Turn<'_> {
             )
         };
         self.tail.push(Message::user(request));
-        self.budget.refund();
+        self.steps_left += 1;
         Ok(NextStep::Request)
     }
 
@@ -139,7 +136,6 @@ impl Turn<'_> {
         }
     }
 
-    /// Handles an empty answer.
     fn empty(&mut self, response: ModelResponse) -> Result<NextStep> {
         self.record_unused(&response)?;
         if let Some(text) = self.prior_text.take() {
@@ -169,7 +165,7 @@ impl Turn<'_> {
             );
             return Ok(NextStep::failed(ExitReason::EmptyResponse, failure));
         }
-        self.budget.refund();
+        self.steps_left += 1;
         Ok(NextStep::Request)
     }
 

@@ -11,6 +11,7 @@ use super::machine::{NextStep, Turn};
 use super::result::{ExitReason, TurnFailure};
 use crate::Result;
 use crate::history_repair::canonical_arguments;
+use crate::prompt::subdirectory_hint;
 use crate::steering::marked;
 use crate::tools::{
     Batch, ExecutedCall, PlannedCall, ResultLimits, as_sent, error_text, intended_tool,
@@ -61,7 +62,7 @@ impl Turn<'_> {
         if is_broken && self.attempts.bad_arguments < attempts::BAD_ARGUMENTS {
             self.attempts.bad_arguments += 1;
             self.record_unused(&response)?;
-            self.budget.refund();
+            self.steps_left += 1;
             return Ok(NextStep::Request);
         }
         let has_unknown = planned.iter().any(|one| !names.contains(&one.call.name));
@@ -116,7 +117,7 @@ impl Turn<'_> {
         self.store_step(&assistant, &response, results)?;
         let only_scripts = executed.iter().all(|one| one.call.name == SCRIPT);
         if only_scripts {
-            self.budget.refund();
+            self.steps_left += 1;
         }
         let unknown_before = self.attempts.unknown_tools;
         self.reset_attempts();
@@ -147,7 +148,7 @@ impl Turn<'_> {
         self.record_unused(response)?;
         if self.attempts.truncated_calls < attempts::TRUNCATED_CALLS {
             self.attempts.truncated_calls += 1;
-            self.budget.refund();
+            self.steps_left += 1;
             return Ok(NextStep::Request);
         }
         let names: Vec<&str> = response
@@ -257,12 +258,12 @@ impl Turn<'_> {
                 continue;
             };
             let seen = &mut self.agent.hinted;
-            let Some(hint) = crate::prompt::subdirectory_hint(&cwd, &path, seen) else {
+            let Some((hint, notices)) = subdirectory_hint(&cwd, &path, seen) else {
                 continue;
             };
             one.text.push_str("\n\n");
-            one.text.push_str(&hint.text);
-            for notice in hint.notices {
+            one.text.push_str(&hint);
+            for notice in notices {
                 self.notice(notice);
             }
         }

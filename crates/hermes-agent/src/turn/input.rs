@@ -18,7 +18,6 @@ impl TurnInput {
         }
     }
 
-    /// The input as a message.
     pub(crate) fn into_message(self) -> Message {
         if self.images.is_empty() {
             return Message::user(self.text);

@@ -10,7 +10,6 @@ use hermes_session::{ConversationStep, SessionMessage, UsageRecord};
 use serde_json::Value;
 
 use super::attempts::Attempts;
-use super::budget::Budget;
 use super::input::TurnInput;
 use super::result::{ExitReason, TurnFailure, TurnOutcome, TurnResult};
 use crate::Result;
@@ -29,7 +28,6 @@ const SUMMARY_REQUEST: &str = "The number of steps for this task is used up, so 
 /// Attempts to get a summary.
 const SUMMARY_REQUESTS: usize = 2;
 
-/// The next step after an answer.
 pub(super) enum NextStep {
     Request,
     End(Box<TurnEnding>),
@@ -63,7 +61,6 @@ impl NextStep {
     }
 }
 
-/// How a turn ends.
 pub(super) struct TurnEnding {
     outcome: TurnOutcome,
     reason: ExitReason,
@@ -71,18 +68,11 @@ pub(super) struct TurnEnding {
     failure: Option<TurnFailure>,
 }
 
-/// A request with its size.
-pub(super) struct PreparedRequest {
-    pub(super) request: ModelRequest,
-    /// Estimated tokens.
-    pub(super) tokens: u64,
-}
-
-/// A running turn.
 pub(super) struct Turn<'a> {
     pub(super) agent: &'a mut Agent,
     pub(super) observer: &'a mut dyn TurnObserver,
-    pub(super) budget: Budget,
+    /// Requests left.
+    pub(super) steps_left: u32,
     pub(super) guard: LoopGuard,
     pub(super) attempts: Attempts,
     /// Text of truncated answers to be continued.
@@ -114,7 +104,7 @@ impl Agent {
     pub fn turn(&mut self, input: TurnInput, observer: &mut dyn TurnObserver) -> TurnResult {
         let settings = &self.settings;
         let mut turn = Turn {
-            budget: Budget::of(settings.max_iterations),
+            steps_left: settings.max_iterations,
             guard: LoopGuard::new(settings.loop_guard),
             attempts: Attempts::default(),
             carried: String::new(),
@@ -153,11 +143,12 @@ impl Turn<'_> {
             if self.is_interrupted() {
                 return self.interrupted(ExitReason::Interrupted);
             }
-            if !self.budget.take() {
+            if self.steps_left == 0 {
                 return self.sum_up();
             }
-            let prepared = self.make_room()?;
-            let next = match self.send(&prepared) {
+            self.steps_left -= 1;
+            let (request, tokens) = self.make_room()?;
+            let next = match self.send(&request, tokens) {
                 Ok(response) => self.act_on(response)?,
                 Err(error) if error.class == ErrorClass::Interrupted => {
                     return self.interrupted(ExitReason::InterruptedDuringRequest);
@@ -178,9 +169,9 @@ impl Turn<'_> {
     }
 
     fn act_on(&mut self, mut response: ModelResponse) -> Result<NextStep> {
-        let cleaned = crate::answer_text::continued(&self.carried, &response.text);
-        response.text = cleaned.text;
-        if let Some(reasoning) = cleaned.reasoning {
+        let (text, reasoning) = crate::answer_text::continued(&self.carried, &response.text);
+        response.text = text;
+        if let Some(reasoning) = reasoning {
             let known = response.reasoning.text.take();
             let known = known.map_or_else(String::new, |known| known + "\n\n");
             response.reasoning.text = Some(known + &reasoning);
@@ -196,7 +187,7 @@ impl Turn<'_> {
     /// Ends an interrupted turn. The partial answer is stored.
     fn interrupted(&mut self, reason: ExitReason) -> Result<TurnEnding> {
         let arrived = std::mem::take(&mut self.arrived);
-        let arrived = crate::answer_text::continued(&self.carried, &arrived).text;
+        let arrived = crate::answer_text::continued(&self.carried, &arrived).0;
         let text = std::mem::take(&mut self.carried) + &arrived;
         Ok(TurnEnding {
             outcome: TurnOutcome::Interrupted,
@@ -210,16 +201,7 @@ impl Turn<'_> {
         self.agent.context.interrupt.is_raised()
     }
 
-    /// The next request.
-    pub(super) fn prepared(&self) -> PreparedRequest {
-        let request = self.request();
-        PreparedRequest {
-            tokens: request.estimated_tokens(),
-            request,
-        }
-    }
-
-    fn request(&self) -> ModelRequest {
+    pub(super) fn request(&self) -> ModelRequest {
         let history = self.agent.history.iter();
         let messages = history.filter_map(|entry| to_wire(&entry.message));
         let messages = messages.chain(self.tail.iter().cloned()).collect();
@@ -239,9 +221,11 @@ impl Turn<'_> {
         request
     }
 
+    /// Sends a request of estimated `tokens`.
     fn send(
         &mut self,
-        prepared: &PreparedRequest,
+        request: &ModelRequest,
+        tokens: u64,
     ) -> std::result::Result<ModelResponse, ProviderError> {
         let provider = Arc::clone(&self.agent.provider);
         let interrupt = Arc::clone(&self.agent.context.interrupt);
@@ -260,7 +244,7 @@ impl Turn<'_> {
             }
             observer.on(TurnEvent::Stream(event));
         };
-        let response = provider.complete(&prepared.request, &mut sink, &interrupt)?;
+        let response = provider.complete(request, &mut sink, &interrupt)?;
         self.arrived.clear();
         self.attempts.compactions = 0;
         self.cost = Some(match self.cost {
@@ -270,14 +254,14 @@ impl Turn<'_> {
         if let Some(usage) = &response.usage {
             self.usage.add(usage);
             let calibration = &mut self.agent.calibration;
-            calibration.learn(prepared.tokens, usage.prompt());
+            calibration.learn(tokens, usage.prompt());
         }
         Ok(response)
     }
 
     /// Asks for a summary without tools when the budget is used up.
     fn sum_up(&mut self) -> Result<TurnEnding> {
-        let cap = self.budget.cap();
+        let cap = self.agent.settings.max_iterations;
         self.notice(format!(
             "The {cap} steps of this turn are used up; asking for a summary."
         ));
@@ -285,8 +269,8 @@ impl Turn<'_> {
         self.without_tools = true;
         let mut text = None;
         for _ in 0..SUMMARY_REQUESTS {
-            let prepared = self.make_room()?;
-            let response = match self.send(&prepared) {
+            let (request, tokens) = self.make_room()?;
+            let response = match self.send(&request, tokens) {
                 Ok(response) => response,
                 Err(error) if error.class == ErrorClass::Interrupted => {
                     return self.interrupted(ExitReason::InterruptedDuringRequest);
@@ -318,7 +302,7 @@ impl Turn<'_> {
     /// Stores the text of a summary and returns it; records its cost in any case.
     fn summary_in(&mut self, mut response: ModelResponse) -> Result<Option<String>> {
         response.tool_calls.clear();
-        response.text = crate::answer_text::cleaned(&response.text).text;
+        response.text = crate::answer_text::cleaned(&response.text);
         let text = response.text.trim().to_owned();
         if text.is_empty() {
             self.record_unused(&response)?;
@@ -329,7 +313,6 @@ impl Turn<'_> {
         Ok(Some(text))
     }
 
-    /// Stores a user message.
     pub(super) fn store_user(&mut self, message: SessionMessage) -> Result<()> {
         let agent = &mut *self.agent;
         let id = agent.store.append_user(&agent.session, &message)?;
@@ -413,7 +396,7 @@ impl Turn<'_> {
             exit_reason: ending.reason,
             failure: ending.failure,
             api_calls: self.api_calls,
-            max_iterations: self.budget.cap(),
+            max_iterations: self.agent.settings.max_iterations,
             usage: self.usage,
             cost: self.cost.unwrap_or_default(),
             pending_steer: self.agent.steering.take(),

@@ -4,7 +4,6 @@
 
 mod answer;
 mod attempts;
-mod budget;
 mod calls;
 mod input;
 mod machine;

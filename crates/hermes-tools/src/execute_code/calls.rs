@@ -29,20 +29,14 @@ pub(super) struct CallRules {
     pub(super) token: String,
     pub(super) allowed: Vec<&'static str>,
     pub(super) max_calls: usize,
-    /// The context of the calls.
     pub(super) context: CallContext,
 }
 
 /// Sends an answer. Called once for each request, from any thread.
 pub(super) type Reply = Arc<dyn Fn(&Value) -> io::Result<()> + Send + Sync>;
 
-/// The calls of one script. Clones are the same calls.
-#[derive(Clone)]
+/// The calls of one script.
 pub(super) struct Calls {
-    shared: Arc<SharedCalls>,
-}
-
-struct SharedCalls {
     rules: CallRules,
     state: Mutex<CallState>,
     changed: Condvar,
@@ -57,19 +51,16 @@ struct CallState {
 }
 
 impl Calls {
-    pub(super) fn new(rules: CallRules) -> Self {
-        Self {
-            shared: Arc::new(SharedCalls {
-                rules,
-                state: Mutex::default(),
-                changed: Condvar::new(),
-            }),
-        }
+    pub(super) fn new(rules: CallRules) -> Arc<Self> {
+        Arc::new(Self {
+            rules,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
     }
 
     /// Answers one request, now or from a thread of its own.
-    pub(super) fn handle(&self, request: &[u8], reply: &Reply) -> io::Result<()> {
-        let shared = &self.shared;
+    pub(super) fn handle(self: &Arc<Self>, request: &[u8], reply: &Reply) -> io::Result<()> {
         let Ok(Value::Object(mut request)) = serde_json::from_slice(request) else {
             return reply(&error("The request is not a JSON object on one line."));
         };
@@ -82,7 +73,7 @@ impl Calls {
                 .unwrap_or_default()
         };
         let (token, tool) = (text("token"), text("tool").to_owned());
-        if !equal_in_constant_time(token.as_bytes(), shared.rules.token.as_bytes()) {
+        if !equal_in_constant_time(token.as_bytes(), self.rules.token.as_bytes()) {
             return refuse(error("Unauthorized RPC request"));
         }
         let mut args = request
@@ -94,52 +85,52 @@ impl Calls {
             args.retain(|name, _| !STRIPPED_OF_TERMINAL.contains(&name.as_str()));
         }
         if let Some(id) = &id
-            && !shared.take_id(id)
+            && !self.take_id(id)
         {
             return refuse(error("A call with this id is still running."));
         }
-        if let Err(refusal) = shared.admit(&tool) {
+        if let Err(refusal) = self.admit(&tool) {
             if let Some(id) = &id {
-                shared.give_id_back(id);
+                self.give_id_back(id);
             }
             return refuse(refusal);
         }
         let Some(id) = id else {
-            return reply(&shared.run(&tool, &args));
+            return reply(&self.run(&tool, &args));
         };
         let worker = {
-            let (shared, reply) = (Arc::clone(shared), Arc::clone(reply));
+            let (calls, reply) = (Arc::clone(self), Arc::clone(reply));
             let job = (tool.clone(), args.clone(), id.clone());
-            move || shared.finish(&reply, job)
+            move || calls.finish(&reply, job)
         };
         let started = std::thread::Builder::new()
             .name("script-call".to_owned())
             .spawn(worker);
         if started.is_err() {
             // The system gives no more threads: run it in this one.
-            return shared.finish(reply, (tool, args, id));
+            return self.finish(reply, (tool, args, id));
         }
         Ok(())
     }
 
     /// Asks the calls under way to end, and waits for none of them.
     pub(super) fn stop(&self) {
-        let mut state = self.shared.lock();
+        let mut state = self.lock();
         state.closed = true;
         if state.under_way > 0 {
-            self.shared.rules.context.interrupt.raise();
+            self.rules.context.interrupt.raise();
         }
     }
 
     /// Ends the service: no further call, those under way are interrupted and waited for. Returns
     /// the number of calls, and a remark if one did not end in time.
     pub(super) fn close(&self) -> (usize, Option<String>) {
-        let mut state = self.shared.lock();
+        let mut state = self.lock();
         state.closed = true;
         if state.under_way > 0 {
-            self.shared.rules.context.interrupt.raise();
+            self.rules.context.interrupt.raise();
         }
-        let changed = &self.shared.changed;
+        let changed = &self.changed;
         let (state, waited) = changed
             .wait_timeout_while(state, WIND_DOWN, |state| state.under_way > 0)
             .unwrap_or_else(PoisonError::into_inner);
@@ -147,9 +138,7 @@ impl Calls {
         let remark = waited.timed_out().then(|| remark.to_owned());
         (state.calls_made, remark)
     }
-}
 
-impl SharedCalls {
     fn lock(&self) -> MutexGuard<'_, CallState> {
         // Counters and flags: each is whole after a panic of another thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

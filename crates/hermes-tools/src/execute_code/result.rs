@@ -7,7 +7,6 @@ use super::script::{FinishedScript, ScriptEnding};
 use super::settings::CodeSettings;
 use crate::tool::CallContext;
 
-/// The result of a script.
 pub(super) fn report(
     settings: &CodeSettings,
     finished: FinishedScript,

@@ -13,9 +13,8 @@ use crate::result::error;
 /// How long a second connection waits for the first one to be closed.
 const RECONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Serves the calls of one script.
 pub(super) struct RpcServer {
-    calls: Calls,
+    calls: Arc<Calls>,
     connection: Arc<ScriptConnection>,
 }
 
@@ -26,7 +25,7 @@ struct ScriptConnection {
 }
 
 impl RpcServer {
-    pub(super) fn new(calls: Calls) -> Self {
+    pub(super) fn new(calls: Arc<Calls>) -> Self {
         Self {
             calls,
             connection: Arc::default(),
@@ -53,7 +52,7 @@ impl RpcServer {
         }
         *client = Some(stream.try_clone()?);
         drop(client);
-        let (calls, connection) = (self.calls.clone(), Arc::clone(&self.connection));
+        let (calls, connection) = (Arc::clone(&self.calls), Arc::clone(&self.connection));
         std::thread::Builder::new()
             .name("script-calls".to_owned())
             .spawn(move || {
@@ -90,7 +89,7 @@ impl ScriptConnection {
     }
 }
 
-fn serve(calls: &Calls, stream: UnixStream) {
+fn serve(calls: &Arc<Calls>, stream: UnixStream) {
     let writer = match stream.try_clone() {
         Ok(writer) => Mutex::new(writer),
         Err(error) => {

@@ -1,6 +1,7 @@
 //! A script that is about to run, wherever it runs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::calls::Calls;
@@ -15,7 +16,7 @@ pub(super) struct Script<'a> {
     /// Tools it may call.
     pub(super) allowed: Vec<&'static str>,
     pub(super) token: String,
-    pub(super) calls: Calls,
+    pub(super) calls: Arc<Calls>,
     pub(super) settings: &'a CodeSettings,
     pub(super) context: &'a CallContext,
     /// Set once left-overs of crashed runs were looked for.

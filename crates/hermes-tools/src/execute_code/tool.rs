@@ -166,7 +166,7 @@ impl ExecuteCodeTool {
         }
         let module = script.module(BY_SOCKET);
         let stage = ScriptStage::prepare(&settings.temp_dir, script.code, &module, &script.token)?;
-        let server = RpcServer::new(script.calls.clone());
+        let server = RpcServer::new(Arc::clone(&script.calls));
         let _guard = self.environment.guard_processes(&stage.rpc.mark);
         let variables = self.environment.variables(&stage.rpc, context);
         // Unbuffered: a script that is stopped has said what it printed.

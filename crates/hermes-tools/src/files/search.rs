@@ -100,7 +100,6 @@ fn mask_variables(found: &mut SearchResults, context: &CallContext) {
     }
 }
 
-/// The result of the call.
 fn report(query: &FileQuery, found: &SearchResults) -> Value {
     let root = query.shown_root();
     let shown = |path: &Path| shown_path(&root, &found.root, path);

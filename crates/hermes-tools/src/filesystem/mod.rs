@@ -13,7 +13,7 @@ mod search;
 pub use host::HostFiles;
 pub use operations::{CrossProfile, Filesystem, SessionState, WriteGuard};
 pub(crate) use operations::{
-    FileCall, FileContent, FileOperations, PageRead, ResultToSave, Writing,
+    FileCall, FileContent, FileOperations, Loaded, PageRead, ResultToSave, Writing,
 };
 pub(crate) use page::PageRequest;
 pub use remote::{RemoteFiles, WriteRules};

@@ -14,7 +14,6 @@ pub(crate) const MAX_COUNTED: usize = 10_000;
 /// Longer lines are cut, in characters.
 const MAX_LINE_CHARS: usize = 500;
 
-/// A search.
 pub(crate) struct FileQuery {
     /// Where: absolute, links not followed.
     pub(crate) root: PathBuf,
@@ -202,7 +201,6 @@ impl SearchResults {
     }
 }
 
-/// A line of a result.
 pub(crate) struct ResultLine {
     pub(crate) path: PathBuf,
     pub(crate) number: u64,

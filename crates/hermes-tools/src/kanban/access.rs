@@ -22,7 +22,6 @@ pub struct BoardAccess {
     pub options: BoardOptions,
     /// What acceptance checks are run with.
     pub workers: WorkerSetup,
-    /// How long one check may take.
     pub check_timeout: Duration,
     /// How long a claim lasts without a heartbeat.
     pub claim_ttl_seconds: i64,

@@ -162,7 +162,6 @@ fn new_card(call: &BoardCall<'_>, store: &SqliteBoard) -> Result<NewTask, BoardR
     })
 }
 
-/// The workspace of a new card.
 struct NewWorkspace {
     kind: WorkspaceKind,
     path: Option<String>,

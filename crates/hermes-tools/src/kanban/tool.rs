@@ -31,7 +31,6 @@ const FOR_ORCHESTRATORS: &[&str] = &["kanban_list", "kanban_unblock"];
 /// The fields of an answer, or why the call was refused.
 pub(super) type BoardAnswer = Result<Value, BoardRefusal>;
 
-/// One call.
 pub(super) struct BoardCall<'c> {
     pub(super) access: &'c BoardAccess,
     pub(super) args: &'c Value,
@@ -147,7 +146,6 @@ impl From<Error> for BoardRefusal {
     }
 }
 
-/// A tool of the board.
 pub(super) struct KanbanTool {
     pub(super) access: Arc<BoardAccess>,
     pub(super) spec: &'static ToolSpec,

@@ -22,7 +22,6 @@ const LOG_LINES: usize = 200;
 /// Ctrl-D.
 const END_OF_INPUT: &[u8] = b"\x04";
 
-/// One call of the tool.
 pub(super) struct ProcessCall<'a> {
     pub(super) terminal: &'a Terminal,
     pub(super) session: &'a SessionKey,

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_terminal::environment::LiveEnvironment;
-use hermes_terminal::{CommandDecision, CommandKind, CommandRequest, SessionKey, Terminal};
+use hermes_terminal::{
+    CommandDecision, CommandKind, CommandRequest, SessionKey, StartRequest, Terminal,
+};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Fields, type_name};
 use super::command::{NotRunReport, command_fields, failure_hint, with_rule};
 use super::process::{ACTIONS, ProcessCall};
-use super::start::{NoticeSupport, StartedCommand, start};
+use super::start::{NoticeSupport, start};
 use crate::argument::{ArgKind, Argument};
 use crate::filesystem::SessionState;
 use crate::result::redacted;
@@ -179,13 +181,16 @@ impl TerminalTool {
         let session = SessionKey::new(context.session_key.clone());
         let interrupt = &context.interrupt;
         if arguments.flag("background") {
-            let request = StartedCommand {
+            let request = StartRequest {
                 command,
                 session: &session,
                 workdir,
+                pty: false,
+                notify: false,
+                watch_patterns: &[],
                 interrupt,
             };
-            return Ok(start(arguments, &request, &self.terminal, &self.notices));
+            return Ok(start(arguments, request, &self.terminal, &self.notices));
         }
         let outcome = self.terminal.run(&CommandRequest {
             command,

@@ -85,11 +85,8 @@ pub fn basic_toolsets() -> impl Iterator<Item = &'static str> {
 pub(super) enum Meaning {
     /// Every set there is.
     All,
-    /// These basic sets.
     Sets(Vec<&'static str>),
-    /// One tool of a set.
     Tool(&'static str),
-    /// Nothing we know.
     Unknown,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct RequestFiles {
     pub(super) host: Arc<dyn ScriptRunner>,
     /// The directory of the script.
     pub(super) stage: String,
-    pub(super) calls: Calls,
+    pub(super) calls: Arc<Calls>,
     /// Ends the fetching.
     pub(super) enough: Wake,
     /// Ends the script.

@@ -48,7 +48,7 @@ pub(in crate::execute_code) fn run_remote(
         requests: Arc::new(RequestFiles {
             host,
             stage: stage.path().to_owned(),
-            calls: script.calls.clone(),
+            calls: Arc::clone(&script.calls),
             enough: new_wake()?,
             stop: new_wake()?,
             trouble: Mutex::default(),

@@ -50,7 +50,7 @@ fn undone(done: &[FileEdit], message: String, context: &CallContext) -> String {
 fn apply_one(edit: &FileEdit, context: &CallContext) -> Result<Option<FileStamp>, String> {
     let files = context.filesystem.operations();
     let bytes = match (&edit.before, &edit.after) {
-        (Some(before), Some(after)) => before.file.encode(after),
+        (Some(before), Some(after)) => before.encode(after),
         (None, Some(after)) => after.clone().into_bytes(),
         (_, None) => {
             return files
@@ -66,7 +66,7 @@ fn restore(edit: &FileEdit, context: &CallContext) -> Result<(), String> {
     let files = context.filesystem.operations();
     match &edit.before {
         Some(before) => files
-            .write(&edit.target, &before.file.bytes, context.file_call())
+            .write(&edit.target, &before.bytes, context.file_call())
             .map(drop),
         None => files.remove(&edit.target, context.file_call()),
     }

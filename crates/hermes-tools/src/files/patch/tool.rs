@@ -116,7 +116,7 @@ fn report(edits: &[FileEdit]) -> Value {
 
 fn diff(edit: &FileEdit) -> String {
     let before = edit.before.as_ref();
-    let before = before.map_or("", |before| before.file.text.as_str());
+    let before = before.map_or("", |before| before.text.as_str());
     let after = edit.after.as_deref().unwrap_or_default();
     let name = |side: &str, there: bool| {
         if there {

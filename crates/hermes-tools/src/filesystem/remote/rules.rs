@@ -65,7 +65,6 @@ impl WriteRules {
     }
 }
 
-/// A write to be judged.
 pub(super) struct JudgedWrite<'a> {
     /// The path as the call means it.
     pub(super) written: &'a Path,

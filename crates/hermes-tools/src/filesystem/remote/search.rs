@@ -26,7 +26,6 @@ const MOST_ANSWER: usize = 16 * 1024 * 1024;
 const WITHOUT_RIPGREP: &str = "ripgrep (rg) is not installed there, so files named in .gitignore \
                                were searched too.";
 
-/// One search on a remote host.
 pub(super) struct Search<'a> {
     /// Runs a script on the host.
     pub(super) ask: &'a dyn Fn(ScriptQuery<'_>) -> Result<ScriptAnswer, String>,
