@@ -235,12 +235,3 @@ impl Agent {
         self.new.is_none()
     }
 }
-
-impl std::fmt::Debug for Agent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Agent")
-            .field("session", &self.session)
-            .field("messages", &self.history.len())
-            .finish_non_exhaustive()
-    }
-}

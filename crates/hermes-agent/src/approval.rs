@@ -19,7 +19,6 @@ use crate::auxiliary::{Account, AuxiliaryQuestion, Unanswered, object_in, record
 const MAX_CHARS: usize = 16_000;
 /// Room for models that think before they answer.
 const MAX_TOKENS: u32 = 2_000;
-/// Characters of a reason.
 const MAX_REASON: usize = 300;
 
 const INSTRUCTIONS: &str = r#"You assess shell commands that an AI agent wants to run on its user's machine. A rule has flagged the command; you decide whether it can run without asking the user.

@@ -15,7 +15,6 @@ use crate::answer_text::cleaned;
 /// Where the cost of a request is recorded: a home and a session in it.
 pub(crate) type Account = Option<(PathBuf, SessionId)>;
 
-/// The answer to an auxiliary task.
 #[derive(Debug, Clone)]
 pub(crate) struct AuxiliaryAnswer {
     /// Without reasoning, trimmed. May be empty.
@@ -34,7 +33,6 @@ pub(crate) struct AuxiliaryQuestion {
     pub(crate) temperature: f64,
 }
 
-/// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
     #[error("{0}")]

@@ -32,8 +32,6 @@ const WITHHELD: &[&str] = &[
     "kanban_complete",
     "kanban_block",
 ];
-/// Default number of requests of a sub-agent.
-const MAX_ITERATIONS: u32 = 50;
 /// Wait of the watcher without a timeout.
 const UNBOUNDED_WAIT: Duration = Duration::from_hours(1);
 
@@ -56,7 +54,7 @@ impl ChildLimits {
         Self {
             max_iterations: number("delegation.max_iterations")
                 .filter(|count| *count > 0)
-                .unwrap_or(MAX_ITERATIONS),
+                .unwrap_or(50),
             timeout: (seconds > 0).then(|| Duration::from_secs(u64::from(seconds))),
             depth: number("delegation.max_spawn_depth").unwrap_or(1).max(1),
         }
@@ -144,14 +142,15 @@ impl SubAgentRunner {
 impl ChildRunner for SubAgentRunner {
     fn run_child(&self, job: &ChildJob, context: &CallContext) -> ChildResult {
         let begun = Instant::now();
+        let failed = |why: String| ChildResult {
+            duration: begun.elapsed(),
+            model: self.provider.route().model,
+            ..ChildResult::failed(why, "not_started")
+        };
         let (interrupt, finished) = match (Wake::new(), Wake::new()) {
             (Ok(interrupt), Ok(finished)) => (Arc::new(interrupt), finished),
             (Err(error), _) | (_, Err(error)) => {
-                return failed(
-                    self,
-                    begun,
-                    format!("could not create a file descriptor: {error}"),
-                );
+                return failed(format!("could not create a file descriptor: {error}"));
             }
         };
         let own = CallContext {
@@ -168,8 +167,8 @@ impl ChildRunner for SubAgentRunner {
         });
         match result {
             Ok(Ok(result)) => child_result(result, timed_out, begun),
-            Ok(Err(error)) => failed(self, begun, error.to_string()),
-            Err(_) => failed(self, begun, "internal error; see the log".to_owned()),
+            Ok(Err(error)) => failed(error.to_string()),
+            Err(_) => failed("internal error; see the log".to_owned()),
         }
     }
 }
@@ -184,27 +183,22 @@ fn watch(parent: &Wake, finished: &Wake, timeout: Option<Duration>, child: &Wake
         });
         match wait_for_any(&[finished, parent], left) {
             Some(0) => return false,
-            Some(_) => {
+            None if deadline.is_none_or(|at| at > Instant::now()) => {}
+            woken => {
                 child.raise();
-                return false;
+                return woken.is_none();
             }
-            None if deadline.is_some_and(|at| at <= Instant::now()) => {
-                child.raise();
-                return true;
-            }
-            None => {}
         }
     }
 }
 
 fn tools_of(job: &ChildJob, parent: &CallContext, own: &CallContext) -> Arc<[ToolSchema]> {
-    let all = vec!["all".to_owned()];
+    let mut names = job.toolsets.clone();
+    if names.is_empty() {
+        names.push("all".to_owned());
+    }
     let selection = ToolSelection {
-        names: if job.toolsets.is_empty() {
-            all
-        } else {
-            job.toolsets.clone()
-        },
+        names,
         ..ToolSelection::default()
     };
     let may_delegate = own.conversation.children.is_some();
@@ -235,11 +229,7 @@ fn prompt(job: &ChildJob, cwd: &str) -> String {
          did, what you found, which files you changed, what is left open. Nobody can be asked.\n\n\
          Working directory: {cwd}"
     );
-    if let Some(context) = job
-        .context
-        .as_deref()
-        .filter(|text| !text.trim().is_empty())
-    {
+    if let Some(context) = &job.context {
         text.push_str("\n\n# What you need to know\n\n");
         text.push_str(context.trim());
     }
@@ -269,13 +259,5 @@ fn child_result(result: TurnResult, timed_out: bool, begun: Instant) -> ChildRes
         input_tokens: result.usage.prompt(),
         output_tokens: result.usage.output,
         tool_trace: result.tool_trace,
-    }
-}
-
-fn failed(children: &SubAgentRunner, begun: Instant, why: String) -> ChildResult {
-    ChildResult {
-        duration: begun.elapsed(),
-        model: children.provider.route().model,
-        ..ChildResult::failed(why, "not_started")
     }
 }

@@ -14,7 +14,6 @@ const NO_RESULT: &str =
 /// Prefix of the result of a call with damaged arguments.
 const LOST_ARGUMENTS: &str = "[The arguments of this call were damaged and are not shown.]\n";
 
-/// The messages to send.
 pub(crate) fn sendable(mut messages: Vec<Message>) -> Vec<Message> {
     repair_arguments(&mut messages);
     let mut messages = paired(messages);

@@ -4,9 +4,6 @@ use hermes_config::{Config, vars};
 
 use crate::tools::{LoopGuardSettings, RepeatLimits};
 
-/// Default number of iterations of a turn.
-const MAX_ITERATIONS: u32 = 90;
-
 /// Settings of a conversation.
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
@@ -53,7 +50,7 @@ impl Default for CompactionSettings {
 impl Default for AgentSettings {
     fn default() -> Self {
         Self {
-            max_iterations: MAX_ITERATIONS,
+            max_iterations: 90,
             max_delegations: 3,
             loop_guard: LoopGuardSettings::default(),
             compaction: CompactionSettings::default(),

@@ -17,17 +17,15 @@ impl Steering {
     pub fn send(&self, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
-            self.locked().push(text);
+            let pending = self.pending.lock();
+            pending.unwrap_or_else(PoisonError::into_inner).push(text);
         }
     }
 
     pub(crate) fn take(&self) -> Option<String> {
-        let mut pending = self.locked();
+        let pending = self.pending.lock();
+        let mut pending = pending.unwrap_or_else(PoisonError::into_inner);
         (!pending.is_empty()).then(|| std::mem::take(&mut *pending).join("\n\n"))
-    }
-
-    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -80,6 +80,21 @@ impl Argument {
         }
     }
 
+    /// A text with a default.
+    pub const fn text(name: &'static str, doc: &'static str) -> Self {
+        Self::optional(name, ArgKind::Text, doc)
+    }
+
+    /// A switch that is off by default.
+    pub const fn flag(name: &'static str, doc: &'static str) -> Self {
+        Self::optional(name, ArgKind::Flag, doc)
+    }
+
+    /// A list of texts that is empty by default.
+    pub const fn texts(name: &'static str, doc: &'static str) -> Self {
+        Self::optional(name, ArgKind::Texts, doc)
+    }
+
     /// An argument that models are not told of: it has no effect yet.
     pub const fn unlisted(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
         Self {

@@ -20,9 +20,8 @@ const SPEC: ToolSpec = ToolSpec {
      decide yourself.",
     arguments: &[
         Argument::required("question", ArgKind::Text, "What to ask."),
-        Argument::optional(
+        Argument::texts(
             "choices",
-            ArgKind::Texts,
             "Up to four answers to choose from; the user can always write another.",
         ),
     ],

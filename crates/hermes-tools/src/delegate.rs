@@ -16,12 +16,8 @@ const ROLES: &[&str] = &["leaf", "orchestrator"];
 
 const JOB_FIELDS: &[Argument] = &[
     Argument::required("goal", ArgKind::Text, "What is to be achieved."),
-    Argument::optional(
-        "context",
-        ArgKind::Text,
-        "What the other agent has to know.",
-    ),
-    Argument::optional("toolsets", ArgKind::Texts, "Toolsets it gets."),
+    Argument::text("context", "What the other agent has to know."),
+    Argument::texts("toolsets", "Toolsets it gets."),
     Argument::optional(
         "role",
         ArgKind::Choice(ROLES),
@@ -39,17 +35,9 @@ const SPEC: ToolSpec = ToolSpec {
      single tool call, and not for anything that needs the user. Verify what a summary claims \
      before relying on it.",
     arguments: &[
-        Argument::optional("goal", ArgKind::Text, "What is to be achieved."),
-        Argument::optional(
-            "context",
-            ArgKind::Text,
-            "What the other agent has to know.",
-        ),
-        Argument::optional(
-            "toolsets",
-            ArgKind::Texts,
-            "Toolsets it gets; yours if left out.",
-        ),
+        Argument::text("goal", "What is to be achieved."),
+        Argument::text("context", "What the other agent has to know."),
+        Argument::texts("toolsets", "Toolsets it gets; yours if left out."),
         Argument::optional(
             "role",
             ArgKind::Choice(ROLES),

@@ -32,6 +32,7 @@ pub use file_ledger::FileLedger;
 pub use files::{PatchTool, ReadFileTool, SearchFilesTool, WriteFileTool};
 pub use filesystem::{
     CrossProfile, Filesystem, HostFiles, RemoteFiles, SessionState, WriteGuard, WriteRules,
+    real_path,
 };
 pub use kanban::{BoardAccess, ImageReference, images_in, kanban_tools};
 pub use result::{error, is_failure};

@@ -25,16 +25,11 @@ const SPEC: ToolSpec = ToolSpec {
      latest conversations (mode browse). Use it when the user refers to something you do not \
      see here, before asking them.",
     arguments: &[
-        Argument::optional(
+        Argument::text(
             "query",
-            ArgKind::Text,
             "Words to find; \"a phrase\", OR, NOT and prefix* work.",
         ),
-        Argument::optional(
-            "session_id",
-            ArgKind::Text,
-            "With around_message_id: where to read.",
-        ),
+        Argument::text("session_id", "With around_message_id: where to read."),
         Argument::optional(
             "around_message_id",
             ArgKind::at_least(0),
@@ -55,9 +50,8 @@ const SPEC: ToolSpec = ToolSpec {
             ArgKind::ClampedInt { min: 1, max: 20 },
             "Messages before and after, from 1 to 20. Default 5.",
         ),
-        Argument::optional(
+        Argument::text(
             "role_filter",
-            ArgKind::Text,
             "Only messages of these roles, such as \"user,assistant\" or \"tool\".",
         ),
     ],

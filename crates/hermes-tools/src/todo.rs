@@ -32,9 +32,8 @@ const SPEC: ToolSpec = ToolSpec {
             ArgKind::Records(ITEM),
             "The items. Leave out to read.",
         ),
-        Argument::optional(
+        Argument::flag(
             "merge",
-            ArgKind::Flag,
             "Change and add the items named instead of replacing the list. Default false.",
         ),
     ],

@@ -8,15 +8,13 @@ use hermes_providers::{AuxiliaryTask, ErrorClass, ModelRequest, Provider};
 use hermes_session::{Compaction, CompactionLock, Error as StoreError, MessageId, SessionMessage};
 use serde_json::Value;
 
-use super::condense::{condensed, without_repeats};
-use super::cut::{Cut, cut, size};
-use super::extract::extract;
-use super::images::without_old_images;
+use super::condense::{condensed, extract, without_old_images, without_repeats};
+use super::cut::{Cut, cut, size, threshold, usable};
 use super::lock::{ask_holding, still_held};
 use super::summary::{self, Material};
-use super::threshold::{share, threshold, usable};
 use crate::Result;
 use crate::agent::Agent;
+use crate::calibration::share;
 use crate::observer::{TurnEvent, TurnObserver};
 
 /// Factor by which the end may exceed the target ratio.
@@ -31,7 +29,6 @@ const PAUSE_AFTER_BREAK: Duration = Duration::from_secs(30);
 /// Pause if the provider cannot be used.
 const PAUSE_WITHOUT_PROVIDER: Duration = Duration::from_mins(10);
 
-/// Why a conversation is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The next request is nearly too long.
@@ -280,7 +277,6 @@ impl Agent {
         }
     }
 
-    /// Asks for a summary and records its cost.
     fn ask(
         &mut self,
         provider: &dyn Provider,

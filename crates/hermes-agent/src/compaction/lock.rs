@@ -21,7 +21,6 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a live holder is waited for.
 const MAX_WAIT: Duration = Duration::from_mins(10);
-/// Prefix of the holder names of this program.
 const HOLDER_PREFIX: &str = "hermes";
 
 impl Agent {
@@ -42,14 +41,11 @@ impl Agent {
             };
             if is_dead(&holder) {
                 tracing::info!(holder, "the process that was compacting is dead");
-                let session = &self.session;
                 let store = &mut self.store;
-                if let Some(lock) =
-                    store.take_over_compaction_lock(session, &holder, &own, LEASE)?
-                {
-                    return Ok(Some(lock));
+                match store.take_over_compaction_lock(&self.session, &holder, &own, LEASE)? {
+                    Some(lock) => return Ok(Some(lock)),
+                    None => continue,
                 }
-                continue;
             }
             if !was_announced {
                 was_announced = true;

@@ -7,11 +7,8 @@
 mod compact;
 mod condense;
 mod cut;
-mod extract;
-mod images;
 mod lock;
 mod summary;
-mod threshold;
 
 pub use compact::Compacted;
 pub(crate) use compact::Need;

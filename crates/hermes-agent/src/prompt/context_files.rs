@@ -1,6 +1,8 @@
 //! Context files: project instructions for agents.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use hermes_tools::real_path;
 
 use super::injection::{Blocked, scan};
 use super::texts::HINT_MARK;
@@ -160,8 +162,8 @@ pub(crate) fn subdirectory_hint(
     path: &Path,
     seen: &mut Vec<PathBuf>,
 ) -> Option<(String, Vec<String>)> {
-    let path = resolved(path);
-    let cwd = resolved(cwd);
+    let path = real_path(path);
+    let cwd = real_path(cwd);
     let start = if path.is_dir() {
         &*path
     } else {
@@ -191,31 +193,6 @@ pub(crate) fn subdirectory_hint(
         }
     }
     (!texts.is_empty()).then(|| (texts.join("\n\n"), notices))
-}
-
-/// The path without `..`, with links resolved as far as it exists.
-fn resolved(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    for known in plain.ancestors() {
-        if let Ok(real) = hermes_fs::canonicalize(known) {
-            let rest = plain.strip_prefix(known).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() {
-                real
-            } else {
-                real.join(rest)
-            };
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

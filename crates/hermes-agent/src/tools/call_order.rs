@@ -34,7 +34,6 @@ pub(crate) fn segments<'a>(
     segments
 }
 
-/// What a call touches.
 #[derive(Debug)]
 enum CallScope {
     /// Reads anything.

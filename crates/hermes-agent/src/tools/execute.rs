@@ -27,7 +27,6 @@ pub(crate) struct PlannedCall {
     pub(crate) answer: Option<String>,
 }
 
-/// A call and its result.
 #[derive(Debug)]
 pub(crate) struct ExecutedCall {
     pub(crate) call: ToolCall,
@@ -47,7 +46,6 @@ impl ExecutedCall {
 /// The text for the model, and the result of the tool if it was called.
 type CallOutcome = (String, Option<Value>);
 
-/// The calls of one answer.
 pub(crate) struct Batch<'a> {
     pub(crate) context: &'a CallContext,
     pub(crate) guard: &'a mut LoopGuard,
@@ -104,10 +102,7 @@ impl Batch<'_> {
                 }
             }
         }
-        for (index, value, took) in run_together(&to_run, self.context) {
-            let Some(one) = planned.get(index) else {
-                continue;
-            };
+        for (index, one, value, took) in run_together(&to_run, self.context) {
             let name = &one.call.name;
             let Some(value) = value else {
                 done.push((index, (skipped(name), None)));
@@ -142,10 +137,10 @@ impl Batch<'_> {
 
 /// Runs calls in parallel, at most eight; a single call runs in this thread. Calls skipped after an
 /// interrupt have no result.
-fn run_together(
-    calls: &[(usize, &PlannedCall)],
+fn run_together<'a>(
+    calls: &[(usize, &'a PlannedCall)],
     context: &CallContext,
-) -> Vec<(usize, Option<Value>, Duration)> {
+) -> Vec<(usize, &'a PlannedCall, Option<Value>, Duration)> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(calls.len()));
     let work = || {
@@ -157,7 +152,7 @@ fn run_together(
                 (Some(value), took)
             };
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push((*index, value, took));
+            done.push((*index, *one, value, took));
         }
     };
     std::thread::scope(|scope| {
@@ -172,7 +167,7 @@ fn run_together(
         work();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _, _)| *index);
+    done.sort_by_key(|(index, ..)| *index);
     done
 }
 
@@ -198,7 +193,6 @@ fn skipped(name: &str) -> String {
     format!("[{name} was not called: the user interrupted the turn.]")
 }
 
-/// An error as a result.
 pub(crate) fn error_text(message: impl Into<String>) -> String {
     hermes_tools::error(message).to_string()
 }

@@ -144,7 +144,6 @@ impl LoopGuard {
         })
     }
 
-    /// Whether the turn must end.
     pub(crate) fn is_halted(&self) -> bool {
         self.halted
     }

@@ -6,10 +6,8 @@ use hermes_tools::{CallContext, keep_result, readable};
 use super::execute::ExecutedCall;
 
 const MAX_PER_RESULT: usize = 100_000;
-/// Maximum characters of all results of one answer.
 const MAX_PER_ANSWER: usize = 200_000;
 const MIN_PER_RESULT: usize = 8_000;
-/// Lowest limit of all results of one answer.
 const MIN_PER_ANSWER: usize = 16_000;
 /// From this window on, the longest output of a command fits.
 const LARGE_WINDOW: u64 = 64_000;
@@ -19,7 +17,6 @@ const COMMAND_OUTPUT: usize = 52_000;
 const PREVIEW: usize = 1_500;
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// Limits by context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResultLimits {
     pub(crate) per_result: usize,

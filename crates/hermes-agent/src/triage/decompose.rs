@@ -5,7 +5,7 @@ use hermes_board::{Decomposition, PlannedChild, Specification};
 use hermes_providers::AuxiliaryTask;
 use serde_json::{Map, Value};
 
-use super::{TEMPERATURE, Triage, TriageFailure, card_text, truncated};
+use super::{TEMPERATURE, Triage, card_text, truncated, unusable};
 use crate::auxiliary::{AuxiliaryQuestion, object_in, text};
 
 /// Maximum tokens of the answer.
@@ -88,7 +88,7 @@ pub fn decompose(
     id: &TaskId,
     roster: &Roster,
     promote: bool,
-) -> Result<DecomposeOutcome, TriageFailure> {
+) -> Result<DecomposeOutcome, String> {
     let card = triage.card(id)?;
     let answer = triage.ask(AuxiliaryQuestion {
         task: AuxiliaryTask::KanbanDecomposer,
@@ -97,8 +97,7 @@ pub fn decompose(
         max_tokens: MAX_TOKENS,
         temperature: TEMPERATURE,
     })?;
-    let unusable = |why: String| TriageFailure::Unusable(why);
-    let plan = object_in(&answer).ok_or_else(|| unusable("it is not a JSON object".to_owned()))?;
+    let plan = object_in(&answer).ok_or_else(|| unusable("it is not a JSON object"))?;
     if plan.get("fanout") != Some(&Value::Bool(true)) {
         return whole(triage, &card, roster, &plan);
     }
@@ -119,12 +118,11 @@ fn whole(
     card: &Task,
     roster: &Roster,
     plan: &Map<String, Value>,
-) -> Result<DecomposeOutcome, TriageFailure> {
+) -> Result<DecomposeOutcome, String> {
     let title = text(plan, "title").map(|title| truncated(&title, TITLE));
     let body = text(plan, "body");
     if title.is_none() && body.is_none() {
-        let why = "it has neither tasks nor a title nor a body";
-        return Err(TriageFailure::Unusable(why.to_owned()));
+        return Err(unusable("it has neither tasks nor a title nor a body"));
     }
     let new_title = title.clone().filter(|title| *title != card.title);
     let specification = Specification {

@@ -1,7 +1,7 @@
 //! Triage of cards by an auxiliary model: specifying a card, or decomposing it into several.
 //!
 //! The model only proposes: its answer is checked here and written by `hermes-board` in one
-//! transaction. Expected problems are a [`TriageFailure`].
+//! transaction. An error is a sentence.
 
 mod decompose;
 mod specify;
@@ -22,28 +22,6 @@ const TITLE: usize = 400;
 const BODY: usize = 4_000;
 const TEMPERATURE: f64 = 0.3;
 
-/// Why a card could not be triaged.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TriageFailure {
-    #[error("no such card")]
-    Unknown,
-    #[error("the card is not in triage: its status is {status}")]
-    NotInTriage { status: String },
-    #[error("no model is available: {0}")]
-    NoModel(String),
-    #[error("the model did not answer ({class}): {message}")]
-    Unanswered {
-        class: &'static str,
-        message: String,
-    },
-    #[error("the answer cannot be used: {0}")]
-    Unusable(String),
-    #[error("the card was moved while the model was working")]
-    MovedMeanwhile,
-    #[error("the board refused the change: {0}")]
-    Refused(String),
-}
-
 /// The context of triage.
 pub struct Triage<'a> {
     pub store: &'a mut SqliteBoard,
@@ -54,47 +32,45 @@ pub struct Triage<'a> {
 
 impl Triage<'_> {
     /// The card, if it is in triage.
-    fn card(&self, id: &TaskId) -> Result<Task, TriageFailure> {
-        let task = self.store.task(id).map_err(|error| refused(&error))?;
-        let task = task.ok_or(TriageFailure::Unknown)?;
-        match task.status() {
-            Status::Triage => Ok(task),
-            _ => Err(TriageFailure::NotInTriage {
-                status: task.status_word().to_owned(),
-            }),
+    fn card(&self, id: &TaskId) -> Result<Task, String> {
+        let task = self.store.task(id).map_err(refused)?;
+        let task = task.ok_or("no such card")?;
+        if task.status() == Status::Triage {
+            return Ok(task);
+        }
+        let status = task.status_word();
+        Err(format!("the card is not in triage: its status is {status}"))
+    }
+
+    fn ask(&self, question: AuxiliaryQuestion) -> Result<String, String> {
+        match question.ask(self.auxiliary, self.interrupt) {
+            Ok(answer) => Ok(answer.text),
+            Err(Unanswered::NoModel(reason)) => Err(format!("no model is available: {reason}")),
+            Err(Unanswered::Failed(error)) => Err(format!(
+                "the model did not answer ({}): {}",
+                error.class.name(),
+                error.message
+            )),
         }
     }
 
-    fn ask(&self, question: AuxiliaryQuestion) -> Result<String, TriageFailure> {
-        let answer = question.ask(self.auxiliary, self.interrupt);
-        answer
-            .map(|answer| answer.text)
-            .map_err(|error| match error {
-                Unanswered::NoModel(reason) => TriageFailure::NoModel(reason),
-                Unanswered::Failed(error) => TriageFailure::Unanswered {
-                    class: error.class.name(),
-                    message: error.message.clone(),
-                },
-            })
-    }
-
     /// The outcome of a change of the board.
-    fn written<T>(
-        &self,
-        id: &TaskId,
-        outcome: hermes_board::Result<T>,
-    ) -> Result<T, TriageFailure> {
-        outcome.map_err(|error| match self.card(id) {
-            Err(TriageFailure::NotInTriage { .. } | TriageFailure::Unknown) => {
-                TriageFailure::MovedMeanwhile
+    fn written<T>(&self, id: &TaskId, outcome: hermes_board::Result<T>) -> Result<T, String> {
+        outcome.map_err(|error| match self.store.task(id) {
+            Ok(task) if task.is_none_or(|task| task.status() != Status::Triage) => {
+                "the card was moved while the model was working".to_owned()
             }
-            _ => refused(&error),
+            _ => refused(error),
         })
     }
 }
 
-fn refused(error: &hermes_board::Error) -> TriageFailure {
-    TriageFailure::Refused(error.to_string())
+fn refused(error: hermes_board::Error) -> String {
+    format!("the board refused the change: {error}")
+}
+
+fn unusable(why: impl std::fmt::Display) -> String {
+    format!("the answer cannot be used: {why}")
 }
 
 /// The card as text for the model.

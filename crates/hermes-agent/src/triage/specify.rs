@@ -4,7 +4,7 @@ use hermes_board::Specification;
 use hermes_board::model::TaskId;
 use hermes_providers::AuxiliaryTask;
 
-use super::{TEMPERATURE, Triage, TriageFailure, card_text, truncated};
+use super::{TEMPERATURE, Triage, card_text, truncated, unusable};
 use crate::auxiliary::{AuxiliaryQuestion, object_in, text};
 
 /// Maximum characters of a title.
@@ -25,11 +25,7 @@ pub struct Specified {
 }
 
 /// Specifies a card and moves it out of triage.
-pub fn specify(
-    triage: &mut Triage<'_>,
-    id: &TaskId,
-    max_tokens: u32,
-) -> Result<Specified, TriageFailure> {
+pub fn specify(triage: &mut Triage<'_>, id: &TaskId, max_tokens: u32) -> Result<Specified, String> {
     let card = triage.card(id)?;
     let answer = triage.ask(AuxiliaryQuestion {
         task: AuxiliaryTask::TriageSpecifier,
@@ -55,8 +51,7 @@ pub fn specify(
 }
 
 /// The proposed title and body in an answer. Text that is not JSON is the body.
-fn draft(answer: &str) -> Result<(Option<String>, Option<String>), TriageFailure> {
-    let unusable = |why: &str| TriageFailure::Unusable(why.to_owned());
+fn draft(answer: &str) -> Result<(Option<String>, Option<String>), String> {
     if answer.trim().is_empty() {
         return Err(unusable("it is empty"));
     }

@@ -79,7 +79,6 @@ impl Turn<'_> {
         self.run(response, planned, has_unknown)
     }
 
-    /// Corrects slightly wrong tool names.
     fn correct_names(&mut self, calls: &mut [ToolCall], known: &[&str]) {
         for call in calls {
             if let Some(tool) = intended_tool(&call.name, known)
@@ -226,18 +225,15 @@ impl Turn<'_> {
                 "result_bytes": one.text.len(),
                 "status": if failed { "error" } else { "ok" },
             }));
-            if name == "write_file" || name == "patch" {
-                self.note_files(&one.call, failed);
+            if name != "write_file" && name != "patch" {
+                continue;
             }
-        }
-    }
-
-    fn note_files(&mut self, call: &ToolCall, failed: bool) {
-        let arguments = arguments_of(&call.arguments).unwrap_or_default();
-        for path in changed_paths(&arguments) {
-            self.unwritten.retain(|other| *other != path);
-            if failed {
-                self.unwritten.push(path);
+            let arguments = arguments_of(&one.call.arguments).unwrap_or_default();
+            for path in changed_paths(&arguments) {
+                self.unwritten.retain(|other| *other != path);
+                if failed {
+                    self.unwritten.push(path);
+                }
             }
         }
     }
@@ -295,11 +291,11 @@ impl Turn<'_> {
 }
 
 fn add_text(result: &mut SessionMessage, more: &str) {
-    if let Some(sent) = &mut result.api_content {
-        sent.push_str("\n\n");
-        sent.push_str(more);
-    }
-    if let Some(MessageContent::Text(text)) = &mut result.content {
+    let whole = match &mut result.content {
+        Some(MessageContent::Text(text)) => Some(text),
+        _ => None,
+    };
+    for text in result.api_content.iter_mut().chain(whole) {
         text.push_str("\n\n");
         text.push_str(more);
     }
@@ -313,7 +309,6 @@ fn arguments_of(text: &str) -> Option<Value> {
     value.is_object().then_some(value)
 }
 
-/// The files that a call changes.
 fn changed_paths(arguments: &Value) -> Vec<String> {
     const HEADERS: &[&str] = &["Update File:", "Add File:", "Delete File:", "Move to:"];
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);

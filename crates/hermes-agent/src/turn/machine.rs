@@ -25,7 +25,6 @@ const SUMMARY_REQUEST: &str = "The number of steps for this task is used up, so 
     be called. Say now, from what you have found so far: what was done, what was found, and what is \
     left to do.";
 
-/// Attempts to get a summary.
 const SUMMARY_REQUESTS: usize = 2;
 
 pub(super) enum NextStep {
@@ -360,13 +359,11 @@ impl Turn<'_> {
         Ok(Some(text.to_owned()))
     }
 
-    /// Resets the attempts after a usable answer.
     pub(super) fn reset_attempts(&mut self) {
         self.attempts.reset();
         self.max_tokens = None;
     }
 
-    /// Records the cost of an unused answer.
     pub(super) fn record_unused(&mut self, response: &ModelResponse) -> Result<()> {
         let cost = self.cost_of(response);
         let agent = &mut *self.agent;

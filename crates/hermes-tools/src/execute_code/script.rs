@@ -13,7 +13,6 @@ use crate::tool::CallContext;
 /// A script with what its run needs.
 pub(super) struct Script<'a> {
     pub(super) code: &'a str,
-    /// Tools it may call.
     pub(super) allowed: Vec<&'static str>,
     pub(super) token: String,
     pub(super) calls: Arc<Calls>,

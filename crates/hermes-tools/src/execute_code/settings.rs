@@ -48,7 +48,6 @@ pub struct CodeSettings {
     pub max_stdout: usize,
     /// Directories of this program and of other installs of it, whose interpreters are never used.
     pub own_install_roots: Vec<PathBuf>,
-    /// Where staging directories are made.
     pub temp_dir: PathBuf,
 }
 

@@ -32,14 +32,12 @@ const SPEC: ToolSpec = ToolSpec {
             ArgKind::Choice(&["content", "files", "grep", "find"]),
             "'content' searches in files, 'files' searches names. Default 'content'.",
         ),
-        Argument::optional(
+        Argument::text(
             "path",
-            ArgKind::Text,
             "Directory or file to search. Default: the working directory.",
         ),
-        Argument::optional(
+        Argument::text(
             "file_glob",
-            ArgKind::Text,
             "Only files whose name matches this glob, with target 'content'.",
         ),
         Argument::optional(

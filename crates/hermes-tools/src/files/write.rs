@@ -48,9 +48,8 @@ impl Tool for WriteFileTool {
 }
 
 /// The argument all writing tools share.
-pub(super) const CROSS_PROFILE: Argument = Argument::optional(
+pub(super) const CROSS_PROFILE: Argument = Argument::flag(
     "cross_profile",
-    ArgKind::Flag,
     "Set to true only when the user asked to change files of another profile.",
 );
 

@@ -10,7 +10,7 @@ mod page;
 mod remote;
 mod search;
 
-pub use host::HostFiles;
+pub use host::{HostFiles, real_path};
 pub use operations::{CrossProfile, Filesystem, SessionState, WriteGuard};
 pub(crate) use operations::{
     FileCall, FileContent, FileOperations, Loaded, PageRead, ResultToSave, Writing,

@@ -128,7 +128,6 @@ pub(crate) struct Writing<'a> {
 pub(crate) struct ResultToSave<'a> {
     /// Directory of the conversation.
     pub(crate) directory: String,
-    /// A unique name.
     pub(crate) file: String,
     pub(crate) text: &'a str,
 }

@@ -17,12 +17,8 @@ pub(super) const ATTACH: ToolSpec = ToolSpec {
     arguments: &[
         Argument::required("filename", ArgKind::Text, "Display name."),
         Argument::required("content_base64", ArgKind::Text, "The bytes, in base64."),
-        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
-        Argument::optional(
-            "content_type",
-            ArgKind::Text,
-            "Content type, such as image/png.",
-        ),
+        Argument::text("task_id", "Your card; may be left out."),
+        Argument::text("content_type", "Content type, such as image/png."),
         BOARD,
     ],
     ..KANBAN
@@ -34,10 +30,9 @@ pub(super) const ATTACH_URL: ToolSpec = ToolSpec {
                   within 30 seconds.",
     arguments: &[
         Argument::required("url", ArgKind::Text, "An http or https address."),
-        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
-        Argument::optional(
+        Argument::text("task_id", "Your card; may be left out."),
+        Argument::text(
             "filename",
-            ArgKind::Text,
             "Display name; taken from the address if left out.",
         ),
         BOARD,
@@ -49,7 +44,7 @@ pub(super) const ATTACHMENTS: ToolSpec = ToolSpec {
     name: "kanban_attachments",
     description: "Lists the files attached to a card, with the paths under which they can be read.",
     arguments: &[
-        Argument::optional("task_id", ArgKind::Text, "The card; your own if left out."),
+        Argument::text("task_id", "The card; your own if left out."),
         BOARD,
     ],
     ..KANBAN

@@ -21,7 +21,7 @@ pub(super) const BLOCK: ToolSpec = ToolSpec {
             ArgKind::Text,
             "What is needed, for the person who unblocks the card.",
         ),
-        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
+        Argument::text("task_id", "Your card; may be left out."),
         Argument::optional(
             "kind",
             ArgKind::Choice(&["dependency", "needs_input", "capability", "transient"]),

@@ -34,8 +34,8 @@ pub(super) const HEARTBEAT: ToolSpec = ToolSpec {
     description: "Reports that you are still working on your card, so that it is not given to another \
                   worker. Call it every few minutes during long work, and at least once an hour.",
     arguments: &[
-        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
-        Argument::optional("note", ArgKind::Text, "Progress, in a few words."),
+        Argument::text("task_id", "Your card; may be left out."),
+        Argument::text("note", "Progress, in a few words."),
         BOARD,
     ],
     ..KANBAN

@@ -20,22 +20,16 @@ pub(super) const COMPLETE: ToolSpec = ToolSpec {
                   you created in created_cards. No secrets. If the card has \
                   acceptance checks they are run now; your attempt ends with this call.",
     arguments: &[
-        Argument::optional("summary", ArgKind::Text, "Summary of the result."),
-        Argument::optional(
-            "result",
-            ArgKind::Text,
-            "Short result, if there is no summary.",
-        ),
-        Argument::optional("task_id", ArgKind::Text, "Your card; may be left out."),
+        Argument::text("summary", "Summary of the result."),
+        Argument::text("result", "Short result, if there is no summary."),
+        Argument::text("task_id", "Your card; may be left out."),
         Argument::optional("metadata", ArgKind::Object, "Facts for programs."),
-        Argument::optional(
+        Argument::texts(
             "created_cards",
-            ArgKind::Texts,
             "Ids that kanban_create returned to you, and no others.",
         ),
-        Argument::optional(
+        Argument::texts(
             "artifacts",
-            ArgKind::Texts,
             "Paths of deliverables. Those in a scratch workspace are kept before it is removed.",
         ),
         BOARD,

@@ -26,13 +26,9 @@ pub(super) const CREATE: ToolSpec = ToolSpec {
             "What is to be achieved, in one line.",
         ),
         Argument::required("assignee", ArgKind::Text, "Profile of the worker."),
-        Argument::optional(
-            "body",
-            ArgKind::Text,
-            "Everything the worker needs to know.",
-        ),
-        Argument::optional("parents", ArgKind::Texts, "Cards that must be done first."),
-        Argument::optional("tenant", ArgKind::Text, "Namespace inside the board."),
+        Argument::text("body", "Everything the worker needs to know."),
+        Argument::texts("parents", "Cards that must be done first."),
+        Argument::text("tenant", "Namespace inside the board."),
         Argument::optional(
             "priority",
             ArgKind::Int {
@@ -47,20 +43,11 @@ pub(super) const CREATE: ToolSpec = ToolSpec {
             "scratch: a directory of its own, removed afterwards. dir: the directory workspace_path. \
              worktree: a git worktree on a branch of its own.",
         ),
-        Argument::optional(
-            "workspace_path",
-            ArgKind::Text,
-            "Absolute path, for dir and worktree.",
-        ),
-        Argument::optional("project", ArgKind::Text, "Project of the card."),
-        Argument::optional(
-            "triage",
-            ArgKind::Flag,
-            "Put the card into triage, to be specified first.",
-        ),
-        Argument::optional(
+        Argument::text("workspace_path", "Absolute path, for dir and worktree."),
+        Argument::text("project", "Project of the card."),
+        Argument::flag("triage", "Put the card into triage, to be specified first."),
+        Argument::text(
             "idempotency_key",
-            ArgKind::Text,
             "A second call with the same key returns the existing card.",
         ),
         Argument::optional(
@@ -73,10 +60,9 @@ pub(super) const CREATE: ToolSpec = ToolSpec {
             ArgKind::Choice(&["running", "blocked"]),
             "blocked: the card waits until somebody unblocks it.",
         ),
-        Argument::optional("skills", ArgKind::Texts, "Skills for the worker."),
-        Argument::optional(
+        Argument::texts("skills", "Skills for the worker."),
+        Argument::flag(
             "goal_mode",
-            ArgKind::Flag,
             "The worker goes on until a judge finds the goal reached.",
         ),
         Argument::optional(

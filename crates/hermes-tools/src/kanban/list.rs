@@ -17,11 +17,7 @@ pub(super) const LIST: ToolSpec = ToolSpec {
                   each. Cards whose parents are done become ready first. kanban_show has the rest \
                   of a card.",
     arguments: &[
-        Argument::optional(
-            "assignee",
-            ArgKind::Text,
-            "Only cards given to this profile.",
-        ),
+        Argument::text("assignee", "Only cards given to this profile."),
         Argument::optional(
             "status",
             ArgKind::Choice(&[
@@ -37,12 +33,8 @@ pub(super) const LIST: ToolSpec = ToolSpec {
             ]),
             "Only cards that stand there.",
         ),
-        Argument::optional("tenant", ArgKind::Text, "Only cards in this namespace."),
-        Argument::optional(
-            "include_archived",
-            ArgKind::Flag,
-            "Also cards that were put away.",
-        ),
+        Argument::text("tenant", "Only cards in this namespace."),
+        Argument::flag("include_archived", "Also cards that were put away."),
         Argument::optional(
             "limit",
             ArgKind::ClampedInt {

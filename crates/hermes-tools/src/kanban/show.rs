@@ -4,7 +4,7 @@ use hermes_board::worker_context;
 use serde_json::json;
 
 use super::tool::{BOARD, BoardAnswer, BoardCall, KANBAN};
-use crate::argument::{ArgKind, Argument};
+use crate::argument::Argument;
 use crate::tool::ToolSpec;
 
 /// Most events that are shown; older ones rarely matter.
@@ -17,7 +17,7 @@ pub(super) const SHOW: ToolSpec = ToolSpec {
                   order in which it matters. Without task_id: your own card. Begin work on a card \
                   with it.",
     arguments: &[
-        Argument::optional("task_id", ArgKind::Text, "The card; your own if left out."),
+        Argument::text("task_id", "The card; your own if left out."),
         BOARD,
     ],
     ..KANBAN

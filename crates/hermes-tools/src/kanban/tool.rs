@@ -9,7 +9,7 @@ use hermes_secret::{Redactor, Sink};
 use serde_json::{Value, json};
 
 use super::access::BoardAccess;
-use crate::argument::{ArgKind, Argument, text};
+use crate::argument::{Argument, text};
 use crate::result::error;
 use crate::tool::{CallContext, Tool, ToolSpec};
 
@@ -19,11 +19,8 @@ pub(super) const KANBAN: ToolSpec = ToolSpec {
     ..ToolSpec::DEFAULT
 };
 
-pub(super) const BOARD: Argument = Argument::optional(
-    "board",
-    ArgKind::Text,
-    "Slug of the board; the current one if left out.",
-);
+pub(super) const BOARD: Argument =
+    Argument::text("board", "Slug of the board; the current one if left out.");
 
 /// Tools for profiles that manage many cards, and not for workers.
 const FOR_ORCHESTRATORS: &[&str] = &["kanban_list", "kanban_unblock"];

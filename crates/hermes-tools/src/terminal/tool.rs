@@ -30,22 +30,14 @@ const TERMINAL: ToolSpec = ToolSpec {
                   that asks questions use background with pty.",
     arguments: &[
         Argument::required("command", ArgKind::Text, "Text for the shell."),
-        Argument::optional(
-            "background",
-            ArgKind::Flag,
-            "Run it on its own and return at once.",
-        ),
+        Argument::flag("background", "Run it on its own and return at once."),
         Argument::optional(
             "timeout",
             ArgKind::at_least(1),
             "Seconds a foreground command may take.",
         ),
-        Argument::optional("workdir", ArgKind::Text, "Directory for this command only."),
-        Argument::optional(
-            "pty",
-            ArgKind::Flag,
-            "Give it a terminal; with background only.",
-        ),
+        Argument::text("workdir", "Directory for this command only."),
+        Argument::flag("pty", "Give it a terminal; with background only."),
         // Nothing carries notices to a conversation; a call that asks for them anyhow is told so.
         Argument::unlisted(
             "notify_on_complete",
@@ -71,12 +63,8 @@ const PROCESS: ToolSpec = ToolSpec {
                   the line break, close ends the input).",
     arguments: &[
         Argument::required("action", ArgKind::Choice(ACTIONS), "What to do."),
-        Argument::optional(
-            "session_id",
-            ArgKind::Text,
-            "The process; not needed for list.",
-        ),
-        Argument::optional("data", ArgKind::Text, "Input for write and submit."),
+        Argument::text("session_id", "The process; not needed for list."),
+        Argument::text("data", "Input for write and submit."),
         Argument::optional("timeout", ArgKind::at_least(1), "Seconds to wait at most."),
         Argument::optional(
             "offset",

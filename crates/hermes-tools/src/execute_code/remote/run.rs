@@ -90,7 +90,6 @@ pub(in crate::execute_code) fn run_remote(
 struct RemoteScript<'a> {
     script: &'a Script<'a>,
     variables: Vec<(OsString, OsString)>,
-    /// Where it runs.
     directory: PathBuf,
     requests: Arc<RequestFiles>,
 }

@@ -21,28 +21,16 @@ const SPEC: ToolSpec = ToolSpec {
      ' ', '-' or '+', '*** Add File: path' with '+' lines, or '*** Delete File: path', then \
      '*** End Patch'. Use this instead of sed. The result has the diff.",
     arguments: &[
-        Argument::optional("path", ArgKind::Text, "File to change, in mode 'replace'."),
-        Argument::optional(
-            "old_string",
-            ArgKind::Text,
-            "Text to replace, quoted from the file.",
-        ),
-        Argument::optional(
-            "new_string",
-            ArgKind::Text,
-            "Text that takes its place; may be empty.",
-        ),
-        Argument::optional(
-            "replace_all",
-            ArgKind::Flag,
-            "Replace every occurrence. Default false.",
-        ),
+        Argument::text("path", "File to change, in mode 'replace'."),
+        Argument::text("old_string", "Text to replace, quoted from the file."),
+        Argument::text("new_string", "Text that takes its place; may be empty."),
+        Argument::flag("replace_all", "Replace every occurrence. Default false."),
         Argument::optional(
             "mode",
             ArgKind::Choice(&["replace", "patch"]),
             "'replace' or 'patch'. Default 'replace'.",
         ),
-        Argument::optional("patch", ArgKind::Text, "The patch, in mode 'patch'."),
+        Argument::text("patch", "The patch, in mode 'patch'."),
         CROSS_PROFILE,
     ],
     reach: ToolReach::ChangesPath,

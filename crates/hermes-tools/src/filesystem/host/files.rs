@@ -29,7 +29,6 @@ pub struct HostFiles {
     pub home: PathBuf,
     /// Homes whose private places are not shown.
     pub private_homes: PrivateHomes,
-    /// Where may be written.
     pub write_guard: Arc<dyn WriteGuard>,
 }
 
@@ -45,21 +44,7 @@ impl FileOperations for HostFiles {
     }
 
     fn real_path(&self, path: &Path) -> Option<PathBuf> {
-        let existing = path
-            .ancestors()
-            .find_map(|above| Some((above, hermes_fs::canonicalize(above).ok()?)));
-        let (above, mut whole) = existing?;
-        let below = path.strip_prefix(above).unwrap_or(Path::new(""));
-        for part in below.components() {
-            match part {
-                Component::CurDir => {}
-                Component::ParentDir => {
-                    whole.pop();
-                }
-                part => whole.push(part),
-            }
-        }
-        Some(whole)
+        Some(real_path(path))
     }
 
     fn home(&self, _: FileCall<'_>) -> Result<PathBuf, String> {
@@ -178,6 +163,24 @@ impl FileOperations for HostFiles {
         }
         Ok(walk_and_search(root, query, &guard, call.interrupt))
     }
+}
+
+/// The path without links and `..`, as far as it exists; the rest by its text.
+pub fn real_path(path: &Path) -> PathBuf {
+    let existing = path
+        .ancestors()
+        .find_map(|above| Some((above, hermes_fs::canonicalize(above).ok()?)));
+    let (above, mut whole) = existing.unwrap_or((Path::new(""), PathBuf::new()));
+    for part in path.strip_prefix(above).unwrap_or(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                whole.pop();
+            }
+            part => whole.push(part),
+        }
+    }
+    whole
 }
 
 /// The path without links; what does not exist is judged by its name.

@@ -4,4 +4,4 @@ mod files;
 mod kept;
 mod walk;
 
-pub use files::HostFiles;
+pub use files::{HostFiles, real_path};

@@ -34,7 +34,6 @@ pub(super) struct Search<'a> {
     pub(super) interrupt: &'a Wake,
 }
 
-/// Whether ripgrep may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ripgrep {
     IfThere,
