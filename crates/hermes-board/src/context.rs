@@ -25,7 +25,6 @@ const RUNTIME_MARGIN: i64 = 30;
 /// What the text depends on besides the card.
 #[derive(Debug, Clone)]
 pub struct ContextOptions {
-    /// Zone of the times in it.
     pub zone: TimeZone,
     /// Seconds a terminal command may take where the reader is, if known.
     pub terminal_timeout: Option<i64>,

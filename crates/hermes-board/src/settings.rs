@@ -25,29 +25,19 @@ const CHECK_TIMEOUT: u64 = 600;
 /// What is configured about boards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KanbanSettings {
-    /// Whether a gateway dispatches.
     pub dispatch_in_gateway: bool,
-    /// Pause between two ticks.
     pub dispatch_interval: Duration,
-    /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
     /// Seconds after which a worker without heartbeats is terminated; 0 for never.
     pub stale_timeout_seconds: i64,
-    /// Most cards in progress (`max_spawn`).
     pub max_spawn: Option<usize>,
-    /// Most cards in progress (`max_in_progress`).
     pub max_in_progress: Option<usize>,
-    /// Most cards in progress for one profile.
     pub max_in_progress_per_profile: Option<usize>,
     /// Assignee of cards without one; blank counts as none.
     pub default_assignee: Option<String>,
-    /// How long each acceptance check may take.
     pub check_timeout: Duration,
-    /// Size at which the log of a worker is rotated.
     pub worker_log_rotate_bytes: u64,
-    /// Rotated logs that are kept.
     pub worker_log_backup_count: u32,
-    /// Thresholds of diagnostics.
     pub thresholds: Thresholds,
     /// A sentence for each invalid value.
     pub complaints: Vec<String>,

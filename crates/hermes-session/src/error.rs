@@ -10,73 +10,42 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An operation that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file could not be read, made or moved.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
-    /// The database could not be used.
     #[error(transparent)]
     Store(#[from] hermes_store::Error),
-    /// A text that cannot be a session id.
     #[error("invalid session id: '{shown}'")]
     InvalidId {
         /// The text, safe to print.
         shown: String,
     },
-    /// A session that does not exist.
     #[error("no such session: '{shown}'")]
     Unknown {
         /// The id or title asked for, safe to print.
         shown: String,
     },
-    /// A prefix of more than one id.
     #[error("'{shown}' matches {count} session ids")]
     Ambiguous {
-        /// The prefix.
         shown: String,
-        /// How many sessions match.
         count: usize,
-        /// Some of them.
         examples: Vec<SessionId>,
     },
-    /// The id of a new session is taken.
     #[error("session '{id}' already exists")]
-    Exists {
-        /// The id.
-        id: SessionId,
-    },
-    /// The title of another session.
+    Exists { id: SessionId },
     #[error("the title '{title}' is already used by session {holder}")]
-    TitleTaken {
-        /// The title.
-        title: String,
-        /// The session that has the title.
-        holder: SessionId,
-    },
-    /// A title beyond the limit.
+    TitleTaken { title: String, holder: SessionId },
     #[error("the title is too long: {length} characters, the limit is {most}")]
-    TitleTooLong {
-        /// Its length.
-        length: usize,
-        /// The limit.
-        most: usize,
-    },
-    /// A title without visible characters.
+    TitleTooLong { length: usize, most: usize },
     #[error("the title is empty")]
     EmptyTitle,
-    /// A message that does not exist in this session.
     #[error("session {session} has no message {message}")]
     UnknownMessage {
-        /// The session.
         session: SessionId,
-        /// The number asked for.
         message: MessageId,
     },
     /// A message of the current conversation, which is in its context anyway.
     #[error("message {message} is part of the current conversation")]
-    InContext {
-        /// The number asked for.
-        message: MessageId,
-    },
+    InContext { message: MessageId },
     /// A step whose results do not answer exactly the calls of its message: storing it would leave
     /// a history that no provider accepts.
     #[error("the step was not stored: {detail}")]
@@ -93,18 +62,13 @@ pub enum Error {
         )
     )]
     CompactionLost {
-        /// The session.
         session: SessionId,
-        /// The holder of the lock.
         holder: Option<String>,
     },
     /// A message to be summarised has left the conversation: another process has undone or
     /// summarised it.
     #[error("session {session} was not compacted: another process has changed it in the meantime")]
-    CompactionStale {
-        /// The session.
-        session: SessionId,
-    },
+    CompactionStale { session: SessionId },
 }
 
 impl Error {

@@ -18,13 +18,9 @@ const OLD_SUMMARY_MARK: &str = "[CONTEXT SUMMARY]:";
 /// The author of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageRole {
-    /// The person.
     User,
-    /// The model.
     Assistant,
-    /// A tool, answering one call.
     Tool,
-    /// The instructions.
     System,
     /// A role that another program wrote, such as `session_meta`.
     Other(String),
@@ -56,7 +52,6 @@ impl MessageRole {
 /// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageContent {
-    /// Plain text.
     Text(String),
     /// A list of parts (text, images), as the chat wire format has them.
     Parts(Value),
@@ -117,7 +112,6 @@ impl From<String> for MessageContent {
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionMessage {
-    /// The author.
     pub role: MessageRole,
     /// Text or parts; none for tool calls without text.
     pub content: Option<MessageContent>,
@@ -125,11 +119,9 @@ pub struct SessionMessage {
     pub tool_call_id: Option<String>,
     /// Tool calls, as an array in the chat wire format.
     pub tool_calls: Option<Value>,
-    /// In a tool result: the name of the tool.
     pub tool_name: Option<String>,
     /// Tokens, if the provider reported them.
     pub token_count: Option<i64>,
-    /// Why the model stopped.
     pub finish_reason: Option<String>,
     /// Reasoning as shown to people.
     pub reasoning: Option<String>,
@@ -271,9 +263,7 @@ impl SessionMessage {
 /// A message with its database columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMessage {
-    /// Row id.
     pub id: MessageId,
-    /// The session it belongs to.
     pub session_id: SessionId,
     /// Seconds since 1970.
     pub timestamp: f64,

@@ -19,9 +19,7 @@ const MAX_FINDINGS: usize = 5;
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// There is no file.
     Missing,
-    /// Nothing is damaged.
     Sound,
     /// Damage, one finding per entry.
     Damaged(Vec<String>),
@@ -39,9 +37,7 @@ pub enum RepairMethod {
 /// What a repair found and did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepairReport {
-    /// The damage.
     pub findings: Vec<String>,
-    /// The copy of the damaged file.
     pub copy: Option<PathBuf>,
     /// The method that helped; `None` if nothing was damaged.
     pub method: Option<RepairMethod>,

@@ -27,7 +27,6 @@ const TABLES: [&str; 5] = [
 pub struct Salvaged {
     /// Sessions, including those created for orphaned messages.
     pub sessions: i64,
-    /// Messages.
     pub messages: i64,
 }
 

@@ -39,7 +39,6 @@ impl Default for BackupOptions {
 pub struct BackupProgress {
     /// Pages copied.
     pub done: u64,
-    /// Pages in all.
     pub total: u64,
 }
 

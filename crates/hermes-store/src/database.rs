@@ -45,11 +45,9 @@ impl Synchronous {
 /// How to open a database for writing.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
-    /// Durability of a commit.
     pub synchronous: Synchronous,
     /// Whether a missing file is created (mode 0600) or an error.
     pub create: bool,
-    /// Longest wait for a lock.
     pub busy_timeout: Duration,
     /// Newest `user_version` this program writes. A file beyond it is opened read-only. `None`
     /// for files whose version is kept elsewhere.
@@ -91,15 +89,12 @@ pub enum JournalMode {
 /// What a connection may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Read and write.
     ReadWrite,
     /// Read, because that was asked for.
     ReadOnly,
     /// Read, because a newer program has changed the schema.
     NewerSchema {
-        /// Version in the file.
         found: i64,
-        /// Newest version this program writes.
         supported: i64,
     },
 }

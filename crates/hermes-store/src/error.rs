@@ -10,62 +10,40 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A database operation that did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The content of the file contradicts itself.
     #[error("the database {} is damaged: {detail}", path.display())]
-    Corrupt {
-        /// The database.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
-    /// Another connection held a lock for longer than we wait.
+    Corrupt { path: PathBuf, detail: String },
     #[error("could not {action} the database {}: another process keeps it locked", path.display())]
     Busy {
         /// Verb that completes "could not … the database".
         action: &'static str,
-        /// The database.
         path: PathBuf,
     },
-    /// The file is something else.
     #[error("{} is not an SQLite database", path.display())]
-    NotADatabase {
-        /// The file.
-        path: PathBuf,
-    },
+    NotADatabase { path: PathBuf },
     /// A newer program has changed the schema; this one may only read it.
     #[error(
         "the database {} has schema version {found}, this program writes up to {supported}",
         path.display()
     )]
     NewerSchema {
-        /// The database.
         path: PathBuf,
-        /// Version in the file.
         found: i64,
-        /// Newest version this program knows.
         supported: i64,
     },
     /// The operating system refused: permission, a full disk, a read-only file system.
     #[error("could not {action} the database {}: {}", path.display(), source)]
     Io {
-        /// Verb that completes "could not … the database".
         action: &'static str,
-        /// The database.
         path: PathBuf,
-        /// What SQLite said.
         source: rusqlite::Error,
     },
     /// A statement failed for a reason of its own (a constraint, a missing table).
     #[error("could not {action} the database {}: {}", path.display(), source)]
     Statement {
-        /// Verb that completes "could not … the database".
         action: &'static str,
-        /// The database.
         path: PathBuf,
-        /// What SQLite said.
         source: rusqlite::Error,
     },
-    /// The file around the database could not be made, looked at or moved.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
 }

@@ -22,7 +22,6 @@ pub enum Header {
     Fresh,
     /// A database, as far as its first bytes tell.
     Sqlite,
-    /// Something else.
     Foreign {
         /// Up to 64 bytes of it.
         first: Vec<u8>,

@@ -10,9 +10,7 @@ use crate::{Error, Result};
 /// Where everything of one board lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
-    /// Its name.
     pub slug: BoardSlug,
-    /// The database.
     pub database: PathBuf,
     /// Directory of `board.json`.
     pub directory: PathBuf,

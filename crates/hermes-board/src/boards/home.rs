@@ -216,7 +216,6 @@ impl BoardHome {
 pub(crate) struct ManagedScratch {
     /// Without links.
     pub(crate) path: PathBuf,
-    /// Parent of attachments.
     pub(crate) attachments: PathBuf,
 }
 

@@ -17,16 +17,13 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 pub enum Listed {
     /// Those that are not marked as archived.
     Active,
-    /// Those too.
     All,
 }
 
 /// Outcome of [`BoardHome::create`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreatedBoard {
-    /// The board as it is now.
     pub info: BoardInfo,
-    /// Whether the board existed before.
     pub existed: bool,
 }
 

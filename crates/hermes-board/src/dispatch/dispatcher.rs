@@ -21,7 +21,6 @@ const SCRATCH_TIP: &str = "This card has a scratch workspace, which is removed w
 /// Whether a tick changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickMode {
-    /// Apply the plan.
     Real,
     /// Only report the plan: take no lock, send no signal, write nothing.
     DryRun,
@@ -30,11 +29,8 @@ pub enum TickMode {
 /// A dispatching process with the workers it has started on any board.
 #[derive(Debug)]
 pub struct Dispatcher {
-    /// All boards.
     pub home: BoardHome,
-    /// Limits.
     pub limits: Limits,
-    /// How workers are started.
     pub workers: WorkerSetup,
     children: Children,
 }

@@ -22,15 +22,10 @@ pub struct DispatchFlags {
 /// Everything that is configured about dispatching.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatchSettings {
-    /// Limits.
     pub limits: Limits,
-    /// Logs of workers.
     pub log: LogRotation,
-    /// Pause between two ticks.
     pub interval: Duration,
-    /// How long one acceptance check may take.
     pub check_timeout: Duration,
-    /// A sentence for each value that could not be used.
     pub complaints: Vec<String>,
 }
 

@@ -30,9 +30,7 @@ pub trait Processes {
 /// Live processes of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptProcesses {
-    /// There are none.
     None,
-    /// The worker itself is alive.
     Worker(WorkerRef),
     /// Only processes that the worker started are alive.
     ChildrenOnly,

@@ -9,9 +9,7 @@ pub enum Status {
     Triage,
     /// Waits for its parents.
     Todo,
-    /// Scheduled for later.
     Scheduled,
-    /// Ready for a worker.
     Ready,
     /// Claimed by a worker.
     Running,
@@ -19,9 +17,7 @@ pub enum Status {
     Blocked,
     /// Waits for a reviewer.
     Review,
-    /// Finished.
     Done,
-    /// Archived.
     Archived,
     /// A status of a newer program. Such a card is shown and otherwise left alone.
     Unknown,
@@ -111,7 +107,6 @@ text_enum! {
         Scratch = "scratch",
         /// A directory that stays.
         Dir = "dir",
-        /// A git worktree.
         Worktree = "worktree",
     }
 }
@@ -119,27 +114,20 @@ text_enum! {
 text_enum! {
     /// How an attempt ended.
     Outcome {
-        /// The card is done.
         Completed = "completed",
-        /// The worker or a person blocked the card.
         Blocked = "blocked",
         /// The worker was gone.
         Crashed = "crashed",
         /// The worker exceeded its time or turn limit.
         TimedOut = "timed_out",
-        /// No worker could be started.
         SpawnFailed = "spawn_failed",
         /// No worker could be started, once too often.
         GaveUp = "gave_up",
         /// The worker sent no heartbeats.
         Stale = "stale",
-        /// The card was scheduled for later.
         Scheduled = "scheduled",
-        /// The card was reclaimed.
         Reclaimed = "reclaimed",
-        /// The provider's quota was used up.
         RateLimited = "rate_limited",
-        /// The work did not pass the card's checks.
         CheckFailed = "check_failed",
     }
 }

@@ -12,15 +12,12 @@ use crate::model::{Object, object};
     reason = "the report has these five facts in the reference"
 )]
 pub struct Termination {
-    /// The worker.
     pub prev_pid: Option<u32>,
-    /// Whether it ran on this machine.
     pub host_local: bool,
     /// Whether it was signalled.
     pub termination_attempted: bool,
     /// Whether nothing of it is left.
     pub terminated: bool,
-    /// Whether that took SIGKILL.
     pub sigkill: bool,
 }
 
@@ -75,7 +72,6 @@ impl WorkerIdentity {
 pub enum WorkerExit {
     /// With this code; 0 is a protocol violation, 75 a used-up quota.
     Code(i32),
-    /// By this signal.
     Signal(i32),
     /// The worker is gone; its exit is unknown.
     Unknown,

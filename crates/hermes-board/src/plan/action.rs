@@ -9,103 +9,62 @@ use crate::store::{ClaimFrom, ClaimSeen, FailurePolicy, Guarded, Silence, Snapsh
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Records a live worker that nobody recorded.
-    Adopt {
-        /// The worker.
-        worker: WorkerRef,
-    },
+    Adopt { worker: WorkerRef },
     /// Extends the claim of a live worker.
     Extend {
-        /// The card.
         task: TaskId,
-        /// Its claim.
         seen: ClaimSeen,
-        /// The new expiry.
         until: i64,
     },
     /// Reclaims a card whose claim expired.
     Reclaim {
-        /// The card.
         task: TaskId,
-        /// Its claim.
         seen: ClaimSeen,
         /// Whether the worker is alive without heartbeats.
         heartbeat_stale: bool,
-        /// Its worker.
         end: EndWorker,
     },
     /// Reclaims a card whose worker sends no heartbeats.
     ReclaimSilent {
-        /// The card.
         task: TaskId,
-        /// Its claim.
         seen: ClaimSeen,
-        /// How silent it was.
         silence: Silence,
-        /// Its worker.
         end: EndWorker,
     },
     /// Records the exit of a worker that left its card running.
     RecordExit {
-        /// The card.
         task: TaskId,
-        /// Its claim.
         seen: ClaimSeen,
-        /// How it ended.
         exit: WorkerExit,
-        /// When failures are too many.
         policy: FailurePolicy,
         /// What the worker left running.
         end: EndWorker,
     },
     /// Terminates a worker that exceeded its time limit.
     TimeOut {
-        /// The card.
         task: TaskId,
-        /// Its claim.
         seen: ClaimSeen,
-        /// How long it ran.
         elapsed_seconds: i64,
-        /// How long it might.
         limit_seconds: i64,
-        /// When failures are too many.
         policy: FailurePolicy,
-        /// The worker.
         end: EndWorker,
     },
     /// Wakes scheduled cards whose time has come.
-    WakeDue {
-        /// Cards that are expected to wake.
-        expected: Vec<TaskId>,
-    },
+    WakeDue { expected: Vec<TaskId> },
     /// Promotes cards whose parents are finished.
     Promote {
-        /// Cards that are expected to be promoted.
         expected: Vec<TaskId>,
-        /// When failures are too many.
         failure_limit: i64,
     },
     /// Notes which cards the respawn guard holds back.
-    NoteGuarded {
-        /// The cards.
-        guarded: Vec<Guarded>,
-    },
+    NoteGuarded { guarded: Vec<Guarded> },
     /// Assigns a card to the configured profile.
-    AssignDefault {
-        /// The card.
-        task: TaskId,
-        /// The profile.
-        assignee: Assignee,
-    },
+    AssignDefault { task: TaskId, assignee: Assignee },
     /// Demotes a ready card with an open parent.
-    SendBack {
-        /// The card.
-        task: TaskId,
-    },
+    SendBack { task: TaskId },
     /// Claims a card and starts a worker for it.
     Start {
-        /// The card.
         task: TaskId,
-        /// The queue of the card.
         from: ClaimFrom,
         /// What an earlier attempt left running.
         leftover: Option<WorkerRef>,
@@ -126,7 +85,6 @@ pub enum EndWorker {
 /// What a tick would do, and what a dry run reports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// The actions, in order.
     pub actions: Vec<Action>,
     /// What will have happened if nobody interferes and every process obeys.
     pub report: Report,

@@ -31,7 +31,6 @@ pub enum GuardReason {
     RecentSuccess,
     /// A comment names a pull request.
     ActivePr,
-    /// A worker of an earlier attempt is still alive.
     PreviousWorkerAlive,
 }
 
@@ -57,9 +56,7 @@ impl Serialize for GuardReason {
 /// A reason, and when it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    /// The reason.
     pub reason: GuardReason,
-    /// When the reason expires.
     pub until: i64,
 }
 

@@ -17,13 +17,9 @@ pub struct Limits {
     pub stale_timeout_seconds: i64,
     /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
-    /// Limit on running cards (`max_spawn`).
     pub max_spawn: Option<usize>,
-    /// Limit on running cards (`max_in_progress`).
     pub max_in_progress: Option<usize>,
-    /// Limit on running cards for one profile.
     pub max_in_progress_per_profile: Option<usize>,
-    /// Assignee of cards without one.
     pub default_assignee: Option<Assignee>,
 }
 

@@ -25,7 +25,6 @@ const SYSTEMIC: usize = 3;
 pub(super) struct SweepResult<'a> {
     /// Cards that are ready now.
     pub(super) freed: Vec<Waiting<'a>>,
-    /// Cards that are still running.
     pub(super) running: Vec<&'a RunningTask>,
 }
 
@@ -77,9 +76,7 @@ enum Decision {
     Keep,
     /// The card is ready again.
     Freed {
-        /// Outcome of the attempt.
         outcome: Outcome,
-        /// Failures in a row.
         failures: i64,
     },
     Blocked,

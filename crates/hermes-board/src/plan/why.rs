@@ -10,53 +10,35 @@ use crate::store::ClaimFrom;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
-    /// A worker starts.
     Starts {
-        /// For whom.
         assignee: String,
-        /// Whether it reviews.
         review: bool,
         /// Whether what an earlier attempt left running is ended first.
         ends_leftovers: bool,
     },
-    /// It is given to the configured profile.
     AssignedByDefault {
-        /// The profile.
         assignee: String,
     },
-    /// It has no assignee.
     Unassigned,
     /// Its assignee is no profile.
     NotSpawnable,
-    /// Its profile is at its limit.
     ProfileBusy {
-        /// The profile.
         assignee: String,
-        /// How many cards it works on.
         current: usize,
     },
     /// The limit on running cards is reached.
     NoRoom {
-        /// The limit that was reached.
         cap: &'static str,
-        /// Its value.
         limit: usize,
-        /// How many cards are in progress.
         current: usize,
     },
-    /// The respawn guard holds it back.
     HeldBack {
-        /// Why.
         reason: GuardReason,
-        /// When that is over.
         until: i64,
     },
-    /// It is scheduled for later.
     TooEarly {
-        /// When.
         at: i64,
     },
-    /// Its scheduled time has come.
     Wakes,
     /// Its parents are finished.
     Promoted,
@@ -66,73 +48,51 @@ pub enum Verdict {
     Adopted,
     /// Its claim expired while its worker is alive.
     ClaimExtended {
-        /// The new end of the claim.
         until: i64,
     },
     /// Its claim expired.
     Reclaimed {
-        /// Whether its worker is ended.
         ends_worker: bool,
     },
     /// Its worker sent no heartbeats.
     Silent {
-        /// For how long it has been running.
         elapsed_seconds: i64,
     },
     /// Its worker exited without completing it.
     WorkerEnded {
-        /// With this code.
         exit_code: Option<i32>,
-        /// By this signal.
         signal: Option<i32>,
     },
-    /// Its worker exceeded its time limit.
     TimedOut {
-        /// How long it ran.
         elapsed_seconds: i64,
-        /// How long it might.
         limit_seconds: i64,
     },
-    /// It failed too often.
     FailedTooOften,
-    /// A worker is working on it.
     InProgress {
-        /// Who.
         lock: Option<String>,
-        /// Until when the claim lasts.
         until: Option<i64>,
     },
     /// It is ready and yet claimed.
     ClaimLeft {
-        /// Who.
         lock: String,
     },
-    /// It waits for these.
     WaitsFor {
-        /// Open parents.
         parents: Vec<TaskId>,
     },
-    /// It is scheduled.
     Parked {
         /// Until when; `None` until somebody unblocks it.
         until: Option<i64>,
     },
-    /// It waits for a person.
     Blocked {
-        /// Why, as a kind.
         kind: Option<String>,
-        /// Failures in a row.
         failures: i64,
-        /// The last one.
         last_error: Option<String>,
     },
-    /// It needs to be specified.
     Triage,
     /// It is done or archived.
     Finished,
     /// A newer program gave it a status that this one does not know.
     UnknownStatus {
-        /// The status.
         status: String,
     },
 }

@@ -32,7 +32,6 @@ const DELETE_CARD: [&str; 10] = [
 /// A new result for a card that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultEdit {
-    /// Short result.
     pub result: String,
     /// Summary; the result if not given.
     pub summary: Option<String>,

@@ -50,15 +50,11 @@ pub enum CheckDepth {
 /// How a board is opened.
 #[derive(Debug, Clone)]
 pub struct BoardOptions {
-    /// How thoroughly the file is checked.
     pub check: CheckDepth,
-    /// How long to wait for a lock.
     pub busy_timeout: Duration,
     /// Failures after which a card without a limit of its own is blocked.
     pub failure_limit: i64,
-    /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Names of new cards.
     pub ids: Arc<dyn IdSource>,
 }
 

@@ -20,11 +20,8 @@ const TITLE_LENGTH: usize = 200;
 /// A specification of a card in triage; what is `None` stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Specification {
-    /// New title.
     pub title: Option<String>,
-    /// New description.
     pub body: Option<String>,
-    /// Assignee.
     pub assignee: Option<Assignee>,
     /// Who specified it; named in a comment if something changed.
     pub author: Option<String>,
@@ -35,9 +32,7 @@ pub struct Specification {
 pub struct Decomposition {
     /// Assignee of the whole once the parts are done.
     pub root_assignee: Option<Assignee>,
-    /// The parts.
     pub children: Vec<PlannedChild>,
-    /// Who planned.
     pub author: Option<String>,
     /// Whether parts that wait for nothing become ready at once.
     pub promote: bool,
@@ -46,11 +41,8 @@ pub struct Decomposition {
 /// One part of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedChild {
-    /// One line.
     pub title: String,
-    /// Description.
     pub body: Option<String>,
-    /// Assignee.
     pub assignee: Option<Assignee>,
     /// Parts it waits for, by their position in the plan.
     pub parents: Vec<usize>,

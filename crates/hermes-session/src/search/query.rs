@@ -14,7 +14,6 @@ const TRIGRAM: usize = 3;
 /// How to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SearchPlan {
-    /// The text is empty.
     Nothing,
     /// A query for the index of words.
     Words(String),

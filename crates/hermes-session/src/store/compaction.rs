@@ -26,11 +26,8 @@ impl CompactionLock {
 /// The result of trying to lock a session for compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LockAttempt {
-    /// This process has the lock.
     Taken(CompactionLock),
-    /// Another holder has it.
     Held {
-        /// The holder, as given when the lock was taken.
         holder: String,
         /// When the lock expires, in seconds since 1970.
         until: f64,
@@ -55,7 +52,6 @@ pub struct Compaction {
 pub struct CompactionPause {
     /// The end of the pause, in seconds since 1970.
     pub until: f64,
-    /// The error.
     pub error: Option<String>,
 }
 

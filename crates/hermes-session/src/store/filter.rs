@@ -12,47 +12,34 @@ use crate::session::Session;
 pub struct SessionFilter {
     /// Only sessions that have ended or been silent for a week.
     pub ended: bool,
-    /// Ended before this moment.
     pub ended_before: Option<f64>,
-    /// Started before this moment.
     pub started_before: Option<f64>,
     /// Started at this moment or later.
     pub started_after: Option<f64>,
-    /// From this source.
     pub source: Option<String>,
     /// The title contains this text.
     pub title: Option<String>,
-    /// Ended for this reason.
     pub end_reason: Option<String>,
     /// Working in this directory or below.
     pub cwd: Option<String>,
-    /// Minimum number of messages.
     pub min_messages: Option<i64>,
-    /// Maximum number of messages.
     pub max_messages: Option<i64>,
     /// The model name contains this text.
     pub model: Option<String>,
     /// Billed by this provider.
     pub provider: Option<String>,
-    /// Of this user.
     pub user: Option<String>,
-    /// From this chat.
     pub chat_id: Option<String>,
-    /// From this kind of chat.
     pub chat_type: Option<String>,
     /// The branch name contains this text.
     pub branch: Option<String>,
     /// Minimum of tokens sent and received.
     pub min_tokens: Option<i64>,
-    /// Maximum of tokens sent and received.
     pub max_tokens: Option<i64>,
     /// Minimum cost, in dollars.
     pub min_cost: Option<f64>,
-    /// Maximum cost, in dollars.
     pub max_cost: Option<f64>,
-    /// Minimum number of tool calls.
     pub min_tool_calls: Option<i64>,
-    /// Maximum number of tool calls.
     pub max_tool_calls: Option<i64>,
     /// Only archived sessions, or only others; both if none.
     pub archived: Option<bool>,

@@ -31,11 +31,8 @@ pub struct ConversationHistory {
 /// A session to continue.
 #[derive(Debug, Clone)]
 pub struct Resumed {
-    /// The session.
     pub session: Session,
-    /// The conversation.
     pub history: ConversationHistory,
-    /// The todo list, if it had one.
     pub todos: Option<Vec<Value>>,
 }
 

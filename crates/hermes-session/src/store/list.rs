@@ -54,9 +54,7 @@ const CONVERSATIONS: &str = concat!(
 /// Which conversations to list.
 #[derive(Debug, Clone, Default)]
 pub struct ListRequest {
-    /// Only those of this source.
     pub source: Option<String>,
-    /// None of these sources.
     pub excluded_sources: Vec<String>,
     /// Only those whose repository or directory path contains this text.
     pub workspace: Option<String>,
@@ -93,15 +91,11 @@ impl ListedConversation {
 /// Statistics about all sessions.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Stats {
-    /// Sessions.
     pub total_sessions: i64,
     /// Messages, including inactive ones.
     pub total_messages: i64,
-    /// Sessions that have not ended.
     pub open_sessions: i64,
-    /// Archived sessions.
     pub archived_sessions: i64,
-    /// Sessions per source.
     pub by_source: BTreeMap<String, i64>,
     /// Bytes of the database and its write-ahead log.
     pub database_bytes: u64,

@@ -14,9 +14,7 @@ const LAST_PRUNE: &str = "last_auto_prune";
 /// Bytes of the database and its write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Optimized {
-    /// Before.
     pub before: u64,
-    /// After.
     pub after: u64,
 }
 
@@ -34,9 +32,7 @@ pub struct AutoPrune {
 /// The result of automatic pruning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AutoPruned {
-    /// The interval has not passed.
     NotDue,
-    /// These sessions were deleted.
     Done(Vec<SessionId>),
 }
 

@@ -37,7 +37,6 @@ const MAX_WINDOW: usize = 20;
 /// A search for conversations about a topic.
 #[derive(Debug, Clone)]
 pub struct DiscoverRequest {
-    /// The search text.
     pub query: String,
     /// Roles to search. If empty, the user's and the model's messages, and all if those have no match.
     pub roles: Vec<String>,
@@ -45,43 +44,34 @@ pub struct DiscoverRequest {
     pub window: usize,
     /// Maximum number of conversations.
     pub limit: usize,
-    /// The order.
     pub order: SearchOrder,
-    /// The current conversation.
     pub current: Option<SessionId>,
 }
 
 /// A request for the messages around one.
 #[derive(Debug, Clone)]
 pub struct ScrollRequest {
-    /// The session.
     pub session: SessionId,
-    /// The message.
     pub around: MessageId,
     /// Messages on either side, 1 to 20.
     pub window: usize,
-    /// The current conversation.
     pub current: Option<SessionId>,
 }
 
 /// A message as the tool shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecalledMessage {
-    /// The id.
     pub id: MessageId,
-    /// The author.
     pub role: String,
     /// The text, shortened.
     pub content: String,
     /// Seconds since 1970.
     pub timestamp: f64,
-    /// In a tool result: the name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
     /// Names of the called tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<String>,
-    /// In a tool result: the id of its call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// Whether this is the requested message.
@@ -94,13 +84,10 @@ pub struct RecalledMessage {
 pub struct MessageWindow {
     /// The session of the messages. Differs from the requested one if the message is in its lineage.
     pub session_id: SessionId,
-    /// The messages.
     pub messages: Vec<RecalledMessage>,
     /// Messages before the requested one.
     pub messages_before: usize,
-    /// Messages after it.
     pub messages_after: usize,
-    /// The session.
     #[serde(skip)]
     pub session: Session,
 }
@@ -115,27 +102,19 @@ pub struct DiscoveredConversation {
     pub parent_session_id: Option<SessionId>,
     /// When the conversation began, in local time.
     pub when: String,
-    /// Where the session comes from.
     pub source: String,
-    /// The model.
     pub model: Option<String>,
-    /// The title.
     pub title: Option<String>,
     /// The author of the match; `session_title` if the title matched.
     pub matched_role: String,
-    /// The matching message.
     pub match_message_id: Option<MessageId>,
-    /// The text around the match.
     pub snippet: String,
     /// First messages of the session, unless in `messages`.
     pub bookend_start: Vec<RecalledMessage>,
-    /// Messages around the match.
     pub messages: Vec<RecalledMessage>,
-    /// Last messages of the session, unless in `messages`.
     pub bookend_end: Vec<RecalledMessage>,
     /// Messages shown before the hit.
     pub messages_before: usize,
-    /// Messages shown after it.
     pub messages_after: usize,
 }
 

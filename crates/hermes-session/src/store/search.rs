@@ -20,31 +20,23 @@ const SNIPPET_CHARS: usize = 120;
 /// The order of hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchOrder {
-    /// Best match first.
     #[default]
     Relevance,
-    /// The newest first.
     Newest,
-    /// The oldest first.
     Oldest,
 }
 
 /// What to search for.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
-    /// The search text.
     pub query: String,
     /// Only sessions of these sources; all if empty.
     pub sources: Vec<String>,
-    /// No sessions of these sources.
     pub excluded_sources: Vec<String>,
     /// Only messages of these roles; all if empty.
     pub roles: Vec<String>,
-    /// The order.
     pub order: SearchOrder,
-    /// Most hits.
     pub limit: usize,
-    /// Hits to skip.
     pub offset: usize,
 }
 
@@ -65,7 +57,6 @@ impl Default for SearchRequest {
 /// A message beside a hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Neighbour {
-    /// The author.
     pub role: String,
     /// The beginning of the text.
     pub content: String,
@@ -74,23 +65,16 @@ pub struct Neighbour {
 /// A message that matches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchHit {
-    /// The id.
     pub id: MessageId,
-    /// The session.
     pub session_id: SessionId,
-    /// The author.
     pub role: String,
     /// The text around the match, with the match between `>>>` and `<<<`.
     pub snippet: String,
     /// Seconds since 1970.
     pub timestamp: f64,
-    /// In a tool result: the name of the tool.
     pub tool_name: Option<String>,
-    /// Where the session comes from.
     pub source: String,
-    /// The model of the session.
     pub model: Option<String>,
-    /// When the session began.
     pub session_started: f64,
     /// Whether a summary replaces the message.
     pub compacted: bool,

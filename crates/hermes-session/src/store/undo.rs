@@ -12,7 +12,6 @@ use crate::{Result, SessionId};
 pub struct UndoneTurns {
     /// The user's message of the first undone turn, to be sent again or edited.
     pub message: StoredMessage,
-    /// Number of undone messages.
     pub count: usize,
 }
 

@@ -47,13 +47,10 @@ pub type AfterLoss = Arc<dyn Fn(&ProfileName) + Send + Sync>;
 pub struct WorkerSetup {
     /// The program; see [`worker_program`].
     pub program: PathBuf,
-    /// Where profiles are.
     pub location: Location,
     /// Variables of this process, without those of any `.env`: each profile reads its own.
     pub base: Vec<(OsString, OsString)>,
-    /// The rules for environments of children.
     pub policy: EnvPolicy,
-    /// Logs.
     pub log: LogRotation,
     /// Deadlines for terminating a worker.
     pub timing: KillTiming,
@@ -104,13 +101,9 @@ impl std::fmt::Debug for WorkerSetup {
 /// Workers of one board on this machine.
 #[derive(Debug)]
 pub struct LocalWorkerHost<'w> {
-    /// The board.
     pub board: &'w Board,
-    /// All boards.
     pub home: &'w BoardHome,
-    /// How workers are started.
     pub setup: &'w WorkerSetup,
-    /// Workers this process has started.
     pub children: &'w mut Children,
 }
 
