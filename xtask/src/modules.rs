@@ -24,10 +24,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ),
     ("hermes-agent", "a turn works on the agent that started it"),
     (
-        "hermes-board",
-        "an error names the card that it is about, and cards are parsed with that error",
-    ),
-    (
         "hermes-docker",
         "a container is taken down through the host that it belongs to",
     ),
@@ -63,14 +59,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     (
         "hermes-providers::route",
         "a route is chosen, resolved and opened with one error",
-    ),
-    (
-        "hermes-session",
-        "an error names the session that it is about, and ids are parsed with that error",
-    ),
-    (
-        "hermes-store",
-        "a group of writes waits as its database does",
     ),
     (
         "hermes-telemetry::reader",

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::boards::BoardSlug;
-use crate::model::{RunId, TaskId};
+use crate::id::{RunId, TaskId};
 
 /// Result of an operation on a board.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -46,11 +45,11 @@ pub enum Error {
         shown: String,
     },
     #[error("there is no board '{slug}'")]
-    UnknownBoard { slug: BoardSlug },
+    UnknownBoard { slug: String },
     #[error("the default board cannot be removed")]
     DefaultBoard,
     #[error("this worker belongs to board '{own}' and cannot use board '{asked}'")]
-    ForeignBoard { asked: BoardSlug, own: BoardSlug },
+    ForeignBoard { asked: String, own: String },
     /// `board.json` exists and cannot be read, so it is not replaced either.
     #[error("could not read {}: {detail}", path.display())]
     Metadata { path: PathBuf, detail: String },
@@ -156,6 +155,12 @@ impl Error {
 
     pub(crate) fn unknown_attachment(number: i64) -> Self {
         Self::BadRequest(format!("there is no attachment {number}"))
+    }
+
+    pub(crate) fn unknown_board(slug: &str) -> Self {
+        Self::UnknownBoard {
+            slug: slug.to_owned(),
+        }
     }
 
     /// Refusal because of the status of a card.

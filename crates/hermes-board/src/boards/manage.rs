@@ -118,14 +118,14 @@ impl BoardHome {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::UnknownBoard { slug: slug.clone() })
+        Err(Error::unknown_board(slug.as_str()))
     }
 
-    fn must_exist(&self, slug: &BoardSlug) -> Result<()> {
+    pub(super) fn must_exist(&self, slug: &BoardSlug) -> Result<()> {
         if self.exists(slug) {
             Ok(())
         } else {
-            Err(Error::UnknownBoard { slug: slug.clone() })
+            Err(Error::unknown_board(slug.as_str()))
         }
     }
 

@@ -198,7 +198,7 @@ pub fn diagnose_board(
     only: Option<&TaskId>,
     thresholds: &Thresholds,
 ) -> Result<Vec<CardDiagnostics>> {
-    let (now, cases) = board.suspects(only, thresholds)?;
+    let (now, cases) = board.suspects(only, thresholds.stranded_threshold_seconds)?;
     let mut found: Vec<CardDiagnostics> = cases
         .into_iter()
         .map(|(task, events, runs)| CardDiagnostics {

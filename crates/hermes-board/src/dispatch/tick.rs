@@ -262,12 +262,7 @@ impl Tick {
                 }
                 self.report.reclaim_deferred.push(task);
             }
-            Action::Adopt { .. }
-            | Action::Extend { .. }
-            | Action::Reclaim { .. }
-            | Action::ReclaimSilent { .. }
-            | Action::RecordExit { .. }
-            | Action::TimeOut { .. } => {}
+            Action::Adopt { .. } | Action::Extend { .. } | Action::EndAttempt { .. } => {}
         }
         Ok(Stage::Act)
     }

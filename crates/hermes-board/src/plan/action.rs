@@ -1,11 +1,11 @@
 //! The actions of a plan, in the order in which they are applied.
 
-use crate::model::{Assignee, TaskId, WorkerExit};
+use crate::model::{Assignee, TaskId};
 use crate::plan::{Facts, Report, WorkerRef};
-use crate::store::{ClaimFrom, ClaimSeen, FailurePolicy, Guarded, Silence, Snapshot};
+use crate::store::{AttemptEnd, ClaimFrom, ClaimSeen, Guarded, Snapshot};
 
 /// One action. Each becomes at most one write to the board, after a worker has been terminated where
-/// `end` asks for it, except [`Action::Start`], which takes several.
+/// `worker` asks for it, except [`Action::Start`], which takes several.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Records a live worker that nobody recorded.
@@ -16,38 +16,12 @@ pub enum Action {
         seen: ClaimSeen,
         until: i64,
     },
-    /// Reclaims a card whose claim expired.
-    Reclaim {
+    /// Ends the attempt at a running card.
+    EndAttempt {
         task: TaskId,
         seen: ClaimSeen,
-        /// Whether the worker is alive without heartbeats.
-        heartbeat_stale: bool,
-        end: EndWorker,
-    },
-    /// Reclaims a card whose worker sends no heartbeats.
-    ReclaimSilent {
-        task: TaskId,
-        seen: ClaimSeen,
-        silence: Silence,
-        end: EndWorker,
-    },
-    /// Records the exit of a worker that left its card running.
-    RecordExit {
-        task: TaskId,
-        seen: ClaimSeen,
-        exit: WorkerExit,
-        policy: FailurePolicy,
-        /// What the worker left running.
-        end: EndWorker,
-    },
-    /// Terminates a worker that exceeded its time limit.
-    TimeOut {
-        task: TaskId,
-        seen: ClaimSeen,
-        elapsed_seconds: i64,
-        limit_seconds: i64,
-        policy: FailurePolicy,
-        end: EndWorker,
+        end: AttemptEnd,
+        worker: EndWorker,
     },
     /// Wakes scheduled cards whose time has come.
     WakeDue { expected: Vec<TaskId> },
@@ -95,28 +69,21 @@ impl Action {
     pub const fn is_sweep(&self) -> bool {
         matches!(
             self,
-            Self::Adopt { .. }
-                | Self::Extend { .. }
-                | Self::Reclaim { .. }
-                | Self::ReclaimSilent { .. }
-                | Self::RecordExit { .. }
-                | Self::TimeOut { .. }
+            Self::Adopt { .. } | Self::Extend { .. } | Self::EndAttempt { .. }
         )
     }
 
     /// The worker that has to be terminated first.
     pub fn worker_to_end(&self) -> Option<&WorkerRef> {
         match self {
-            Self::Reclaim { end, .. }
-            | Self::ReclaimSilent { end, .. }
-            | Self::RecordExit { end, .. }
-            | Self::TimeOut { end, .. } => match end {
-                EndWorker::Needed(worker) => Some(worker),
-                EndWorker::OutOfReach | EndWorker::Gone(_) => None,
-            },
+            Self::EndAttempt {
+                worker: EndWorker::Needed(worker),
+                ..
+            } => Some(worker),
             Self::Start { leftover, .. } => leftover.as_ref(),
             Self::Adopt { .. }
             | Self::Extend { .. }
+            | Self::EndAttempt { .. }
             | Self::WakeDue { .. }
             | Self::Promote { .. }
             | Self::NoteGuarded { .. }

@@ -5,8 +5,9 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::model::TaskId;
+use crate::model::{TaskId, WorkerExit};
 use crate::plan::GuardReason;
+use crate::store::AttemptEnd;
 
 /// Buckets of one tick. In a dry run they say what would happen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -102,6 +103,20 @@ impl Report {
         Self {
             skipped_locked: true,
             ..Self::default()
+        }
+    }
+
+    /// The cards whose attempt ended like this.
+    pub(crate) fn ended(&mut self, end: &AttemptEnd) -> &mut Vec<TaskId> {
+        match end {
+            AttemptEnd::Expired { .. } => &mut self.reclaimed,
+            AttemptEnd::Silent(_) => &mut self.stale,
+            AttemptEnd::Exited {
+                exit: WorkerExit::Code(WorkerExit::QUOTA_WALL),
+                ..
+            } => &mut self.rate_limited,
+            AttemptEnd::Exited { .. } => &mut self.crashed,
+            AttemptEnd::TimedOut { .. } => &mut self.timed_out,
         }
     }
 

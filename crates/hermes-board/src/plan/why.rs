@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::model::{Status, Task, TaskId, WorkerExit};
 use crate::plan::{Action, EndWorker, GuardReason, Plan};
-use crate::store::ClaimFrom;
+use crate::store::{AttemptEnd, ClaimFrom};
 
 /// One action of a tick about a card, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,31 +114,9 @@ impl Plan {
             Action::Extend { task, until, .. } if task == id => {
                 Some(Verdict::ClaimExtended { until: *until })
             }
-            Action::Reclaim { task, end, .. } if task == id => Some(Verdict::Reclaimed {
-                ends_worker: matches!(end, EndWorker::Needed(_)),
-            }),
-            Action::ReclaimSilent { task, silence, .. } if task == id => Some(Verdict::Silent {
-                elapsed_seconds: silence.elapsed_seconds,
-            }),
-            Action::RecordExit { task, exit, .. } if task == id => Some(Verdict::WorkerEnded {
-                exit_code: match exit {
-                    WorkerExit::Code(code) => Some(*code),
-                    WorkerExit::Signal(_) | WorkerExit::Unknown => None,
-                },
-                signal: match exit {
-                    WorkerExit::Signal(signal) => Some(*signal),
-                    WorkerExit::Code(_) | WorkerExit::Unknown => None,
-                },
-            }),
-            Action::TimeOut {
-                task,
-                elapsed_seconds,
-                limit_seconds,
-                ..
-            } if task == id => Some(Verdict::TimedOut {
-                elapsed_seconds: *elapsed_seconds,
-                limit_seconds: *limit_seconds,
-            }),
+            Action::EndAttempt {
+                task, end, worker, ..
+            } if task == id => Some(why_ended(end, worker)),
             Action::WakeDue { expected } if expected.contains(id) => Some(Verdict::Wakes),
             Action::Promote { expected, .. } if expected.contains(id) => Some(Verdict::Promoted),
             Action::AssignDefault { task, assignee } if task == id => {
@@ -201,6 +179,33 @@ impl Plan {
             .clone()
             .find(|row| row.task_id == *id)
             .map(|row| Verdict::TooEarly { at: row.at })
+    }
+}
+
+fn why_ended(end: &AttemptEnd, worker: &EndWorker) -> Verdict {
+    match *end {
+        AttemptEnd::Expired { .. } => Verdict::Reclaimed {
+            ends_worker: matches!(worker, EndWorker::Needed(_)),
+        },
+        AttemptEnd::Silent(silence) => Verdict::Silent {
+            elapsed_seconds: silence.elapsed_seconds,
+        },
+        AttemptEnd::Exited { exit, .. } => {
+            let (exit_code, signal) = match exit {
+                WorkerExit::Code(code) => (Some(code), None),
+                WorkerExit::Signal(signal) => (None, Some(signal)),
+                WorkerExit::Unknown => (None, None),
+            };
+            Verdict::WorkerEnded { exit_code, signal }
+        }
+        AttemptEnd::TimedOut {
+            elapsed_seconds,
+            limit_seconds,
+            ..
+        } => Verdict::TimedOut {
+            elapsed_seconds,
+            limit_seconds,
+        },
     }
 }
 

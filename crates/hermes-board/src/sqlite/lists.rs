@@ -289,7 +289,7 @@ impl Transaction<'_> {
         let kinds = serde_json::Value::from(query.kinds.clone()).to_string();
         let limit = query.limit.map_or(-1, i64::from);
         let of_card = query.task.as_ref().map(TaskId::as_str);
-        let by_card = self.all(
+        self.all(
             if of_card.is_some() {
                 concat!(
                     "SELECT ",
@@ -320,8 +320,7 @@ impl Transaction<'_> {
                 of_card
             ],
             rows::event,
-        )?;
-        Ok(by_card)
+        )
     }
 
     fn listed_ids(&self, query: &ListQuery) -> Result<Vec<TaskId>> {

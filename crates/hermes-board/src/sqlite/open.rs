@@ -222,34 +222,15 @@ fn refuse_foreign(path: &Path, first: &[u8], header: &Header) -> Error {
 }
 
 /// Adds a copy of the damaged bytes to an error about damage.
-fn keep_copy(path: &Path, error: Error) -> Error {
-    let kept = || match hermes_store::keep_damaged_copy(path) {
-        Ok(kept) => kept,
-        Err(error) => {
+fn keep_copy(path: &Path, mut error: Error) -> Error {
+    if let Error::Damaged { copy, .. } | Error::NotADatabase { copy, .. } = &mut error {
+        *copy = hermes_store::keep_damaged_copy(path).unwrap_or_else(|error| {
             // A disk too full for a copy does not change the refusal.
             tracing::error!(%error, "could not keep a copy of a damaged board");
             None
-        }
-    };
-    match error {
-        Error::Damaged { path, detail, .. } => Error::Damaged {
-            path,
-            detail,
-            copy: kept(),
-        },
-        Error::NotADatabase {
-            path,
-            first_bytes,
-            looks_like_tls,
-            ..
-        } => Error::NotADatabase {
-            path,
-            first_bytes,
-            looks_like_tls,
-            copy: kept(),
-        },
-        other => other,
+        });
     }
+    error
 }
 
 /// Runs `work` under the lock that the reference takes too. A holder that hangs must not stop the

@@ -260,21 +260,12 @@ fn check(plan: &Decomposition) -> Result<()> {
 
 /// Removes parts that wait for nothing until none is left, or only a cycle.
 fn is_acyclic(plan: &Decomposition) -> bool {
-    let mut placed = vec![false; plan.children.len()];
+    let mut waiting: Vec<(usize, &PlannedChild)> = plan.children.iter().enumerate().collect();
     loop {
-        let mut progress = false;
-        for (place, child) in plan.children.iter().enumerate() {
-            let free = child
-                .parents
-                .iter()
-                .all(|parent| placed.get(*parent).copied().unwrap_or(true));
-            if free && let Some(slot) = placed.get_mut(place).filter(|slot| !**slot) {
-                *slot = true;
-                progress = true;
-            }
-        }
-        if !progress {
-            return placed.into_iter().all(|slot| slot);
+        let open: Vec<usize> = waiting.iter().map(|(place, _)| *place).collect();
+        waiting.retain(|(_, child)| child.parents.iter().any(|parent| open.contains(parent)));
+        if waiting.len() == open.len() {
+            return waiting.is_empty();
         }
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{
-    Assignee, BlockKind, Checker, Object, RunId, SkillList, Status, TaskId, WorkerIdentity,
-    WorkspaceKind,
+    Assignee, BlockKind, Checker, Object, RunId, SkillList, Status, TaskId, WorkerExit,
+    WorkerIdentity, WorkspaceKind,
 };
 
 /// A card to be created.
@@ -223,13 +223,27 @@ impl FailurePolicy {
     }
 }
 
-/// A worker that exceeded its time limit.
+/// Why the attempt at a running card ends without its worker's doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeout {
-    pub pid: i64,
-    pub elapsed_seconds: i64,
-    pub limit_seconds: i64,
-    pub sigkill: bool,
+pub enum AttemptEnd {
+    /// The claim expired. Counts no failure.
+    Expired {
+        /// Whether the worker is alive without heartbeats.
+        heartbeat_stale: bool,
+    },
+    /// The worker sent no heartbeat. Counts no failure.
+    Silent(Silence),
+    /// The worker exited without completing its card.
+    Exited {
+        exit: WorkerExit,
+        policy: FailurePolicy,
+    },
+    /// The worker exceeded its time limit.
+    TimedOut {
+        elapsed_seconds: i64,
+        limit_seconds: i64,
+        policy: FailurePolicy,
+    },
 }
 
 /// A worker without heartbeats.

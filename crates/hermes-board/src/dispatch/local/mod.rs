@@ -34,7 +34,7 @@ use crate::dispatch::{SpawnedWorker, WorkerHost, WorkerSpawnRequest, worker_fact
 use crate::model::{Task, Termination, WorkerIdentity};
 use crate::plan::{Facts, WorkerRef};
 use crate::store::{Candidate, ResolvedWorkspace, Snapshot};
-use crate::{Claimer, Clock, SystemClock};
+use crate::{Clock, SystemClock, own_lock};
 
 /// Names of toolsets, for the home of a profile.
 pub type ToolsetsOf = Arc<dyn Fn(&Path) -> Vec<String> + Send + Sync>;
@@ -117,7 +117,7 @@ impl WorkerHost for LocalWorkerHost<'_> {
     }
 
     fn observe(&self, board: &Snapshot) -> Facts {
-        let claimer = Claimer::of_this_process();
+        let own_lock = own_lock();
         // Scanning every process is worth it only if one could belong to a card.
         let attempts = if has_history(board) {
             attempts::Attempts::scan(self.board)
@@ -133,7 +133,7 @@ impl WorkerHost for LocalWorkerHost<'_> {
             ..Facts::default()
         };
         for running in &board.running {
-            let fact = worker_fact(running, &claimer, &workers);
+            let fact = worker_fact(running, &own_lock, &workers);
             facts.workers.insert(running.card.id.clone(), fact);
         }
         for worker in attempts.each() {
