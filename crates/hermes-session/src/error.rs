@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::{MessageId, SessionId, display_text};
-
 /// Result of an operation on sessions.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -28,24 +26,21 @@ pub enum Error {
     Ambiguous {
         shown: String,
         count: usize,
-        examples: Vec<SessionId>,
+        examples: Vec<String>,
     },
     #[error("session '{id}' already exists")]
-    Exists { id: SessionId },
+    Exists { id: String },
     #[error("the title '{title}' is already used by session {holder}")]
-    TitleTaken { title: String, holder: SessionId },
+    TitleTaken { title: String, holder: String },
     #[error("the title is too long: {length} characters, the limit is {most}")]
     TitleTooLong { length: usize, most: usize },
     #[error("the title is empty")]
     EmptyTitle,
     #[error("session {session} has no message {message}")]
-    UnknownMessage {
-        session: SessionId,
-        message: MessageId,
-    },
+    UnknownMessage { session: String, message: i64 },
     /// A message of the current conversation, which is in its context anyway.
     #[error("message {message} is part of the current conversation")]
-    InContext { message: MessageId },
+    InContext { message: i64 },
     /// A step whose results do not answer exactly the calls of its message: storing it would leave
     /// a history that no provider accepts.
     #[error("the step was not stored: {detail}")]
@@ -62,13 +57,13 @@ pub enum Error {
         )
     )]
     CompactionLost {
-        session: SessionId,
+        session: String,
         holder: Option<String>,
     },
     /// A message to be summarised has left the conversation: another process has undone or
     /// summarised it.
     #[error("session {session} was not compacted: another process has changed it in the meantime")]
-    CompactionStale { session: SessionId },
+    CompactionStale { session: String },
 }
 
 impl Error {
@@ -85,11 +80,8 @@ impl Error {
                 Some("list the sessions of this profile with `hermes sessions list`".to_owned())
             }
             Self::Ambiguous { examples, .. } => {
-                let names: Vec<&str> = examples.iter().map(SessionId::as_str).collect();
-                Some(format!(
-                    "give more characters of the id: {}",
-                    names.join(", ")
-                ))
+                let names = examples.join(", ");
+                Some(format!("give more characters of the id: {names}"))
             }
             Self::TitleTaken { holder, .. } => {
                 Some(format!("choose another title, or rename {holder} first"))
@@ -130,10 +122,12 @@ impl Error {
     }
 }
 
-pub(crate) fn unknown_session(id: &SessionId) -> Error {
-    Error::Unknown {
-        shown: display_text(id.as_str()),
-    }
+/// Characters of an untrusted text that an error message shows.
+const MAX_SHOWN: usize = 80;
+
+/// Untrusted text in an error message: shortened, control characters escaped.
+pub(crate) fn display_text(text: &str) -> String {
+    hermes_text::shown(text, MAX_SHOWN)
 }
 
 /// The session database of a home.

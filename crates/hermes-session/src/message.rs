@@ -16,8 +16,9 @@ pub const SUMMARY_MARK: &str = "[CONTEXT COMPACTION — REFERENCE ONLY]";
 const OLD_SUMMARY_MARK: &str = "[CONTEXT SUMMARY]:";
 
 /// The author of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum MessageRole {
+    #[default]
     User,
     Assistant,
     Tool,
@@ -110,7 +111,7 @@ impl From<String> for MessageContent {
 }
 
 /// A message of a conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionMessage {
     pub role: MessageRole,
     /// Text or parts; none for tool calls without text.
@@ -150,22 +151,7 @@ impl SessionMessage {
     pub fn new(role: MessageRole) -> Self {
         Self {
             role,
-            content: None,
-            tool_call_id: None,
-            tool_calls: None,
-            tool_name: None,
-            token_count: None,
-            finish_reason: None,
-            reasoning: None,
-            reasoning_content: None,
-            reasoning_details: None,
-            codex_reasoning_items: None,
-            codex_message_items: None,
-            platform_message_id: None,
-            observed: false,
-            api_content: None,
-            effect_disposition: None,
-            timestamp: None,
+            ..Self::default()
         }
     }
 
@@ -173,24 +159,7 @@ impl SessionMessage {
     pub fn user(content: impl Into<MessageContent>) -> Self {
         Self {
             content: Some(content.into()),
-            ..Self::new(MessageRole::User)
-        }
-    }
-
-    /// An answer of the model.
-    pub fn assistant(content: impl Into<MessageContent>) -> Self {
-        Self {
-            content: Some(content.into()),
-            ..Self::new(MessageRole::Assistant)
-        }
-    }
-
-    /// Tool calls of the model, with or without text.
-    pub fn calls(content: Option<MessageContent>, tool_calls: Value) -> Self {
-        Self {
-            content,
-            tool_calls: Some(tool_calls),
-            ..Self::new(MessageRole::Assistant)
+            ..Self::default()
         }
     }
 
@@ -312,13 +281,14 @@ mod tests {
 
     #[test]
     fn calls_are_counted_as_array_object_or_null() {
-        let call = |calls| SessionMessage::calls(None, calls).call_count();
+        let message = |calls| SessionMessage {
+            tool_calls: Some(calls),
+            ..SessionMessage::new(MessageRole::Assistant)
+        };
+        let call = |calls| message(calls).call_count();
         assert_eq!(call(json!([{"id": "a"}, {"id": "b"}])), 2);
         assert_eq!(call(json!({"id": "a"})), 1);
         assert_eq!(call(Value::Null), 0);
-        assert_eq!(
-            SessionMessage::calls(None, json!([{"call_id": "x"}, {}])).call_ids(),
-            ["x", ""]
-        );
+        assert_eq!(message(json!([{"call_id": "x"}, {}])).call_ids(), ["x", ""]);
     }
 }

@@ -20,16 +20,6 @@ pub enum Error {
     },
     #[error("{} is not an SQLite database", path.display())]
     NotADatabase { path: PathBuf },
-    /// A newer program has changed the schema; this one may only read it.
-    #[error(
-        "the database {} has schema version {found}, this program writes up to {supported}",
-        path.display()
-    )]
-    NewerSchema {
-        path: PathBuf,
-        found: i64,
-        supported: i64,
-    },
     /// The operating system refused: permission, a full disk, a read-only file system.
     #[error("could not {action} the database {}: {}", path.display(), source)]
     Io {
@@ -87,7 +77,6 @@ impl Error {
             Self::Corrupt { path, .. }
             | Self::Busy { path, .. }
             | Self::NotADatabase { path }
-            | Self::NewerSchema { path, .. }
             | Self::Io { path, .. }
             | Self::Statement { path, .. } => path,
             Self::File(error) => error.path(),
@@ -112,7 +101,6 @@ impl Error {
             Self::Corrupt { .. }
             | Self::Busy { .. }
             | Self::NotADatabase { .. }
-            | Self::NewerSchema { .. }
             | Self::Statement { .. } => false,
         }
     }
@@ -130,10 +118,6 @@ impl Error {
                 "move {} away; restore it from a backup if it held data",
                 path.display()
             )),
-            Self::NewerSchema { .. } => Some(
-                "update this program, or restore the snapshot taken before the newer one ran"
-                    .to_owned(),
-            ),
             Self::Io { source, .. } if is_full(source) => {
                 Some("free some space and try again".to_owned())
             }

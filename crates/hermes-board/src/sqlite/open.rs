@@ -215,7 +215,7 @@ fn refuse_foreign(path: &Path, first: &[u8], header: &Header) -> Error {
         Error::NotADatabase {
             path: path.to_owned(),
             first_bytes: bytes.join(" "),
-            looks_like_tls: header.tls_record_at().is_some(),
+            looks_like_tls: header.has_tls_record(),
             copy: None,
         },
     )

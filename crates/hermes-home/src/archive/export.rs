@@ -215,8 +215,7 @@ impl ArchiveWriter<'_> {
 
     fn database(&mut self, relative: &Path, path: &Path) -> Result<()> {
         let staged = self.working_dir.join("database.db");
-        let options = hermes_store::BackupOptions::default();
-        if let Err(error) = hermes_store::backup_to(path, &staged, &options, &mut |_| {}) {
+        if let Err(error) = hermes_store::backup_to(path, &staged) {
             return self.leave_out(relative, error.to_string());
         }
         let mtime = hermes_fs::symlink_metadata(path)?.mtime();

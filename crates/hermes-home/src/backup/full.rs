@@ -226,8 +226,7 @@ impl BackupWriter<'_> {
 
     fn database(&mut self, item: &BackupItem) -> Result<()> {
         let staged = self.working_dir.join("database.db");
-        let options = hermes_store::BackupOptions::default();
-        match hermes_store::backup_to(&item.path, &staged, &options, &mut |_| {}) {
+        match hermes_store::backup_to(&item.path, &staged) {
             Ok(_) => {
                 self.file(item, &staged)?;
                 Ok(hermes_fs::remove_file(&staged)?)

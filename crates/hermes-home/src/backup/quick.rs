@@ -217,8 +217,7 @@ impl QuickSnapshot<'_> {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
         let size = if relative.extension().is_some_and(|ext| ext == "db") {
-            let options = hermes_store::BackupOptions::default();
-            match hermes_store::backup_to(&path, &target, &options, &mut |_| {}) {
+            match hermes_store::backup_to(&path, &target) {
                 Ok(size) => size,
                 Err(error) => return self.fail(relative, &error),
             }

@@ -119,8 +119,7 @@ pub(crate) fn everything(
 
 /// The [`DatabaseCopier`] for SQLite: a consistent copy of a database that may be in use.
 pub fn copy_live_database(from: &Path, to: &Path) -> std::result::Result<DatabaseCopy, StepError> {
-    let options = hermes_store::BackupOptions::default();
-    match hermes_store::backup_to(from, to, &options, &mut |_| {}) {
+    match hermes_store::backup_to(from, to) {
         Ok(_) => Ok(DatabaseCopy::Copied),
         Err(hermes_store::Error::NotADatabase { .. }) => Ok(DatabaseCopy::NotADatabase),
         Err(error) => Err(error.into()),

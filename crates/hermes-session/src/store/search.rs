@@ -1,6 +1,7 @@
 //! Searching messages. A query that FTS5 rejects finds nothing instead of failing.
 
 use hermes_store::rusqlite::{Row, params};
+use hermes_text::cut;
 use serde::Serialize;
 
 use super::rows::SessionRow;
@@ -27,7 +28,7 @@ pub enum SearchOrder {
 }
 
 /// What to search for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
     pub query: String,
     /// Only sessions of these sources; all if empty.
@@ -36,22 +37,9 @@ pub struct SearchRequest {
     /// Only messages of these roles; all if empty.
     pub roles: Vec<String>,
     pub order: SearchOrder,
-    pub limit: usize,
+    /// Maximum number of hits; all if none.
+    pub limit: Option<usize>,
     pub offset: usize,
-}
-
-impl Default for SearchRequest {
-    fn default() -> Self {
-        Self {
-            query: String::new(),
-            sources: Vec::new(),
-            excluded_sources: Vec::new(),
-            roles: Vec::new(),
-            order: SearchOrder::default(),
-            limit: 20,
-            offset: 0,
-        }
-    }
 }
 
 /// A message beside a hit.
@@ -137,7 +125,7 @@ impl SessionTransaction<'_> {
                 json(&request.excluded_sources),
                 json(&request.roles),
                 order,
-                super::count_of(request.limit),
+                request.limit.map_or(-1, super::count_of),
                 super::count_of(request.offset),
             ],
             hit,
@@ -165,11 +153,7 @@ impl SessionTransaction<'_> {
                     .map(|stored| MessageContent::decode(stored).text());
                 Ok(Neighbour {
                     role: columns.text("role").unwrap_or_default(),
-                    content: text
-                        .unwrap_or_default()
-                        .chars()
-                        .take(NEIGHBOUR_CHARS)
-                        .collect(),
+                    content: cut(&text.unwrap_or_default(), NEIGHBOUR_CHARS).to_owned(),
                 })
             },
         )

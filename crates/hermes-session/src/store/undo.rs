@@ -21,7 +21,7 @@ impl SessionStore {
     pub fn undo_turns(&mut self, id: &SessionId, turns: usize) -> Result<Option<UndoneTurns>> {
         self.write(|transaction| {
             transaction.must_exist(id)?;
-            let messages = transaction.messages(id, true)?;
+            let messages = transaction.active_messages(id)?;
             let sent: Vec<&StoredMessage> = messages
                 .iter()
                 .filter(|stored| {
