@@ -80,6 +80,15 @@ fn turn_without_an_answer_can_be_undone() {
     assert_eq!(test.store.undo_turns(&id, 1).unwrap().unwrap().count, 1);
 }
 
+/// Text and calls of all messages but summaries.
+fn originals(all: &[Value]) -> Vec<(String, Value)> {
+    let text = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
+    all.iter()
+        .filter(|message| !text(message).starts_with(SUMMARY_MARK))
+        .map(|message| (text(message), message["tool_calls"].clone()))
+        .collect()
+}
+
 #[test]
 fn compaction_keeps_the_id_and_every_original() {
     let mut test = TestStore::new();
@@ -134,17 +143,11 @@ fn compaction_keeps_the_id_and_every_original() {
     assert_eq!(after[0], before[0]);
     let all = all_messages(&test.store, &id);
     assert_eq!(all.len(), before.len() + 1);
-    let text = |message: &Value| message["content"].as_str().unwrap_or_default().to_owned();
-    let originals: Vec<(String, Value)> = all
-        .iter()
-        .filter(|message| !text(message).starts_with(SUMMARY_MARK))
-        .map(|message| (text(message), message["tool_calls"].clone()))
-        .collect();
     let said: Vec<(String, Value)> = before
         .iter()
         .map(|stored| (stored.message.text(), json!(stored.message.tool_calls)))
         .collect();
-    assert_eq!(originals, said);
+    assert_eq!(originals(&all), said);
     assert_eq!(all[2]["tool_calls"][0]["id"], "c0");
     let summarised = all
         .iter()
