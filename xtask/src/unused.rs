@@ -40,20 +40,10 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         "hermes-docker::settings::DockerSettings::has_output_volume",
         TESTS_ONLY,
     ),
-    ("hermes-home::backup::full::plan_full", TESTS_ONLY),
     ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
     ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
-    ("hermes-providers::message::Role::parse", TESTS_ONLY),
     ("hermes-ssh::host::SshHost::carry", TESTS_ONLY),
     ("hermes-ssh::host::SshHost::from_config", TESTS_ONLY),
-    (
-        "hermes-telemetry::best_effort::best_effort_failures",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-telemetry::subscriber::LogGuard::is_installed",
-        TESTS_ONLY,
-    ),
     (
         "hermes-terminal::background::kill::Processes::kill_all",
         TESTS_ONLY,
