@@ -23,18 +23,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "`tools call` reads further calls line by line with the same arguments",
     ),
     ("hermes-agent", "a turn works on the agent that started it"),
-    (
-        "hermes-docker",
-        "a container is taken down through the host that it belongs to",
-    ),
-    (
-        "hermes-policy::command",
-        "programs are recognised while the syntax is read",
-    ),
-    (
-        "hermes-policy::command::syntax",
-        "a word may hold a substitution, which holds words",
-    ),
     ("hermes-proc", "a child with streams is a child"),
     (
         "hermes-proc::env",

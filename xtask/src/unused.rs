@@ -22,28 +22,8 @@ const TESTS_ONLY: &str = "only tests call it";
 pub(crate) const ALLOWED: &[(&str, &str)] = &[
     ("hermes-agent::observer::SilentObserver", TESTS_ONLY),
     ("hermes-agent::triage::Triage", TESTS_ONLY),
-    (
-        "hermes-docker::inspect::ContainerFacts::is_called",
-        TESTS_ONLY,
-    ),
-    ("hermes-docker::keys::TaskOverrides::register", TESTS_ONLY),
-    ("hermes-docker::mounts::PathMap::to_host", TESTS_ONLY),
-    (
-        "hermes-docker::sandbox::DockerSandbox::wait_for_cleanup",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-docker::settings::DockerSettings::defaults",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-docker::settings::DockerSettings::has_output_volume",
-        TESTS_ONLY,
-    ),
     ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
     ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
-    ("hermes-ssh::host::SshHost::carry", TESTS_ONLY),
-    ("hermes-ssh::host::SshHost::from_config", TESTS_ONLY),
     (
         "hermes-terminal::background::kill::Processes::kill_all",
         TESTS_ONLY,
