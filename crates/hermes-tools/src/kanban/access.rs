@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::{DispatchSettings, WorkerSetup};
+use hermes_board::dispatch::WorkerSetup;
 use hermes_board::model::{RunId, TaskId};
-use hermes_board::{BoardOptions, ChatAddress, ContextOptions, NewSubscription, WorkerVariables};
+use hermes_board::{
+    BoardOptions, ChatAddress, ContextOptions, KanbanSettings, NewSubscription, WorkerVariables,
+};
 use hermes_config::{Config, Environment, vars};
 use hermes_home::Location;
 use hermes_http::Downloads;
@@ -50,7 +52,7 @@ impl BoardAccess {
         config: &Config,
         location: &Location,
         profile: Option<&str>,
-        settings: &DispatchSettings,
+        settings: &KanbanSettings,
         workers: WorkerSetup,
     ) -> Self {
         let home = BoardHome::resolve(env, location);
