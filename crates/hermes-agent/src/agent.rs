@@ -55,7 +55,6 @@ fn entries(history: ConversationHistory) -> Vec<HistoryEntry> {
         .collect()
 }
 
-/// State between compactions.
 #[derive(Debug, Default)]
 pub(crate) struct CompactionState {
     /// Compactions in a row that saved too little.

@@ -37,10 +37,8 @@ const INVISIBLE: &[char] = &[
 /// Joins two emoji.
 const JOINER: char = '\u{200d}';
 
-/// The rule about markup.
 const MARKUP: &str = "hidden_markup";
 
-/// A kind of prompt injection.
 struct InjectionRule {
     name: &'static str,
     /// Words required for a match, one of each group. Most files contain none, which saves compiling

@@ -57,7 +57,11 @@ impl Triage<'_> {
     /// The outcome of a change of the board.
     fn written<T>(&self, id: &TaskId, outcome: hermes_board::Result<T>) -> Result<T, String> {
         outcome.map_err(|error| match self.store.task(id) {
-            Ok(task) if task.is_none_or(|task| task.status() != Status::Triage) => {
+            Ok(task)
+                if task
+                    .as_ref()
+                    .is_none_or(|task| task.status() != Status::Triage) =>
+            {
                 "the card was moved while the model was working".to_owned()
             }
             _ => refused(error),

@@ -24,7 +24,6 @@ const WIND_DOWN: Duration = Duration::from_secs(10);
 const STRIPPED_OF_TERMINAL: &[&str] =
     &["background", "pty", "notify_on_complete", "watch_patterns"];
 
-/// What the script may do.
 pub(super) struct CallRules {
     pub(super) token: String,
     pub(super) allowed: Vec<&'static str>,

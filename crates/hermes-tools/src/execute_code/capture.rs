@@ -26,7 +26,6 @@ pub(super) struct Capture {
     total: usize,
 }
 
-/// What is shown of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShownOutput {
     pub(super) text: String,

@@ -162,7 +162,6 @@ pub(crate) struct Loaded {
     pub(crate) stamp: FileStamp,
 }
 
-/// What a write did.
 pub(crate) struct Written {
     /// The file without links.
     pub(crate) target: PathBuf,

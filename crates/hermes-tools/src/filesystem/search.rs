@@ -24,7 +24,6 @@ pub(crate) struct FileQuery {
     pub(crate) page: ResultPage,
 }
 
-/// What is searched.
 pub(crate) enum SearchTarget {
     Contents(Contents),
     /// Files whose name fits.
@@ -52,7 +51,6 @@ pub(crate) enum OutputMode {
     Counts,
 }
 
-/// Which of the results are shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResultPage {
     pub(crate) skip: usize,
@@ -146,7 +144,6 @@ impl NameGlob {
             .map_err(|error| format!("Invalid glob: {error}"))
     }
 
-    /// The glob as it was written.
     pub(crate) fn text(&self) -> &str {
         self.0.glob().glob()
     }

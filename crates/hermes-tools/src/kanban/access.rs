@@ -14,9 +14,6 @@ use hermes_home::Location;
 use hermes_http::Downloads;
 use serde_json::Value;
 
-/// Author where no profile is known.
-const NAMELESS: &str = "worker";
-
 /// The board as one process uses it.
 #[derive(Debug, Clone)]
 pub struct BoardAccess {
@@ -67,7 +64,7 @@ impl BoardAccess {
             claim_ttl_seconds: settings.limits.claim_ttl_seconds,
             author: text(&vars::HERMES_PROFILE)
                 .or_else(|| profile.map(str::to_owned))
-                .unwrap_or_else(|| NAMELESS.to_owned()),
+                .unwrap_or_else(|| "worker".to_owned()),
             worker: WorkerVariables::read(env),
             tenant: text(&vars::HERMES_TENANT),
             profile_home: location.home.clone(),

@@ -85,7 +85,6 @@ impl BoardCall<'_> {
     }
 }
 
-/// A card that must exist.
 pub(super) fn existing(store: &SqliteBoard, id: &TaskId) -> Result<Task, BoardRefusal> {
     let found = store.task(id)?;
     Ok(found.ok_or_else(|| format!("there is no card '{id}'"))?)

@@ -23,7 +23,6 @@ const MOST_REQUESTS: usize = 16 * 1024 * 1024;
 /// How long an answer may be on its way.
 const DELIVERY_LIMIT: Duration = Duration::from_mins(1);
 
-/// Serves the requests of one script.
 pub(super) struct RequestFiles {
     pub(super) host: Arc<dyn ScriptRunner>,
     /// The directory of the script.

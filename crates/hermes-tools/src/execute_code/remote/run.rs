@@ -160,7 +160,6 @@ impl RemoteScript<'_> {
         })
     }
 
-    /// What runs the script there.
     fn text(&self) -> String {
         let exports = self.exports();
         let mode = match self.script.settings.mode {

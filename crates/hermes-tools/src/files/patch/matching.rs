@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use similar::TextDiff;
 
-/// How a piece was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchKind {
     /// Byte for byte.

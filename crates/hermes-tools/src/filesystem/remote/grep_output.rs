@@ -22,7 +22,6 @@ pub(super) struct Record<'a> {
     pub(super) is_cut: bool,
 }
 
-/// The records of an answer.
 pub(super) struct Records<'a> {
     rest: &'a [u8],
     root: &'a [u8],
