@@ -6,7 +6,7 @@ use hermes_proc::Wake;
 use serde_json::Value;
 
 use super::condition::{CapturedGroups, count};
-use super::script::{ReplayScript, ScriptTurn, ScriptedAnswer, ScriptedOutcome};
+use super::script::{ReplayScript, ScriptTurn, ScriptedAnswer};
 use crate::error::{ErrorClass, ProviderError, ProviderFailure};
 use crate::message::{Message, Reasoning, Role, ToolCall};
 use crate::provider::{Provider, RouteInfo};
@@ -82,7 +82,7 @@ impl Replay {
         })?;
         played[at] += 1;
         let first_call = *calls;
-        if let ScriptedOutcome::ScriptedAnswer(answer) = &turn.outcome {
+        if let Ok(answer) = &turn.outcome {
             *calls += u64::try_from(answer.calls.len()).unwrap_or_default();
         }
         Some((turn, captures, first_call))
@@ -109,8 +109,8 @@ impl Provider for Replay {
             return Err(self.with_route(ProviderError::interrupted()));
         }
         let answer = match &turn.outcome {
-            ScriptedOutcome::ScriptedAnswer(answer) => answer,
-            ScriptedOutcome::Error(error) => {
+            Ok(answer) => answer,
+            Err(error) => {
                 let message = format!("{} (line {} of the script)", error.message, turn.line);
                 let error = ProviderFailure {
                     message,
@@ -233,13 +233,8 @@ fn no_answer(request: &ModelRequest) -> ProviderError {
         return ProviderError::new(ErrorClass::Script, message);
     }
     let last = request.messages.last();
-    let shown: String = last
-        .map(|message| message.content.to_text())
-        .unwrap_or_default()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(80)
-        .collect();
+    let text = last.map(|message| message.content.to_text());
+    let shown = hermes_text::one_line(&text.unwrap_or_default(), 80);
     let role = last.map_or("user", |message: &Message| message.role.name());
     ProviderError::new(
         ErrorClass::Script,

@@ -215,14 +215,9 @@ fn content_blocks(
 
 /// An id in the allowed characters.
 fn wire_id(id: &str) -> String {
-    let id: String = id
-        .chars()
-        .map(|c| {
-            let allowed = c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            if allowed { c } else { '_' }
-        })
-        .collect();
-    if id.is_empty() { "_".to_owned() } else { id }
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let id = if id.is_empty() { "_" } else { id };
+    id.replace(|c| !is_allowed(c), "_")
 }
 
 #[cfg(test)]
