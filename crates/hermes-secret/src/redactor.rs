@@ -176,7 +176,7 @@ fn unite(mut spans: Vec<Span>) -> Vec<Span> {
         match united.last_mut() {
             Some(last) if span.start < last.end => {
                 last.end = last.end.max(span.end);
-                last.mask = last.mask.stricter(span.mask);
+                last.mask = last.mask.max(span.mask);
             }
             _ => united.push(span),
         }

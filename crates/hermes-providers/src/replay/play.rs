@@ -122,7 +122,7 @@ impl Provider for Replay {
         let response = ModelResponse {
             model: Some(self.model.clone()),
             cost: Cost::Included,
-            ..response(answer, &captures, &CallIds::of(request, first_call))
+            ..response(answer, &captures, request, first_call)
         };
         stream(&response, sink);
         Ok(ModelResponse {
@@ -147,42 +147,24 @@ impl Provider for Replay {
     }
 }
 
-/// Call ids that are unique within a session, also after another process resumed it.
-struct CallIds {
-    before: u64,
-    first: u64,
-}
-
-impl CallIds {
-    fn of(request: &ModelRequest, first: u64) -> Self {
-        let calls = request
-            .messages
-            .iter()
-            .map(|message| message.tool_calls.len());
-        Self {
-            before: u64::try_from(calls.sum::<usize>()).unwrap_or_default(),
-            first,
-        }
-    }
-
-    fn id(&self, index: usize) -> String {
-        format!("call_{}_{}", self.before, self.first + index as u64)
-    }
-}
-
 fn response(
     answer: &ScriptedAnswer,
     captures: &CapturedGroups,
-    call_ids: &CallIds,
+    request: &ModelRequest,
+    first_call: u64,
 ) -> ModelResponse {
-    let calls = answer.calls.iter().enumerate().map(|(index, call)| {
+    // Makes ids unique within a session, also after another process resumed it.
+    let earlier = request.messages.iter().map(|one| one.tool_calls.len());
+    let earlier: usize = earlier.sum();
+    let calls = (first_call..).zip(&answer.calls).map(|(number, call)| {
         let arguments = fill_value(&call.arguments, captures);
         // A plain text stands for arguments that are not JSON.
         let arguments = match arguments {
             Value::String(raw) => raw,
             other => other.to_string(),
         };
-        let id = call.id.clone().unwrap_or_else(|| call_ids.id(index));
+        let generated = || format!("call_{earlier}_{number}");
+        let id = call.id.clone().unwrap_or_else(generated);
         ToolCall::new(id, fill(&call.tool, captures), arguments)
     });
     let tool_calls: Vec<ToolCall> = calls.collect();

@@ -22,22 +22,13 @@ use lanes::{Hit, LANES};
 use crate::Sink;
 use vendor::VENDORS;
 
-/// How a place is masked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a place is masked, the stricter way last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mask {
     /// Ends stay visible if it is long enough.
     Log,
     /// Nothing of it is shown.
     Full,
-}
-
-impl Mask {
-    pub(crate) fn stricter(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Log, Self::Log) => Self::Log,
-            _ => Self::Full,
-        }
-    }
 }
 
 /// A place in a text that must not be shown, as byte offsets.
