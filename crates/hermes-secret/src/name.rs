@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_secrets() {
+    fn names_of_secrets_are_recognised() {
         for name in [
             "api_key",
             "OPENAI_API_KEY",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_resemble() {
+    fn similar_names_are_not_secret() {
         for name in [
             "",
             "_",
