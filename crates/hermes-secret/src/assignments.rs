@@ -5,7 +5,7 @@
 /// `.envrc`.
 pub fn is_variables_file(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    name == ".envrc" || name.ends_with(".env") || name.starts_with(".env.")
+    name == ".envrc" || name.strip_suffix(".env").is_some() || name.starts_with(".env.")
 }
 
 /// Whether a text has at least two lines `NAME=value`, numbered or not, and besides them only
