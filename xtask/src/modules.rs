@@ -45,24 +45,12 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a policy decides by lists and tiers that are read with it",
     ),
     (
-        "hermes-providers",
-        "routes are opened to endpoints, which know their route",
-    ),
-    (
-        "hermes-providers::route",
-        "a route is chosen, resolved and opened with one error",
-    ),
-    (
         "hermes-session",
         "an error names the session that it is about, and ids are parsed with that error",
     ),
     (
         "hermes-store",
         "a group of writes waits as its database does",
-    ),
-    (
-        "hermes-telemetry::reader",
-        "a log is followed by the reader that shows its end",
     ),
     (
         "hermes-terminal::background",
