@@ -4,9 +4,8 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::mutate::sync_dir;
+use crate::mutate::{hidden_beside, sync_dir};
 use crate::{Error, Result, canonicalize, fault, symlink_metadata};
 
 /// Links followed before we call it a loop.
@@ -95,16 +94,6 @@ impl Temporary {
         }
         Ok(())
     }
-}
-
-/// A name for a file that will take the place of `target`. It may be taken by a left-over of a
-/// crashed process that had our pid.
-pub(crate) fn hidden_beside(target: &Path) -> PathBuf {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let (pid, serial) = (std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
-    // `.tmp` at the end: clones, exports and backups leave such files behind.
-    target.with_file_name(format!(".{name}.{pid}-{serial}.tmp"))
 }
 
 impl Drop for Temporary {

@@ -2,12 +2,12 @@
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rustix::fs::{CWD, RenameFlags};
 
-use crate::atomic::hidden_beside;
 use crate::{Error, Kind, Result, fault, read_dir, symlink_metadata};
 
 /// Tries of [`remove_tree`], for a directory that someone is still writing to.
@@ -135,6 +135,16 @@ pub fn replace_symlink(target: &Path, link: &Path) -> Result<()> {
             drop(remove_file(&temporary));
         });
     }
+}
+
+/// A name for a file that will take the place of `target`. It may be taken by a left-over of a
+/// crashed process that had our pid.
+pub(crate) fn hidden_beside(target: &Path) -> PathBuf {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let (pid, serial) = (std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+    // `.tmp` at the end: clones, exports and backups leave such files behind.
+    target.with_file_name(format!(".{name}.{pid}-{serial}.tmp"))
 }
 
 /// Removes a file or link.
