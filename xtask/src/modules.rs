@@ -23,22 +23,10 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "`tools call` reads further calls line by line with the same arguments",
     ),
     ("hermes-agent", "a turn works on the agent that started it"),
-    (
-        "hermes-board",
-        "an error names the card that it is about, and cards are parsed with that error",
-    ),
     ("hermes-proc", "a child with streams is a child"),
     (
         "hermes-proc::env",
         "a policy decides by lists and tiers that are read with it",
-    ),
-    (
-        "hermes-session",
-        "an error names the session that it is about, and ids are parsed with that error",
-    ),
-    (
-        "hermes-store",
-        "a group of writes waits as its database does",
     ),
     (
         "hermes-terminal::background",
