@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         return Err(hermes_home::Error::Exists { name, path: home }.into());
     }
     context.home_policy().hand_over_tree(unpacked.path())?;
-    let home = unpacked.publish(name.as_str())?;
+    let home = unpacked.publish(&name)?;
     context.start_logging();
     tracing::info!(profile = name.as_str(), "profile imported");
     context.printer.line(format!(
