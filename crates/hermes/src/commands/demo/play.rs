@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use hermes_board::EventQuery;
-use hermes_board::dispatch::{Dispatcher, TickMode};
+use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{Event, Status, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_proc::{ProcessHandle, identity_of};
@@ -92,8 +92,7 @@ impl<'a> Play<'a> {
 
     /// One look of the dispatcher; says whether all cards have come to an end.
     pub(super) fn step(&mut self) -> Result<bool> {
-        self.dispatcher
-            .tick(&mut self.session.store, TickMode::Real)?;
+        self.dispatcher.tick(&mut self.session.store)?;
         let elapsed = self.began.elapsed();
         let mut is_over = true;
         for card in &mut self.cards {

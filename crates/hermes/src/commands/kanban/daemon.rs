@@ -10,9 +10,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hermes_board::Error;
-use hermes_board::boards::{BoardHome, DispatcherLock};
+use hermes_board::boards::{BoardHome, lock_dispatcher};
 use hermes_board::dispatch::{BoardLoop, BoardTick, TickOutcome};
 use hermes_board::plan::Report;
+use hermes_fs::FileLock;
 use hermes_proc::{EndSignals, first_readable};
 use hermes_runtime::OrphanSweep;
 
@@ -104,8 +105,8 @@ fn interval(seconds: f64) -> Result<Duration> {
 
 /// The right to dispatch for this home. A lock that fails for another reason than being held does no
 /// harm: every board has one of its own.
-fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<DispatcherLock>> {
-    match DispatcherLock::take(home) {
+fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<FileLock>> {
+    match lock_dispatcher(home) {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(refusal("another dispatcher is running for this home").hint(
             "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` runs a single tick",

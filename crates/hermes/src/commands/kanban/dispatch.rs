@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use hermes_board::DispatchFlags;
-use hermes_board::dispatch::TickMode;
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
 use hermes_runtime::OrphanSweep;
@@ -51,14 +50,13 @@ impl LimitArgs {
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let mut session = BoardSession::open(context, board)?;
     let mut dispatcher = dispatcher(&session, &args.limits.flags());
-    let pass = if args.dry_run {
-        TickMode::DryRun
-    } else {
-        TickMode::Real
-    };
     let orphans = OrphanSweep::new(context);
     dispatcher.workers.after_loss = orphans.after_loss();
-    let report = dispatcher.tick(&mut session.store, pass)?;
+    let report = if args.dry_run {
+        dispatcher.preview(&session.store)?.report
+    } else {
+        dispatcher.tick(&mut session.store)?
+    };
     if args.json {
         context.printer.json(&serde_json::to_value(&report)?)?;
     } else {
