@@ -26,6 +26,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         Supported::Fish => Shell::Fish,
     };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::cli::command(), "hermes", &mut script);
-    Ok(context.printer.out(&String::from_utf8_lossy(&script))?)
+    clap_complete::generate(shell, &mut (context.command_tree)(), "hermes", &mut script);
+    context.out(&String::from_utf8_lossy(&script))
 }

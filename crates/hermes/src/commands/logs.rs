@@ -57,9 +57,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         return follow(context, &reader, &query, &header);
     }
     let lines = reader.read(&query)?;
-    context.printer.line(header)?;
+    context.line(header)?;
     for line in lines {
-        context.printer.line(line)?;
+        context.line(line)?;
     }
     Ok(())
 }
@@ -93,14 +93,14 @@ fn filters(args: &Args) -> String {
 
 fn follow(context: &Context, reader: &LogReader, query: &LogQuery, header: &str) -> Result<()> {
     let (lines, mut follower) = reader.follow(query)?;
-    context.printer.line(header)?;
+    context.line(header)?;
     for line in lines {
-        context.printer.line(line)?;
+        context.line(line)?;
     }
     // Ctrl-C ends the process as it does for `tail`; there is nothing to put in order.
     let never = AtomicBool::new(false);
     let mut failure = None;
-    follower.run(&never, &mut |line| match context.printer.line(line) {
+    follower.run(&never, &mut |line| match context.line(line) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             failure = Some(error);
@@ -128,13 +128,13 @@ fn list_logs(args: &Args, context: &Context) -> Result<()> {
                 })
             })
             .collect();
-        return context.printer.json(&json!({ "logs": rows }));
+        return context.json(&json!({ "logs": rows }));
     }
     if files.is_empty() {
-        return Ok(context.printer.note(format!(
+        return context.note(format!(
             "There are no logs in {} yet.",
             context.display(&dir)
-        ))?);
+        ));
     }
     let mut table = Table::new(&["Log", "Size", "Written"]);
     for file in files {
@@ -144,7 +144,7 @@ fn list_logs(args: &Args, context: &Context) -> Result<()> {
             hermes_time::ago(age(file.modified)),
         ]);
     }
-    Ok(context.printer.out(&table.render())?)
+    context.out(&table.render())
 }
 
 fn age(modified: SystemTime) -> i64 {

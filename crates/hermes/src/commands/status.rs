@@ -7,8 +7,8 @@ use hermes_secret::display_mask;
 use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::doctor;
 use crate::error::Result;
+use crate::facts;
 use crate::ui::heading;
 
 #[derive(Debug, clap::Args)]
@@ -24,12 +24,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     if args.json {
-        return context.printer.json(&record(context));
+        return context.json(&record(context));
     }
     let config = context.config();
     let mut out = String::new();
     let section = |out: &mut String, title: &str| {
-        out.push_str(&format!("{}\n", heading(&context.printer, title)));
+        out.push_str(&format!("{}\n", heading(context.printer, title)));
     };
     let row = |out: &mut String, label: &str, value: &str| {
         out.push_str(&format!("  {:<14} {value}\n", format!("{label}:")));
@@ -77,8 +77,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     }
 
     section(&mut out, "Terminal Backend");
-    row(&mut out, "Backend", &doctor::terminal_backend(context));
-    let setting = |key| doctor::setting_and_origin(context, key);
+    row(&mut out, "Backend", &facts::terminal_backend(context));
+    let setting = |key| facts::setting_and_origin(context, key);
     match config.text("terminal.backend") {
         "docker" => row(&mut out, "Image", &setting("terminal.docker_image")),
         "ssh" => {
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     }
 
     section(&mut out, "Messaging Platforms");
-    let platforms = doctor::configured_platforms(context);
+    let platforms = facts::configured_platforms(context);
     row(
         &mut out,
         "Configured",
@@ -117,8 +117,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     }
 
     section(&mut out, "Scheduled Jobs");
-    row(&mut out, "Jobs", &doctor::cron_jobs(context).to_string());
-    Ok(context.printer.out(&out)?)
+    row(&mut out, "Jobs", &facts::cron_jobs(context).to_string());
+    context.out(&out)
 }
 
 fn record(context: &Context) -> Value {
@@ -135,7 +135,7 @@ fn record(context: &Context) -> Value {
         "home": context.location.home.display().to_string(),
         "root": context.location.root.display().to_string(),
         "version": env!("CARGO_PKG_VERSION"),
-        "install_method": doctor::install_method(context),
+        "install_method": facts::install_method(context),
         "config_parses": context.config_is_usable(),
         "model": model,
         "provider": provider,
@@ -146,8 +146,8 @@ fn record(context: &Context) -> Value {
                 .then(|| config.text("terminal.docker_image")),
             "origin": origin.first().map_or(Layer::Default, |candidate| candidate.layer).name(),
         },
-        "platforms": doctor::configured_platforms(context),
+        "platforms": facts::configured_platforms(context),
         "gateway": { "running": gateway.running, "pid": gateway.pid },
-        "cron_jobs": doctor::cron_jobs(context),
+        "cron_jobs": facts::cron_jobs(context),
     })
 }

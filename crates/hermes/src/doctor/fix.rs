@@ -71,14 +71,12 @@ fn move_variables(context: &Context, names: &[String]) -> Result<()> {
     for name in names {
         if let Some(value) = context.config().secret(name) {
             if context.config().dotenv().get(name).is_none() {
-                set(
-                    &sources,
-                    &SetRequest {
-                        key: name,
-                        value: value.expose(),
-                        force: false,
-                    },
-                )?;
+                let request = SetRequest {
+                    key: name,
+                    value: value.expose(),
+                    force: false,
+                };
+                set(&sources, &request)?;
             }
             remove_root_key(&sources, name)?;
         }

@@ -62,8 +62,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 }
 
 /// `◆ Title` above a group of lines.
-pub(crate) fn heading(printer: &Printer, title: &str) -> String {
-    printer.paint(Style::Heading, &format!("◆ {title}"))
+pub(crate) fn heading(printer: Printer, title: &str) -> String {
+    printer.paint(Style::HEADING, &format!("◆ {title}"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider; the one that is logged in if none is named
     provider: Option<String>,
 }
@@ -42,13 +42,11 @@ fn tell(name: &str, forgotten: &RemovedLogin, context: &Context) -> Result<()> {
     } else {
         ""
     };
-    context
-        .printer
-        .line(format!("✓ Forgot {count} {noun}{login} of {name}"))?;
+    context.line(format!("✓ Forgot {count} {noun}{login} of {name}"))?;
     let variables = forgotten.keys.iter().map(CredentialEntry::source);
     for variable in variables.filter_map(|source| source.strip_prefix("env:")) {
-        context.printer.note(format!(
-            "hint: {variable} is still set; it is used until you unset it"
+        context.hint(format!(
+            "{variable} is still set; it is used until you unset it"
         ))?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider
     provider: String,
 }
@@ -21,7 +21,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         marked.map(hermes_providers::CredentialEntry::reset).count()
     })?;
     let keys = if count == 1 { "key" } else { "keys" };
-    Ok(context
-        .printer
-        .line(format!("✓ {count} {keys} of {name} may be used again"))?)
+    context.line(format!("✓ {count} {keys} of {name} may be used again"))
 }

@@ -56,12 +56,12 @@ pub(super) fn script(
     let _logging = context.start_logging();
     let mut chat = match OpenChat::open(options, runtime, context) {
         Ok(chat) => chat,
-        Err(error) => {
-            let (message, _) = error.words();
+        Err(mut error) => {
             if let Some(path) = &options.usage_file {
-                usage_report::write_failure(path, message)?;
+                usage_report::write_failure(path, &error.message)?;
             }
-            return Err(error.without_hints());
+            error.hints.clear();
+            return Err(error);
         }
     };
     let mut display = Display::new(options, context);

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ui::heading;
 
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print JSON: the merged settings, secrets masked
     #[arg(long)]
     json: bool,
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.warn_if_broken()?;
     let config = context.config();
     if args.json {
-        return context.printer.json(&masked(config.tree()));
+        return context.json(&masked(config.tree()));
     }
     let mut page = PageText {
         out: String::new(),
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     page.groups();
     page.auxiliary();
     page.platforms();
-    Ok(context.printer.out(&page.out)?)
+    context.out(&page.out)
 }
 
 /// The page under construction.
@@ -89,7 +89,7 @@ struct PageText<'a> {
 impl PageText<'_> {
     fn title(&mut self, title: &str) {
         self.out
-            .push_str(&format!("{}\n", heading(&self.context.printer, title)));
+            .push_str(&format!("{}\n", heading(self.context.printer, title)));
     }
 
     fn line(&mut self, label: &str, value: &str) {

@@ -13,13 +13,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{EndSignal, EndSignals, first_readable};
+use hermes_board::dispatch::DispatchFlags;
+use hermes_proc::{EndSignal, first_readable};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::isatty;
 
-use super::kanban::{BoardSession, Looking, accompany, dispatcher};
+use super::kanban::{Kanban, Looking, accompany};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::signal_watch::listen_for_signals;
 use play::Play;
 use script::DemoScript;
 use stage::Stage;
@@ -73,7 +75,7 @@ fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> 
     let context = &stage.context;
     let printer = &context.printer;
     let _logging = context.start_logging();
-    let mut session = BoardSession::open(context, None)?;
+    let mut session = Kanban::of(context).open()?;
     let ids = stage.file(&mut session, &script.cards)?;
     printer.line(format!(
         "{}: {} cards, {} agents, in {}",
@@ -82,7 +84,7 @@ fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> 
         script.profiles.len(),
         stage.directory.display()
     ))?;
-    let dispatcher = dispatcher(&session);
+    let dispatcher = session.dispatcher(&DispatchFlags::default());
     let mut play = Play::new(session, dispatcher, &script.cards, &ids)?;
     let watched = !args.plain && isatty(stdin()) && isatty(stdout());
     let shown = if watched {
@@ -118,16 +120,12 @@ fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> 
 
 /// One line for everything that happens.
 fn in_lines(play: &mut Play<'_>, context: &Context) -> Result<End> {
-    let signals = EndSignals::listen().map_err(|error| {
-        CommandError::environment(format!("could not listen for signals: {error}"))
-    })?;
+    let signals = listen_for_signals()?;
     loop {
         let is_over = play.step()?;
         for news in play.news()? {
             let seconds = news.at.as_secs_f64();
-            context
-                .printer
-                .line(format!("{seconds:5.1} s  {}", news.text))?;
+            context.line(format!("{seconds:5.1} s  {}", news.text))?;
         }
         if is_over {
             return Ok(End::Over);
@@ -144,7 +142,7 @@ fn in_lines(play: &mut Play<'_>, context: &Context) -> Result<End> {
 
 /// The live board, while the play goes on behind it.
 fn on_screen(play: &mut Play<'_>, context: &Context) -> Result<End> {
-    let watched = BoardSession::open(context, None)?;
+    let watched = Kanban::of(context).open()?;
     let mut over_since: Option<Instant> = None;
     let mut too_long = false;
     let mut next = Instant::now();

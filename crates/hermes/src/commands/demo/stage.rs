@@ -51,7 +51,13 @@ impl Stage {
         hermes_fs::write_atomic(&file, script.text.as_bytes(), 0o600)?;
         let env = plain(&context.env).with(&vars::HERMES_HOME, home.as_os_str());
         let selection = select(&[], &env, &context.system)?;
-        let context = Context::new(&env, context.system.clone(), &selection, &context.printer);
+        let context = Context::new(
+            &env,
+            context.system.clone(),
+            &selection,
+            context.printer,
+            context.command_tree,
+        );
         context.ensure_home()?;
         let settings = settings(&file);
         hermes_fs::write_atomic(&home.join("config.yaml"), settings.as_bytes(), 0o600)?;

@@ -66,6 +66,5 @@ pub(super) fn next_steps(kept: Option<&Path>, printer: &Printer) -> Result<()> {
          hermes profile create builder\n  \
          hermes kanban create 'Write a word counter' --assignee builder --check 'sh test.sh'\n  \
          hermes kanban daemon                            # starts a worker for every ready card",
-    )?;
-    Ok(())
+    )
 }

@@ -1,7 +1,6 @@
 //! `hermes internal log`: for scripts that should log where everything else does.
 
 use std::io::BufRead;
-use std::process::ExitCode;
 
 use hermes_telemetry::{Level, LogMode, LogWriter};
 
@@ -9,7 +8,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Name of the logger
     #[arg(long, default_value = "cli")]
     logger: String,
@@ -30,7 +29,7 @@ enum ModeArg {
     Dashboard,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let level: Level = args.level.parse()?;
     let mut settings = context.log_settings();
     settings.mode = match args.mode {
@@ -52,5 +51,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             context.display(&context.location.home.join("logs"))
         )));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

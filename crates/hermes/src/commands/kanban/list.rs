@@ -1,7 +1,6 @@
 //! `hermes kanban list`: cards one after another, however many there are.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hermes_board::boards::Listed;
@@ -12,12 +11,11 @@ use serde::Serializer;
 use serde::ser::SerializeSeq;
 
 use super::cards::card_line;
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, author};
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only cards of the profile in use
     #[arg(long)]
     mine: bool,
@@ -67,24 +65,24 @@ fn sort_parser() -> impl TypedValueParser<Value = SortOrder> {
     names.map(|name| SortOrder::parse(&name).unwrap_or(SortOrder::Priority))
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
     // What waits for nothing any more shows as ready, dispatcher or not.
     let limit = session.settings.failure_limit;
     session.store.promote_satisfied(limit)?;
     let query = query(args, &session);
-    let mut out = context.printer.stream();
+    let mut out = kanban.printer.stream();
     if args.json {
         print_json(&session, &query, &mut out)?;
     } else {
         print_lines(&session, &query, &mut out)?;
     }
     out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn query(args: &Args, session: &BoardSession<'_>) -> ListQuery {
-    let mine = || args.mine.then(|| session.author());
+    let mine = || args.mine.then(|| author(session));
     ListQuery {
         assignee: args.assignee.clone().or_else(mine),
         status: args.status,

@@ -3,13 +3,11 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use hermes_board::model::TaskId;
 
 use super::cards::NAME;
-use super::session::{BoardSession, refusal};
-use crate::context::Context;
+use super::session::{Kanban, refusal};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
@@ -17,7 +15,7 @@ use crate::ui::one_line;
 const CHUNK: usize = 64 * 1024;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Only the end: at most this many bytes, beginning with a whole line
@@ -25,8 +23,8 @@ pub(super) struct Args {
     tail: Option<u64>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let session = kanban.open()?;
     let path = session.store.board().log_of(&args.id)?;
     let (file, size) = match hermes_fs::open_regular(&path) {
         Ok((file, meta)) => (file, meta.len()),
@@ -37,10 +35,10 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         }
         Err(error) => return Err(error.into()),
     };
-    let mut out = context.printer.stream();
+    let mut out = kanban.printer.stream();
     print(file, &path, size, args.tail, &mut out)?;
     out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn print(
@@ -51,7 +49,7 @@ fn print(
     out: &mut impl Write,
 ) -> Result<()> {
     let failed = |error: std::io::Error| {
-        CommandError::user(format!("could not read {}: {error}", path.display())).by_the_board()
+        CommandError::user(format!("could not read {}: {error}", path.display())).of_board()
     };
     let mut buffer = vec![0; CHUNK];
     // Cut inside a line: the rest of that line is left out, unless the end is one single line.

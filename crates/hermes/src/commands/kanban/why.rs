@@ -1,21 +1,17 @@
 //! `hermes kanban why`: what a dispatcher would do with a card.
 
-use std::process::ExitCode;
-
 use hermes_board::dispatch::DispatchFlags;
 use hermes_board::model::{Task, TaskId};
 use hermes_board::plan::Verdict;
 use serde_json::{Value, json};
 
 use super::cards::{TITLE, icon};
-use super::session::BoardSession;
-use super::workers::dispatcher;
-use crate::context::Context;
+use super::session::Kanban;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Print JSON
@@ -23,18 +19,17 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let session = kanban.open()?;
     let task = session.task(&args.id)?;
-    let verdicts = dispatcher(&session, &DispatchFlags::default()).why(&session.store, &args.id)?;
-    let time = session.time();
-    let sentence = |verdict: &Verdict| verdict.sentence(|at| time.minute(at));
-    let printer = &context.printer;
+    let verdicts = session
+        .dispatcher(&DispatchFlags::default())
+        .why(&session.store, &args.id)?;
+    let sentence = |verdict: &Verdict| verdict.sentence(|at| kanban.minute(at));
     if args.json {
-        printer.json(&object(&task, &verdicts, sentence)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return kanban.json(&object(&task, &verdicts, sentence)?);
     }
-    printer.line(format!(
+    kanban.line(format!(
         "{} {}  {}  {}",
         icon(task.status()),
         task.id,
@@ -42,9 +37,9 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         one_line(&task.title, TITLE)
     ))?;
     for verdict in &verdicts {
-        printer.line(format!("  {}", one_line(&sentence(verdict), 1000)))?;
+        kanban.line(format!("  {}", one_line(&sentence(verdict), 1000)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The verdicts with their sentences, for programs that want to show them.

@@ -19,7 +19,7 @@ use crate::error::{CommandError, Result};
 const KEPT: [&str; 4] = ["id", "session_id", "parent_session_id", "tool_call_id"];
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The file to write; - for standard output
     #[arg(value_name = "OUTPUT")]
     output: PathBuf,
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     let what = counted(ids.len(), "session");
     if args.dry_run {
-        return Ok(context.printer.line(format!("Would export {what}"))?);
+        return context.line(format!("Would export {what}"));
     }
     let redactor = if args.no_redact {
         Redactor::disabled()
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         let write = |file: &mut dyn Write| write_all(file, store.as_ref(), &ids, &redactor);
         write_file(&args.output, write)?;
         let path = args.output.display();
-        context.printer.note(format!("Exported {what} to {path}"))?;
+        context.note(format!("Exported {what} to {path}"))?;
     }
     Ok(())
 }

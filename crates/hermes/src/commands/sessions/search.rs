@@ -21,7 +21,7 @@ enum Order {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Words, "quoted phrases", prefix*, AND, OR, NOT
     #[arg(required = true, value_name = "WORD")]
     query: Vec<String>,
@@ -66,12 +66,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let redactor = context.redactor().for_sink(Sink::Output);
     if args.json {
         let value = super::export::redacted(serde_json::to_value(&hits)?, &redactor);
-        context.printer.json(&value)?;
+        context.json(&value)?;
     } else if hits.is_empty() {
-        context.printer.line("Nothing found.")?;
+        context.line("Nothing found.")?;
     }
     for hit in hits.iter().filter(|_| !args.json) {
-        context.printer.line(format!(
+        context.line(format!(
             "{}  {}  {}\n    {}",
             one_line(hit.session_id.as_str(), PLACE),
             minute(context, hit.timestamp),
