@@ -80,6 +80,11 @@ impl CommandError {
         Self::user(String::new())
     }
 
+    /// The result of a command that has reported everything: a failure unless `ok`.
+    pub(crate) fn silent_unless(ok: bool) -> Result<()> {
+        if ok { Ok(()) } else { Err(Self::silent()) }
+    }
+
     /// The same error without a message, for one that has been printed.
     pub(crate) fn reported(self) -> Self {
         Self {

@@ -43,11 +43,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     progress.clear();
     let report = report?;
     say(context, &report)?;
-    if report.is_complete() {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(report.is_complete())
 }
 
 fn say(context: &Context, report: &BackupReport) -> Result<()> {
@@ -114,11 +110,7 @@ fn quick(args: &Args, context: &Context) -> Result<()> {
         human_size(report.bytes),
         context.display(&report.path)
     ))?;
-    if report.failed.is_empty() {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(report.failed.is_empty())
 }
 
 fn output_path(args: &Args, context: &Context) -> PathBuf {
@@ -128,11 +120,7 @@ fn output_path(args: &Args, context: &Context) -> PathBuf {
         None => context.location.user_home.join(name),
         Some(given) if given.is_dir() => given.join(name),
         Some(given) if given.extension().is_some_and(|e| e == "zip") => given.clone(),
-        Some(given) => {
-            let mut file = given.clone().into_os_string();
-            file.push(".zip");
-            PathBuf::from(file)
-        }
+        Some(given) => given.with_added_extension("zip"),
     }
 }
 

@@ -54,11 +54,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     } else {
         print(context, &rows, &fixed)?;
     }
-    if problems == 0 {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(problems == 0)
 }
 
 /// Columns of a name; with fate and rule a line has at most 80.

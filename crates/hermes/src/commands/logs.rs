@@ -8,7 +8,7 @@ use hermes_telemetry::reader::{LogName, LogQuery, LogReader, list, parse_age};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::ui::{Table, human_size};
 
 #[derive(Debug, clap::Args)]
@@ -107,10 +107,7 @@ fn follow(context: &Context, reader: &LogReader, query: &LogQuery, header: &str)
             ControlFlow::Break(())
         }
     })?;
-    match failure {
-        Some(error) => Err(CommandError::from(error)),
-        None => Ok(()),
-    }
+    failure.map_or(Ok(()), Err)
 }
 
 fn list_logs(args: &Args, context: &Context) -> Result<()> {

@@ -46,7 +46,24 @@ pub(crate) mod version;
 
 use std::process::{ExitCode, Termination};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use crate::error::Result;
+
+/// Parses an argument that is one of these names into what the name stands for.
+pub(crate) fn named<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<(&str, T)> = values.into_iter().collect();
+    let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).try_map(move |given| {
+        let mut values = values.iter();
+        let found = values.find(|(name, _)| *name == given);
+        found
+            .map(|(_, value)| value.clone())
+            .ok_or("there is no such value")
+    })
+}
 
 // The arguments of a verb that takes none; a doc comment would become its help.
 #[derive(Debug, clap::Args)]

@@ -56,7 +56,7 @@ fn apply(context: &Context, fix: &Fix) -> Result<String> {
             Aliases::of(&context.location).remove(name)?;
         }
         Fix::MakeLinks(home) => {
-            let failed = context.environment_of(home).1.make_links();
+            let failed = context.in_home(home).environment().make_links();
             if !failed.is_empty() {
                 return Err(CommandError::user(failed.join("; ")));
             }

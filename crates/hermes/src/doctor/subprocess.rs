@@ -27,13 +27,13 @@ pub(super) fn check(context: &Context, all_profiles: bool, report: &mut Report) 
         // A profile list that cannot be read is told by the section on profiles.
         let found = list(&context.location, context.current.as_ref());
         for profile in found.map(|found| found.profiles).unwrap_or_default() {
-            let (config, builder) = context.environment_of(&profile.path);
+            let its = context.in_home(&profile.path);
             Subject {
                 context,
                 label: format!("{}: ", profile.name),
                 home: &profile.path,
-                config: &config,
-                builder: &builder,
+                config: its.config(),
+                builder: &its.environment(),
             }
             .check(report);
         }

@@ -40,7 +40,7 @@ impl Printer {
 
     /// Data, as it is.
     #[expect(clippy::unused_self, reason = "text leaves through a printer only")]
-    pub(crate) fn out(&self, text: &str) -> Result<()> {
+    pub(crate) fn out(self, text: &str) -> Result<()> {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
         Ok(stdout.flush()?)
@@ -48,43 +48,43 @@ impl Printer {
 
     /// Data that comes bit by bit. Nobody else gets to print while it is held.
     #[expect(clippy::unused_self, reason = "text leaves through a printer only")]
-    pub(crate) fn stream(&self) -> impl Write {
+    pub(crate) fn stream(self) -> impl Write {
         std::io::BufWriter::with_capacity(STREAM_BYTES, std::io::stdout().lock())
     }
 
     /// A line of data.
-    pub(crate) fn line(&self, text: impl AsRef<str>) -> Result<()> {
+    pub(crate) fn line(self, text: impl AsRef<str>) -> Result<()> {
         self.out(&format!("{}\n", text.as_ref()))
     }
 
     /// A value for programs.
-    pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<()> {
         self.line(serde_json::to_string_pretty(value)?)
     }
 
     /// Words, as they are.
     #[expect(clippy::unused_self, reason = "text leaves through a printer only")]
-    pub(crate) fn err(&self, text: &str) -> Result<()> {
+    pub(crate) fn err(self, text: &str) -> Result<()> {
         Ok(std::io::stderr().lock().write_all(text.as_bytes())?)
     }
 
     /// A line of words beside the data.
-    pub(crate) fn note(&self, text: impl AsRef<str>) -> Result<()> {
+    pub(crate) fn note(self, text: impl AsRef<str>) -> Result<()> {
         self.err(&format!("{}\n", text.as_ref()))
     }
 
-    pub(crate) fn warn(&self, text: impl AsRef<str>) -> Result<()> {
+    pub(crate) fn warn(self, text: impl AsRef<str>) -> Result<()> {
         let label = paint(self.colours.1, Style::WARNING, "warning:");
         self.note(format!("{label} {}", text.as_ref()))
     }
 
     /// What to do about a warning or an error.
-    pub(crate) fn hint(&self, text: impl AsRef<str>) -> Result<()> {
+    pub(crate) fn hint(self, text: impl AsRef<str>) -> Result<()> {
         self.note(format!("hint: {}", text.as_ref()))
     }
 
     /// Prints an error and gives the exit code.
-    pub(crate) fn report(&self, error: &CommandError) -> ExitCode {
+    pub(crate) fn report(self, error: &CommandError) -> ExitCode {
         if let Some(text) = error.report() {
             tracing::debug!(%text, "command failed");
             // Standard error may be closed; the exit code still tells.
@@ -94,7 +94,7 @@ impl Printer {
     }
 
     /// Text for standard output in a colour, where colour is wanted.
-    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
         paint(self.colours.0, style, text)
     }
 }

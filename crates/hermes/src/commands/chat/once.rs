@@ -58,7 +58,7 @@ pub(super) fn script(
         Ok(chat) => chat,
         Err(mut error) => {
             if let Some(path) = &options.usage_file {
-                usage_report::write_failure(path, &error.message)?;
+                usage_report::write(path, Err(&error.message))?;
             }
             error.hints.clear();
             return Err(error);
@@ -69,7 +69,7 @@ pub(super) fn script(
         .conversation
         .turn(TurnInput::text(prompt), &mut display);
     let reported = match &options.usage_file {
-        Some(path) => usage_report::write(path, &result),
+        Some(path) => usage_report::write(path, Ok(&result)),
         None => Ok(()),
     };
     let shown = reported.and_then(|()| display.answer(&result));

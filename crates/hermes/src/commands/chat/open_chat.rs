@@ -38,7 +38,7 @@ impl OpenChat {
         let person = TerminalPerson::new(context.printer, &request.interrupt, options.asked());
         let conversation = runtime.open_conversation(request, person)?;
         let limit = conversation.end_limit().unwrap_or(END_LIMIT);
-        let signals = SignalWatch::start(conversation.tools().setup(), limit)?;
+        let signals = SignalWatch::start(conversation.tools(), limit)?;
         let has_lines = matches!(options.mode, InputMode::Lines { .. });
         Ok(Self {
             conversation,

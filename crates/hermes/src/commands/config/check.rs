@@ -74,11 +74,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         }
         printer.line(format!("  Unknown keys: {unknown}"))?;
     }
-    if usable {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(usable)
 }
 
 fn described(known: &KnownName) -> String {

@@ -48,13 +48,10 @@ pub(crate) struct Args {
 
 /// How the play ended.
 enum End {
-    /// All cards came to an end.
     Over,
     /// Somebody has seen enough.
     Left,
-    /// A signal.
     Signal(EndSignal),
-    /// It took too long.
     TooLong,
 }
 
@@ -73,7 +70,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> {
     let context = &stage.context;
-    let printer = &context.printer;
+    let printer = context.printer;
     let _logging = context.start_logging();
     let mut session = Kanban::of(context).open()?;
     let ids = stage.file(&mut session, &script.cards)?;

@@ -13,7 +13,7 @@ const TITLE: usize = 40;
 const RESULT: usize = 60;
 
 /// Prints the table; says whether every card is done.
-pub(super) fn print(play: &Play<'_>, printer: &Printer) -> Result<bool> {
+pub(super) fn print(play: &Play<'_>, printer: Printer) -> Result<bool> {
     let attempts = play.attempts()?;
     let ids: Vec<_> = play.cards.iter().map(|card| card.id.clone()).collect();
     let summaries = play.session.store.latest_summaries(&ids)?;
@@ -52,7 +52,7 @@ pub(super) fn print(play: &Play<'_>, printer: &Printer) -> Result<bool> {
 }
 
 /// What to do now.
-pub(super) fn next_steps(kept: Option<&Path>, printer: &Printer) -> Result<()> {
+pub(super) fn next_steps(kept: Option<&Path>, printer: Printer) -> Result<()> {
     match kept {
         Some(directory) => printer.line(format!(
             "Kept in {0}. Look around: HERMES_HOME={0}/home hermes kanban board",

@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     ))?;
     if let Some(problem) = problem {
         context.warn(format!("it is passed over for now: {problem}"))?;
-        context.hint(&problem.hint())?;
+        context.hint(problem.hint())?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use hermes_telemetry::{Level, LogMode, LogWriter};
 
+use crate::commands::named;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
@@ -19,24 +20,14 @@ pub(crate) struct Args {
     #[arg(long)]
     session: Option<String>,
     /// Also write the log of this kind of process
-    #[arg(long, value_enum)]
-    mode: Option<ModeArg>,
-}
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum ModeArg {
-    Gateway,
-    Dashboard,
+    #[arg(long, value_parser = named([("gateway", LogMode::Gateway), ("dashboard", LogMode::Dashboard)]))]
+    mode: Option<LogMode>,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let level: Level = args.level.parse()?;
     let mut settings = context.log_settings();
-    settings.mode = match args.mode {
-        None => LogMode::Cli,
-        Some(ModeArg::Gateway) => LogMode::Gateway,
-        Some(ModeArg::Dashboard) => LogMode::Dashboard,
-    };
+    settings.mode = args.mode.unwrap_or(LogMode::Cli);
     let writer = LogWriter::new(settings);
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {

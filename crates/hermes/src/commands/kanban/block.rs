@@ -1,10 +1,10 @@
 //! `hermes kanban block`.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hermes_board::model::{BlockKind, Status, TaskId};
 use hermes_board::store::{BlockRequest, BoardStore};
 
 use super::session::{BoardSession, Kanban, author};
+use crate::commands::named;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
@@ -17,13 +17,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", num_args = 1..)]
     ids: Vec<TaskId>,
     /// Kind of reason: another card, a person's answer, something no agent can do, or a passing problem
-    #[arg(long, value_name = "KIND", value_parser = kind_parser())]
+    #[arg(long, value_name = "KIND", value_parser = named(BlockKind::ALL.iter().map(|kind| (kind.as_str(), *kind))))]
     kind: Option<BlockKind>,
-}
-
-fn kind_parser() -> impl TypedValueParser<Value = BlockKind> {
-    let names = PossibleValuesParser::new(BlockKind::ALL.iter().map(|kind| kind.as_str()));
-    names.map(|name| BlockKind::parse(&name).unwrap_or(BlockKind::NeedsInput))
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {

@@ -16,7 +16,7 @@ use super::cards::TITLE;
 use super::session::{BoardSession, Kanban, refusal, usage};
 use crate::error::{CommandError, Result};
 use crate::tool_access::interrupt;
-use crate::ui::{one_line, visible};
+use crate::ui::{counted, one_line, visible};
 
 /// Lines of a failed check that are printed.
 const SHOWN_LINES: usize = 20;
@@ -85,7 +85,7 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         interrupt: &interrupt,
         workspace_seen: None,
         on_checks: &|count| {
-            let note = format!("{id}: running {}", counted(count));
+            let note = format!("{id}: running {}", counted(count, "acceptance check"));
             // The checks matter more than a terminal that went away.
             drop(context.note(note));
         },
@@ -102,7 +102,7 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
             }
             let passed = match checks {
                 0 => String::new(),
-                checks => format!(" ({} passed)", counted(checks)),
+                checks => format!(" ({} passed)", counted(checks, "acceptance check")),
             };
             session.line(format!("Completed {id}{passed}"))
         }
@@ -118,13 +118,6 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
         CompletionOutcome::LostRace => Err(refusal(format!(
             "{id} is not done: somebody else changed it while its checks ran"
         ))),
-    }
-}
-
-fn counted(checks: usize) -> String {
-    match checks {
-        1 => "1 acceptance check".to_owned(),
-        more => format!("{more} acceptance checks"),
     }
 }
 

@@ -1,19 +1,19 @@
 //! `hermes kanban diagnostics`: cards in distress, the worst first.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hermes_board::diagnostics::{CardDiagnostics, Severity, diagnose_board};
 use hermes_board::model::TaskId;
 
 use super::cards::{NAME, TITLE, padded};
 use super::session::Kanban;
 use super::show::{mark, sign_details};
+use crate::commands::named;
 use crate::error::Result;
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only diagnostics of at least this severity
-    #[arg(long, value_name = "SEVERITY", value_parser = severity_parser())]
+    #[arg(long, value_name = "SEVERITY", value_parser = named(Severity::ALL.iter().map(|one| (one.as_str(), *one))))]
     severity: Option<Severity>,
     /// Only this card
     #[arg(long, value_name = "ID")]
@@ -21,11 +21,6 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-fn severity_parser() -> impl TypedValueParser<Value = Severity> {
-    let names = PossibleValuesParser::new(Severity::ALL.iter().map(|severity| severity.as_str()));
-    names.map(|name| Severity::parse(&name).unwrap_or(Severity::Warning))
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hermes_board::boards::Listed;
 use hermes_board::model::{LinkedTask, Status};
 use hermes_board::store::BoardStore;
@@ -12,7 +11,9 @@ use serde::ser::SerializeSeq;
 
 use super::cards::card_line;
 use super::session::{BoardSession, Kanban, author};
+use crate::commands::named;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
     /// Only cards with this status
-    #[arg(long, value_name = "STATUS", value_parser = status_parser())]
+    #[arg(long, value_name = "STATUS", value_parser = named(Status::ALL.iter().map(|one| (one.as_str(), *one))))]
     status: Option<Status>,
     /// Only cards of this namespace
     #[arg(long, value_name = "NAME")]
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long)]
     archived: bool,
     /// Order
-    #[arg(long, value_name = "ORDER", value_parser = sort_parser())]
+    #[arg(long, value_name = "ORDER", value_parser = named(SortOrder::ALL.iter().map(|one| (one.as_str(), *one))))]
     sort: Option<SortOrder>,
     /// Only cards of this template
     #[arg(long, value_name = "ID")]
@@ -52,17 +53,6 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// The nine that can be asked for.
-pub(super) fn status_parser() -> impl TypedValueParser<Value = Status> {
-    let names = PossibleValuesParser::new(Status::ALL.iter().map(|status| status.as_str()));
-    names.map(|name| Status::from_database(&name))
-}
-
-fn sort_parser() -> impl TypedValueParser<Value = SortOrder> {
-    let names = PossibleValuesParser::new(SortOrder::ALL.iter().map(|order| order.as_str()));
-    names.map(|name| SortOrder::parse(&name).unwrap_or(SortOrder::Priority))
 }
 
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
@@ -110,12 +100,11 @@ fn print_json(session: &BoardSession<'_>, query: &ListQuery, out: &mut impl Writ
 fn print_lines(session: &BoardSession<'_>, query: &ListQuery, out: &mut impl Write) -> Result<()> {
     let boards = session.home.list(Listed::Active)?.len();
     if boards > 1 {
-        let others = boards - 1;
+        let others = counted(boards - 1, "other board");
+        let slug = &session.store.board().slug;
         writeln!(
             out,
-            "Board: {} ({others} other board{}: `hermes kanban boards list`)\n",
-            session.store.board().slug,
-            if others == 1 { "" } else { "s" }
+            "Board: {slug} ({others}: `hermes kanban boards list`)\n"
         )?;
     }
     let mut any = false;

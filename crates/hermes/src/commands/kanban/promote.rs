@@ -86,9 +86,5 @@ fn as_json(
         Err(several) => Value::Array(several),
     };
     session.json(&value)?;
-    if failed {
-        Err(CommandError::silent())
-    } else {
-        Ok(())
-    }
+    CommandError::silent_unless(!failed)
 }

@@ -1,6 +1,5 @@
 //! `hermes kanban runs`: the attempts at a card.
 
-use hermes_board::Error;
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 
@@ -28,12 +27,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let filter = args.filter.filter()?;
     let session = kanban.open()?;
-    if session.store.task(&args.id)?.is_none() {
-        return Err(Error::UnknownTask {
-            id: args.id.clone(),
-        }
-        .into());
-    }
+    session.task(&args.id)?;
     let runs = session.store.runs(&args.id, filter.as_ref())?;
     if args.json {
         return kanban.json(&runs);

@@ -68,11 +68,9 @@ impl<'a> Kanban<'a> {
             ..BoardOptions::from_environment(&self.env)
         };
         SqliteBoard::open(board, &options).map_err(|error| {
-            let error = CommandError::from(error);
-            CommandError {
-                message: format!("could not initialize database: {}", error.message),
-                ..error
-            }
+            let mut error = CommandError::from(error);
+            error.message = format!("could not initialize database: {}", error.message);
+            error
         })
     }
 
@@ -103,7 +101,7 @@ impl BoardSession<'_> {
     pub(in crate::commands) fn dispatcher(&self, flags: &DispatchFlags) -> Dispatcher {
         let settings = dispatch_settings(self, flags);
         let workers = worker_setup(self, &self.home, &settings);
-        Dispatcher::new(self.home.clone(), settings.limits.clone(), workers)
+        Dispatcher::new(self.home.clone(), settings.limits, workers)
     }
 
     /// A card that must be there.

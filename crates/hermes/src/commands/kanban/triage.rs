@@ -156,11 +156,7 @@ fn sweep(
             }
         }
     }
-    if any_done {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(any_done)
 }
 
 fn in_triage(session: &BoardSession<'_>, tenant: Option<&str>) -> Result<Vec<TaskId>> {

@@ -1,9 +1,10 @@
 //! `hermes kanban why`: what a dispatcher would do with a card.
 
 use hermes_board::dispatch::DispatchFlags;
-use hermes_board::model::{Task, TaskId};
+use hermes_board::model::TaskId;
 use hermes_board::plan::Verdict;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::cards::{TITLE, icon};
 use super::session::Kanban;
@@ -19,6 +20,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// A verdict with its sentence, for programs that want to show it.
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    sentence: String,
+}
+
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let session = kanban.open()?;
     let task = session.task(&args.id)?;
@@ -27,7 +36,18 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         .why(&session.store, &args.id)?;
     let sentence = |verdict: &Verdict| verdict.sentence(|at| kanban.minute(at));
     if args.json {
-        return kanban.json(&object(&task, &verdicts, sentence)?);
+        let rows = verdicts.iter().map(|verdict| Row {
+            verdict,
+            sentence: sentence(verdict),
+        });
+        let starts = |verdict: &Verdict| matches!(verdict, Verdict::Starts { .. });
+        return kanban.json(&json!({
+            "task_id": task.id,
+            "status": task.status_word(),
+            "assignee": task.assignee,
+            "starts": verdicts.iter().any(starts),
+            "verdicts": rows.collect::<Vec<_>>(),
+        }));
     }
     kanban.line(format!(
         "{} {}  {}  {}",
@@ -40,28 +60,4 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         kanban.line(format!("  {}", one_line(&sentence(verdict), 1000)))?;
     }
     Ok(())
-}
-
-/// The verdicts with their sentences, for programs that want to show them.
-fn object(
-    task: &Task,
-    verdicts: &[Verdict],
-    sentence: impl Fn(&Verdict) -> String,
-) -> Result<Value> {
-    let mut rows = Vec::new();
-    for verdict in verdicts {
-        let mut row = serde_json::to_value(verdict)?;
-        if let Value::Object(row) = &mut row {
-            row.insert("sentence".to_owned(), sentence(verdict).into());
-        }
-        rows.push(row);
-    }
-    let starts = |verdict: &Verdict| matches!(verdict, Verdict::Starts { .. });
-    Ok(json!({
-        "task_id": task.id,
-        "status": task.status_word(),
-        "assignee": task.assignee,
-        "starts": verdicts.iter().any(starts),
-        "verdicts": rows,
-    }))
 }

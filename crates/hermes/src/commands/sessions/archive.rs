@@ -4,9 +4,10 @@ use hermes_session::{SessionFilter, SessionStore};
 
 use super::filters::Filters;
 use super::prune::shown;
-use super::{counted, must_confirm, named, to_change};
+use super::{must_confirm, named, to_change};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

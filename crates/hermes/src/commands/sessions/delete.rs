@@ -3,7 +3,7 @@
 use super::{SHOWN_TITLE, must_confirm, named, to_change};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::one_line;
+use crate::ui::{counted, one_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let removed = store.delete_session(&id)?;
     context.line(format!("Deleted session {shown}"))?;
     if removed.len() > 1 {
-        let runs = super::counted(removed.len() - 1, "run");
+        let runs = counted(removed.len() - 1, "run");
         context.line(format!("  with {runs} of its sub-agents"))?;
     }
     Ok(())

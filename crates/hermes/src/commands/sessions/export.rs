@@ -11,9 +11,10 @@ use hermes_session::{SessionId, SessionStore};
 use serde_json::Value;
 
 use super::filters::Filters;
-use super::{counted, named, to_read};
+use super::{named, to_read};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 /// Names that say which session is which; a mask would make them useless.
 const KEPT: [&str; 4] = ["id", "session_id", "parent_session_id", "tool_call_id"];
@@ -102,9 +103,7 @@ fn write_file(target: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error.into()),
     }
-    let mut unfinished = target.as_os_str().to_owned();
-    unfinished.push(format!(".tmp-{}", std::process::id()));
-    let unfinished = PathBuf::from(unfinished);
+    let unfinished = target.with_added_extension(format!("tmp-{}", std::process::id()));
     let file = hermes_fs::create_new(&unfinished, 0o600)?;
     let mut file = std::io::BufWriter::new(file);
     let written = write(&mut file).and_then(|()| {

@@ -94,9 +94,3 @@ fn must_confirm(context: &Context, yes: bool, question: &str) -> Result<()> {
         ),
     }
 }
-
-/// `1 session`, `2 sessions`.
-fn counted(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
-}

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::filters::Filters;
 use super::times::minute;
-use super::{SHOWN_TITLE, counted, must_confirm, to_change, to_read};
+use super::{SHOWN_TITLE, must_confirm, to_change, to_read};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{Table, one_line};
+use crate::ui::{Table, counted, one_line};
 
 /// Days after which sessions go if nothing else is said.
 const DEFAULT_DAYS: f64 = 90.0;

@@ -1,12 +1,10 @@
 //! `hermes sessions repair`.
 
-use std::process::ExitCode;
-
 use hermes_session::{Health, RepairMethod, RepairReport, check, repair};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::ui::visible;
 
 #[derive(Debug, clap::Args)]
@@ -22,7 +20,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let home = &context.location.home;
     let health = check(home)?;
     let findings = match &health {
@@ -41,15 +39,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             };
             context.json(&json!({"state": state, "findings": findings}))?;
         }
-        return Ok(ExitCode::from(u8::from(!findings.is_empty())));
+        return CommandError::silent_unless(findings.is_empty());
     }
     let repaired = repair(home, !args.no_backup)?;
     if args.json {
-        context.json(&as_json(&repaired))?;
+        context.json(&as_json(&repaired))
     } else {
-        say_repaired(context, &repaired)?;
+        say_repaired(context, &repaired)
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn say_health(context: &Context, health: &Health) -> Result<()> {

@@ -11,7 +11,6 @@ const DAY: f64 = 86_400.0;
 /// An age (`5h`, `2d`, `1w`, days if it is a bare number) or a moment (`2026-07-05 14:30`).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum When {
-    /// So many seconds ago.
     Ago(f64),
     /// Then, in the zone of the profile.
     Local(DateTime),

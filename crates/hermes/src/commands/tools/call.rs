@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let request = tool_access::request(context, backend, Approval::Needed, asked)?;
     let tools = ToolSet::assemble(context, request)?;
-    let signals = SignalWatch::start(tools.setup(), END_LIMIT)?;
+    let signals = SignalWatch::start(&tools, END_LIMIT)?;
     if !args.check {
         tools.recover();
     }

@@ -2,7 +2,7 @@
 
 use hermes_board::boards::{BoardHome, BoardInfo, BoardSlug, Listed};
 use hermes_board::{CheckDepth, Counts};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::super::cards::{NAME, TITLE, counts_text, padded};
 use super::super::session::Kanban;
@@ -34,11 +34,13 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         .map(|board| (board, counts(kanban, home, &board.slug)))
         .collect();
     if args.json {
-        let rows: Result<Vec<Value>> = counted
-            .iter()
-            .map(|(board, counts)| row(board, counts, board.slug == current))
-            .collect();
-        return kanban.json(&Value::Array(rows?));
+        let rows = counted.iter().map(|(board, counts)| Row {
+            board,
+            is_current: board.slug == current,
+            counts,
+            total: counts.values().sum(),
+        });
+        return kanban.json(&rows.collect::<Vec<_>>());
     }
     let mut out = format!("    {:24}  {:28}  COUNTS\n", "SLUG", "NAME");
     for (board, counts) in &counted {
@@ -59,15 +61,14 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     kanban.out(&out)
 }
 
-fn row(board: &BoardInfo, counts: &Counts, is_current: bool) -> Result<Value> {
-    let mut value = serde_json::to_value(board)?;
-    if let Value::Object(fields) = &mut value {
-        fields.insert("is_current".to_owned(), json!(is_current));
-        fields.insert("counts".to_owned(), json!(counts));
-        let total: u64 = counts.values().sum();
-        fields.insert("total".to_owned(), json!(total));
-    }
-    Ok(value)
+/// A board in JSON.
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(flatten)]
+    board: &'a BoardInfo,
+    is_current: bool,
+    counts: &'a Counts,
+    total: u64,
 }
 
 /// Cards by status; none for a board whose database is missing or unreadable, so that one bad board

@@ -3,7 +3,6 @@
 
 mod columns;
 mod keys;
-mod plain;
 mod render;
 mod screen;
 mod view;
@@ -19,6 +18,7 @@ use rustix::termios::isatty;
 
 use super::session::{BoardSession, Kanban};
 use super::show;
+use crate::commands::exit;
 use crate::error::Result;
 use crate::signal_watch::listen_for_signals;
 use columns::{Choice, Snapshot};
@@ -54,20 +54,16 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<ExitCode> {
         tenant: args.tenant.clone(),
     };
     if args.json {
-        let snapshot = Snapshot::take(&session, &choice)?;
-        kanban.json(&snapshot.to_json()?)?;
-    } else if args.once || !isatty(stdin()) || !isatty(stdout()) {
-        let snapshot = Snapshot::take(&session, &choice)?;
-        kanban.out(&plain::text(&snapshot))?;
-    } else {
-        return Ok(
-            match live(&session, &choice, PAUSE, &mut || Ok(Looking::On))? {
-                None | Some(EndSignal::Interrupt) => ExitCode::SUCCESS,
-                Some(other) => ExitCode::from(other.exit_code()),
-            },
-        );
+        return exit(kanban.json(&Snapshot::take(&session, &choice)?));
     }
-    Ok(ExitCode::SUCCESS)
+    if args.once || !isatty(stdin()) || !isatty(stdout()) {
+        return exit(kanban.out(&Snapshot::take(&session, &choice)?.text()));
+    }
+    let signal = live(&session, &choice, PAUSE, &mut || Ok(Looking::On))?;
+    Ok(match signal {
+        None | Some(EndSignal::Interrupt) => ExitCode::SUCCESS,
+        Some(other) => ExitCode::from(other.exit_code()),
+    })
 }
 
 /// Whether the board is to be shown any longer.
