@@ -91,10 +91,6 @@ mod tests {
     #[test]
     fn times_are_short() {
         assert_eq!(
-            LocalTime(TimeZone::UTC).minute(1_800_000_000),
-            "2027-01-15 08:00"
-        );
-        assert_eq!(
             (elapsed(-3), elapsed(59), elapsed(61)),
             ("0s".into(), "59s".into(), "1m".into())
         );
