@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let Some(verb) = &args.verb else {
         return exit(help(context));
     };
-    let _logging = context.start_logging();
+    context.start_logging();
     let board = args.board.as_deref();
     verb.run(&Kanban { context, board })
 }

@@ -56,11 +56,8 @@ fn describe(context: &Context, plan: &DeletePlan) -> Result<()> {
     if let Some(distribution) = &profile.distribution {
         context.note(format!("Distribution: {}", distribution.name))?;
     }
-    match profile.gateway.pid {
-        Some(pid) if profile.gateway.running => {
-            context.note(format!("Its gateway runs (PID {pid}) and will be stopped."))?;
-        }
-        _ => {}
+    if let Some(pid) = profile.gateway_pid {
+        context.note(format!("Its gateway runs (PID {pid}) and will be stopped."))?;
     }
     context.note("Settings, secrets, memories, sessions, skills and logs in it will be gone.")?;
     for alias in &plan.aliases {

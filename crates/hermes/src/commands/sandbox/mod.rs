@@ -42,7 +42,7 @@ pub(crate) struct TaskArgs {
 }
 
 pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     verb.run(context)
 }
 

@@ -52,7 +52,7 @@ verbs! { Context;
 }
 
 pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     verb.run(context)
 }
 
