@@ -62,29 +62,18 @@ fn features(context: &Context) -> Vec<(&'static str, String)> {
         "" => "built-in",
         name => name,
     };
-    let gateway = gateway_pid(home);
     let platforms = facts::configured_platforms(context);
+    let platforms = match platforms.as_slice() {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let gateway = gateway_pid(home).map_or("stopped", |_| "running");
     vec![
         ("toolsets", config.texts("toolsets").join(", ")),
         ("mcp_servers", count("mcp_servers").to_string()),
         ("memory_provider", memory.to_owned()),
-        (
-            "gateway",
-            if gateway.is_some() {
-                "running"
-            } else {
-                "stopped"
-            }
-            .to_owned(),
-        ),
-        (
-            "platforms",
-            if platforms.is_empty() {
-                "none".to_owned()
-            } else {
-                platforms.join(", ")
-            },
-        ),
+        ("gateway", gateway.to_owned()),
+        ("platforms", platforms),
         ("cron_jobs", facts::cron_jobs(context).to_string()),
         ("skills", count_skills(home).to_string()),
     ]

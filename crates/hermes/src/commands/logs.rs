@@ -56,12 +56,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.follow {
         return follow(context, &reader, &query, &header);
     }
-    let lines = reader.read(&query)?;
+    print(context, &header, reader.read(&query)?)
+}
+
+fn print(context: &Context, header: &str, lines: Vec<String>) -> Result<()> {
     context.line(header)?;
-    for line in lines {
-        context.line(line)?;
-    }
-    Ok(())
+    lines.iter().try_for_each(|line| context.line(line))
 }
 
 fn query(args: &Args) -> Result<LogQuery> {
@@ -93,10 +93,7 @@ fn filters(args: &Args) -> String {
 
 fn follow(context: &Context, reader: &LogReader, query: &LogQuery, header: &str) -> Result<()> {
     let (lines, mut follower) = reader.follow(query)?;
-    context.line(header)?;
-    for line in lines {
-        context.line(line)?;
-    }
+    print(context, header, lines)?;
     // Ctrl-C ends the process as it does for `tail`; there is nothing to put in order.
     let never = AtomicBool::new(false);
     let mut failure = None;

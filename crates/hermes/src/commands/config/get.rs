@@ -61,39 +61,36 @@ fn setting(key: &str, context: &Context) -> Option<Found> {
 fn variable(name: &str, context: &Context) -> Option<Found> {
     let config = context.config();
     let value = config.secret(name)?;
-    let mut candidates = Vec::new();
-    if let Some(text) = context.env.lookup(name).filter(|text| !text.is_empty()) {
-        candidates.push(Candidate {
+    let (dotenv, file) = (config.dotenv(), config.user_file());
+    let in_environment = context.env.lookup(name).filter(|text| !text.is_empty());
+    let in_dotenv = dotenv.get(name).filter(|text| !text.is_empty());
+    let candidates = [
+        in_environment.map(|text| Candidate {
             layer: Layer::Environment,
             value: json!(text),
             file: None,
             line: None,
             variable: Some(name.to_owned()),
-        });
-    }
-    if let Some(text) = config.dotenv().get(name).filter(|text| !text.is_empty()) {
-        candidates.push(Candidate {
+        }),
+        in_dotenv.map(|text| Candidate {
             layer: Layer::DotEnv,
             value: json!(text),
             file: Some(config.sources().dotenv_path()),
-            line: config.dotenv().line_of(name),
+            line: dotenv.line_of(name),
             variable: Some(name.to_owned()),
-        });
-    }
-    let file = config.user_file();
-    if let Some(line) = file.line_of(&[name]) {
-        candidates.push(Candidate {
+        }),
+        file.line_of(&[name]).map(|line| Candidate {
             layer: Layer::File,
             value: json!(value.expose()),
             file: Some(file.path.clone()),
             line: Some(line),
             variable: None,
-        });
-    }
+        }),
+    ];
     Some(Found {
         value: json!(value.expose()),
         secret: true,
-        candidates,
+        candidates: candidates.into_iter().flatten().collect(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! `hermes kanban log`: what a worker printed, byte for byte.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use hermes_board::model::TaskId;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
 }
 
 fn print(
-    mut file: File,
+    file: File,
     path: &Path,
     size: u64,
     tail: Option<u64>,
@@ -51,54 +51,28 @@ fn print(
     let failed = |error: std::io::Error| {
         CommandError::user(format!("could not read {}: {error}", path.display())).of_board()
     };
-    let mut buffer = vec![0; CHUNK];
-    // Cut inside a line: the rest of that line is left out, unless the end is one single line.
-    let mut skipping = false;
+    let mut file = BufReader::with_capacity(CHUNK, file);
     if let Some(tail) = tail.filter(|tail| *tail < size) {
-        let begin = size - tail;
-        skipping = has_line_break(&mut file, begin, &mut buffer).map_err(failed)?;
-        file.seek(SeekFrom::Start(begin)).map_err(failed)?;
+        let begin = SeekFrom::Start(size - tail);
+        file.seek(begin).map_err(failed)?;
+        // Cut inside a line: the rest of that line is left out, unless the end is one single line.
+        file.skip_until(b'\n').map_err(failed)?;
+        if file.fill_buf().map_err(failed)?.is_empty() {
+            file.seek(begin).map_err(failed)?;
+        }
     }
     let mut last = b'\n';
     loop {
-        let count = file.read(&mut buffer).map_err(failed)?;
-        let Some(mut bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
+        let bytes = file.fill_buf().map_err(failed)?;
+        let (Some(end), count) = (bytes.last(), bytes.len()) else {
             break;
         };
-        if skipping {
-            let Some(line_break) = bytes.iter().position(|byte| *byte == b'\n') else {
-                continue;
-            };
-            skipping = false;
-            bytes = bytes.get(line_break + 1..).unwrap_or_default();
-        }
+        last = *end;
         out.write_all(bytes)?;
-        last = bytes.last().copied().unwrap_or(last);
+        file.consume(count);
     }
     if last != b'\n' {
         out.write_all(b"\n")?;
     }
     Ok(())
-}
-
-/// Whether a line ends after `begin`, with text after it.
-fn has_line_break(file: &mut File, begin: u64, buffer: &mut [u8]) -> std::io::Result<bool> {
-    file.seek(SeekFrom::Start(begin))?;
-    let mut found = false;
-    loop {
-        let count = file.read(buffer)?;
-        let bytes = buffer.get(..count).unwrap_or_default();
-        if bytes.is_empty() {
-            return Ok(false);
-        }
-        if found {
-            return Ok(true);
-        }
-        if let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
-            found = true;
-            if at + 1 < bytes.len() {
-                return Ok(true);
-            }
-        }
-    }
 }
