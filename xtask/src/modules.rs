@@ -19,18 +19,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "hermes-board",
         "an error names the card that it is about, and cards are parsed with that error",
     ),
-    (
-        "hermes-docker",
-        "a container is taken down through the host that it belongs to",
-    ),
-    (
-        "hermes-policy::command",
-        "programs are recognised while the syntax is read",
-    ),
-    (
-        "hermes-policy::command::syntax",
-        "a word may hold a substitution, which holds words",
-    ),
     ("hermes-proc", "a child with streams is a child"),
     (
         "hermes-proc::env",

@@ -25,24 +25,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
     ("hermes-board::boards::home::BoardHome::at", TESTS_ONLY),
     ("hermes-board::claimer::Claimer::new", TESTS_ONLY),
     ("hermes-board::plan::limits::Cap", TESTS_ONLY),
-    (
-        "hermes-docker::inspect::ContainerFacts::is_called",
-        TESTS_ONLY,
-    ),
-    ("hermes-docker::keys::TaskOverrides::register", TESTS_ONLY),
-    ("hermes-docker::mounts::PathMap::to_host", TESTS_ONLY),
-    (
-        "hermes-docker::sandbox::DockerSandbox::wait_for_cleanup",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-docker::settings::DockerSettings::defaults",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-docker::settings::DockerSettings::has_output_volume",
-        TESTS_ONLY,
-    ),
     ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
     ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
     (
@@ -58,8 +40,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         "hermes-session::store::recall::BrowsedConversation",
         TESTS_ONLY,
     ),
-    ("hermes-ssh::host::SshHost::carry", TESTS_ONLY),
-    ("hermes-ssh::host::SshHost::from_config", TESTS_ONLY),
     (
         "hermes-store::database::Database::schema_version",
         TESTS_ONLY,

@@ -62,31 +62,4 @@ impl EnvPolicy {
             })
             .collect()
     }
-
-    /// Names a skill asks for: those it may have, and those it may not.
-    pub fn admit_skill_names<'n>(
-        &self,
-        skill: &str,
-        names: impl IntoIterator<Item = &'n str>,
-    ) -> (BTreeSet<String>, Vec<Refusal>) {
-        let mut admitted = BTreeSet::new();
-        let mut refused = Vec::new();
-        for name in names {
-            let name = name.trim();
-            if name.is_empty() {
-                continue;
-            }
-            match refusal(name, List::Skill, self) {
-                None => {
-                    admitted.insert(name.to_owned());
-                }
-                Some(reason) => refused.push(Refusal {
-                    name: name.to_owned(),
-                    source: format!("skill {skill}"),
-                    reason,
-                }),
-            }
-        }
-        (admitted, refused)
-    }
 }

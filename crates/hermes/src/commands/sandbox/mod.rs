@@ -8,7 +8,7 @@ mod rm;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_docker::{DockerHost, keys, manage};
+use hermes_docker::{DockerHost, SHARED_TASK, manage};
 use hermes_runtime::{docker_host, live_environment};
 
 use crate::context::Context;
@@ -34,7 +34,7 @@ verbs! { Context;
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskArgs {
     /// The task whose sandbox is meant
-    #[arg(long, value_name = "ID", default_value = keys::SHARED)]
+    #[arg(long, value_name = "ID", default_value = SHARED_TASK)]
     task: String,
     /// Do not ask
     #[arg(short, long)]
