@@ -14,14 +14,6 @@ use crate::code::{Crate, Module, Names, Token, TokenKind, flatten, imports};
 /// Parents whose children still need each other, and what makes them. Dissolve a cycle and remove
 /// its entry; never add one.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
-    (
-        "hermes",
-        "the command tree names every command, and completion and help read the tree",
-    ),
-    (
-        "hermes::commands::tools",
-        "`tools call` reads further calls line by line with the same arguments",
-    ),
     ("hermes-proc", "a child with streams is a child"),
     (
         "hermes-proc::env",

@@ -33,7 +33,7 @@ pub fn has_skill(home: &Path, name: &str) -> bool {
 }
 
 /// Hands over the directories of skills until `take` says that it has enough.
-fn each_skill(home: &Path, take: &mut dyn FnMut(&Path) -> bool) {
+pub fn each_skill(home: &Path, take: &mut dyn FnMut(&Path) -> bool) {
     let mut looked_at = 0;
     // The walk ends early once there is enough; that is no failure.
     let _: Result<(), ()> = hermes_fs::walk(&home.join("skills"), &mut |relative, entry| {
