@@ -20,9 +20,7 @@ use crate::{
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// By itself, with this code.
     Exited(i32),
-    /// By this signal.
     Signalled(i32),
 }
 
@@ -75,7 +73,6 @@ pub struct Child {
     mark: String,
     kill_on_drop: bool,
     status: Option<ExitStatus>,
-    /// Our ends of its input, output and errors.
     pipes: [Option<OwnedFd>; 3],
 }
 

@@ -19,7 +19,6 @@ pub enum HomeMode {
     /// The profile's in containers, the account's on hosts.
     #[default]
     Auto,
-    /// The account's.
     Real,
     /// The profile's, where there is one.
     Profile,
@@ -57,17 +56,13 @@ impl FromStr for HomeMode {
 /// What the decision depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct HomeFacts<'a> {
-    /// The mode.
     pub mode: HomeMode,
-    /// Whether this process runs in a container.
     pub is_container: bool,
-    /// Home of the profile, resolved.
     pub hermes_home: &'a Path,
     /// The inherited `HERMES_REAL_HOME`.
     pub inherited_real_home: Option<&'a OsStr>,
     /// The inherited `HOME`.
     pub inherited_home: Option<&'a OsStr>,
-    /// Home of the account in the password file.
     pub account_home: Option<&'a Path>,
 }
 
@@ -195,11 +190,8 @@ impl ChildHome {
 /// What stands where a link into the real home belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkState {
-    /// The real home has nothing to link to.
     NoSource,
-    /// The link is there and leads to the real home.
     Linked,
-    /// Nothing is there.
     Missing,
     /// A link that leads nowhere, or to a home the account had before.
     Stale,
@@ -212,17 +204,12 @@ pub enum LinkState {
 pub enum LinkOutcome {
     /// It was right already, or somebody else was faster.
     Present,
-    /// It was made.
     Made,
-    /// A stale link was replaced.
     Replaced,
     /// Something else has its name and was left alone.
     Occupied,
-    /// There is nothing to link to.
     NoSource,
-    /// The entry is not a path inside a home.
     BadEntry,
-    /// The system refused.
     Failed(String),
 }
 

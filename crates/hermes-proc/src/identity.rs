@@ -11,7 +11,6 @@ use crate::linux;
 /// A process that cannot be mistaken for a later one with the same pid.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProcessIdentity {
-    /// Its number.
     pub pid: u32,
     /// When it started, in clock ticks since boot: field 22 of `/proc/<pid>/stat`.
     pub start_time: u64,

@@ -19,13 +19,9 @@ const STAT_LIMIT: u64 = 64 * 1024;
 pub(crate) struct Stat {
     /// State letter: `R`, `S`, `Z`, …
     pub(crate) state: u8,
-    /// Parent's pid.
     pub(crate) parent: u32,
-    /// Process group.
     pub(crate) group: u32,
-    /// Session.
     pub(crate) session: u32,
-    /// How many threads it has.
     pub(crate) threads: u32,
     /// Clock ticks from boot to start.
     pub(crate) start_time: u64,

@@ -23,15 +23,11 @@ use crate::{EnvPlan, Error, Result, clone};
 pub struct ChildSpec {
     /// Path of the program; see [`crate::find_on_path`].
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<OsString>,
-    /// All variables it sees.
     pub env: ChildEnv,
     /// Where it runs; the parent's directory if `None`.
     pub cwd: Option<PathBuf>,
-    /// Its standard streams.
     pub streams: Streams,
-    /// The process group it belongs to.
     pub group: Group,
     /// Descriptors it gets under the numbers they have here. All others stay ours.
     pub inherited: Vec<OwnedFd>,
@@ -44,18 +40,14 @@ pub struct ChildSpec {
 /// Standard streams of a child.
 #[derive(Debug)]
 pub enum Streams {
-    /// Ours.
     Inherited,
     /// Pipes, whose other ends the [`Child`] has. Without an input it reads from `/dev/null`.
     Pipes {
-        /// Whether the input is a pipe, too.
         input: bool,
     },
     /// These descriptors, or `/dev/null`; errors go where the output goes.
     Given {
-        /// What the child reads.
         input: Option<OwnedFd>,
-        /// What it writes to.
         output: Option<OwnedFd>,
     },
     /// A terminal, which becomes the controlling one of the child's session.

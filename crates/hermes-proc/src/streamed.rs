@@ -20,13 +20,9 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// What a captured child left.
 #[derive(Debug)]
 pub struct Captured {
-    /// How it ended.
     pub status: ExitStatus,
-    /// The beginning of its standard output.
     pub stdout: Vec<u8>,
-    /// The beginning of its standard error.
     pub stderr: Vec<u8>,
-    /// Whether either was cut at the cap.
     pub truncated: bool,
 }
 
@@ -49,7 +45,6 @@ pub struct StreamedChild {
 /// What a round of waiting brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
-    /// There is standard output to read.
     Output,
     /// Something else happened and was dealt with, or the child takes more input.
     Other,

@@ -19,7 +19,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 /// Limits of a command that is run by [`ChildSpec::run_tailed`].
 #[derive(Debug, Clone, Copy)]
 pub struct TailLimits {
-    /// How long it may run.
     pub timeout: Duration,
     /// From SIGTERM to SIGKILL when its time is up.
     pub grace: Duration,
@@ -32,11 +31,8 @@ pub struct TailLimits {
 pub struct Tailed {
     /// How it ended; `None` if its time was up.
     pub status: Option<ExitStatus>,
-    /// The end of its output.
     pub output: Vec<u8>,
-    /// Whether there was more.
     pub truncated: bool,
-    /// How long it ran.
     pub duration: Duration,
 }
 

@@ -8,7 +8,6 @@ use super::policy::EnvPolicy;
 /// What was found or done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HermesLink {
-    /// The link was right already.
     Present,
     /// The link was made, or led elsewhere and was replaced.
     Made,

@@ -11,7 +11,6 @@ pub enum RefusalReason {
     Credential,
     /// Tier 0: nothing opens it.
     Internal,
-    /// A skill must not activate an environment.
     Activation,
     /// `*` or the like; names are given whole.
     Pattern,
@@ -32,11 +31,9 @@ impl RefusalReason {
 /// A name that a list asked for in vain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
-    /// The name.
     pub name: String,
     /// Which list: a setting, or `skill <id>`.
     pub source: String,
-    /// Why not.
     pub reason: RefusalReason,
 }
 

@@ -39,11 +39,8 @@ const SINGLE: &[&str] = &[
 /// What tier 4 says to a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Tier4 {
-    /// Nothing in it is ours.
     Untouched,
-    /// This is left of it.
     Cut(OsString),
-    /// Nothing is left of it.
     Gone,
 }
 

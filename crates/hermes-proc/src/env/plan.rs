@@ -13,11 +13,9 @@ use super::rule::Rule;
 /// What a child is and what it may start from.
 #[derive(Clone, Copy)]
 pub struct EnvRequest<'a> {
-    /// What the child is.
     pub class: SpawnClass,
     /// Variables of this process, of `.env` and of the profile.
     pub base: &'a [(OsString, OsString)],
-    /// The rules of this installation.
     pub policy: &'a EnvPolicy,
     /// Variables of the call site. `_HERMES_FORCE_NAME` sets `NAME` though it is a credential. For
     /// an MCP server this is the user's own map and taken as it is, tier 0 apart.
@@ -31,9 +29,7 @@ pub struct EnvRequest<'a> {
     /// Identity of the conversation: names of [`super::SESSION_NAMES`], `None` for unbound. Others are
     /// not looked at.
     pub session: &'a [(String, Option<String>)],
-    /// Whether the child runs in the background.
     pub background: bool,
-    /// Whether it runs on a pseudo-terminal.
     pub pty: bool,
     /// Identity of this command, 16 hexadecimal digits.
     pub exec_id: Option<&'a str>,

@@ -11,11 +11,8 @@ use crate::home::ChildHome;
 /// harm: the builder asks the tiers first, and [`EnvPolicy::refusals`] tells about it.
 #[derive(Debug, Clone)]
 pub struct EnvPolicy {
-    /// Home of the calling session's profile.
     pub hermes_home: PathBuf,
-    /// The running executable.
     pub hermes_program: PathBuf,
-    /// Which HOME children see.
     pub child_home: ChildHome,
     /// Directories that hold the running Hermes or an older install.
     pub own_install: OwnInstall,

@@ -15,7 +15,6 @@ pub(super) enum Tier {
     InternalMark,
     /// Tier 0: secrets of our own. Another Hermes process may know them.
     InternalSecret,
-    /// Identity of a conversation.
     Session,
     /// Tier 1.
     Credential,

@@ -29,7 +29,6 @@ const SLOT: usize = 32;
 pub(crate) struct CrashGuard {
     table: OwnedFd,
     is_taken: Mutex<Vec<bool>>,
-    /// Open as long as Hermes lives.
     _link: Link,
     _process: Child,
 }

@@ -135,13 +135,11 @@ impl FrameReader {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StartSpec {
     pub(super) id: String,
-    /// Where log, exit code and socket go.
     pub(super) directory: PathBuf,
     pub(super) shell: PathBuf,
     pub(super) kind: ShellKind,
     pub(super) cwd: PathBuf,
     pub(super) pty: bool,
-    /// What the shell reads.
     pub(super) script: Vec<u8>,
     pub(super) variables: Vec<(OsString, OsString)>,
 }

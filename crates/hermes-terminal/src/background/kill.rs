@@ -16,21 +16,15 @@ const REPORT_LIMIT: Duration = Duration::from_secs(2);
 /// What became of a kill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Killed {
-    /// Nothing of it is left.
     Gone(Ending),
-    /// It had ended before.
     AlreadyExited(Ending),
-    /// Some of it is left.
     Survived(Vec<u32>),
-    /// Nobody can tell what is left, for this reason.
     Unknown(String),
-    /// There is no such process.
     NotFound,
 }
 
 /// What is to be killed.
 enum Target {
-    /// A tree of this machine, whose supervisor reports the end.
     Supervised(ProcessTree),
     Polled(KillTarget),
 }

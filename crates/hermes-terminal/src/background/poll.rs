@@ -44,9 +44,7 @@ pub(crate) trait ProcessHost: Send + Sync {
 
 /// Why there is no answer.
 pub(crate) enum ProcessHostError {
-    /// The host is gone, and its processes with it.
     Gone(String),
-    /// It may answer later.
     Unanswered(String),
 }
 
@@ -55,7 +53,6 @@ pub(crate) enum ProcessHostError {
 pub(crate) struct StatusQuestion {
     pub(crate) id: String,
     pub(crate) pid: u32,
-    /// How much of its output is known.
     pub(crate) offset: u64,
 }
 
@@ -64,9 +61,7 @@ pub(crate) struct StatusQuestion {
 pub(crate) struct StatusAnswer {
     pub(crate) is_alive: bool,
     pub(crate) exit_code: Option<i32>,
-    /// Size of its output so far.
     pub(crate) size: u64,
-    /// The new part of its output.
     pub(crate) output: Vec<u8>,
 }
 
@@ -75,7 +70,6 @@ pub(crate) struct PolledProcess {
     pub(crate) pid: u32,
     /// By what its processes are known to a kill.
     pub(crate) seeds: String,
-    /// How much of its output has been fetched.
     offset: u64,
     /// Whether it was missing at the last answer, without a record of its end.
     is_missing: bool,
@@ -97,7 +91,6 @@ impl KillTarget {
 enum NewState {
     Running,
     Exited(i32),
-    /// It is not there, and nobody wrote down why.
     Lost,
 }
 

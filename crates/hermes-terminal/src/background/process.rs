@@ -16,13 +16,10 @@ use crate::shell::SessionKey;
 /// How a process is heard of.
 #[derive(Debug)]
 pub(super) enum Connection {
-    /// Its supervisor talks to us.
     Supervisor(Link),
     /// It has none we can reach; its end is seen, its output is not.
     Seen(ProcessHandle),
-    /// Its host is asked now and then.
     Polled(PolledProcess),
-    /// It has ended.
     None,
 }
 
@@ -56,13 +53,11 @@ pub(super) struct Process {
     pub(super) connection: Connection,
     pub(super) supervisor: Option<Child>,
     pub(super) status: Status,
-    /// Who is killing it.
     pub(super) kill_source: Option<String>,
     /// Callers who will show its end themselves.
     pub(super) waiters: usize,
     /// Whether the session has been shown its end.
     pub(super) end_was_shown: bool,
-    /// Its key among the descriptors that are waited for.
     pub(super) key: u64,
 }
 

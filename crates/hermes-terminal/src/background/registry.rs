@@ -51,7 +51,6 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) processes: BTreeMap<String, Process>,
-    /// Processes that are being started.
     pub(super) starting: usize,
     pub(super) notices: NoticeQueues,
     pub(super) breaker: Breaker,
@@ -66,7 +65,6 @@ pub(super) struct State {
     news: Vec<SessionKey>,
     /// Supervisors about to end.
     done: Vec<Child>,
-    /// Threads that ask hosts for news.
     pub(super) pollers: Vec<Poller>,
 }
 

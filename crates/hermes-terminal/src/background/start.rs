@@ -27,7 +27,6 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// A process of this machine to start under a supervisor.
 pub(crate) struct NewProcess<'a> {
     pub(crate) id: &'a str,
-    /// Where its log, its socket and its exit record are.
     pub(crate) directory: &'a Path,
     pub(crate) cwd: &'a Path,
     pub(crate) pty: bool,
@@ -35,22 +34,17 @@ pub(crate) struct NewProcess<'a> {
     pub(crate) script: Vec<u8>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) mark: String,
-    /// How the supervisor is started.
     pub(crate) supervisor: &'a [OsString],
 }
 
 /// Whether a process has a pseudo-terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PtyState {
-    /// It has one.
     Given,
-    /// It has none and none was asked for.
     NotRequested,
     /// None could be opened.
     Unavailable,
-    /// The command reads a token until the end of its input.
     RefusedForToken,
-    /// The backend has none to give.
     Unsupported,
 }
 
@@ -61,7 +55,6 @@ pub struct StartedProcess {
     /// When it began, in the kernel's measure; 0 if only its host knows.
     pub(crate) start_time: u64,
     pub(crate) cwd: PathBuf,
-    /// That this is not where it should run.
     pub(crate) cwd_note: Option<String>,
     pub(crate) pty: PtyState,
     /// Value of its `HERMES_EXEC_ID`; empty if it has none.
@@ -74,14 +67,12 @@ pub struct StartedProcess {
 pub(crate) enum StartedBy {
     /// By its supervisor on this machine, which waits for the word to go.
     Supervisor(Child, Link),
-    /// By asking its host.
     Host(PolledProcess),
 }
 
 /// What a new process is entered as.
 pub(crate) struct NewEntry<'a> {
     pub(crate) id: &'a str,
-    /// The conversation, that of the parent for sub-agents.
     pub(crate) session: SessionKey,
     pub(crate) task_id: &'a str,
     /// The command as it is shown, redacted.
@@ -93,28 +84,20 @@ pub(crate) struct NewEntry<'a> {
 /// Why a background process was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There are as many as there may be.
     #[error("{MOST} background processes are running, which is the limit; kill one first")]
     TooMany,
-    /// No program is configured to look after background processes.
     #[error("no supervisor is configured for background processes")]
     NoSupervisor,
-    /// The supervisor did not start.
     #[error(transparent)]
     Supervisor(#[from] hermes_proc::Error),
-    /// The supervisor could not start the shell.
     #[error("the process did not start: {0}")]
     Shell(String),
-    /// The connection to the supervisor failed.
     #[error("lost the supervisor of the process: {0}")]
     Connection(#[from] io::Error),
-    /// The directory that was asked for cannot be used.
     #[error(transparent)]
     Workdir(#[from] WorkdirError),
-    /// The remote host did not start it.
     #[error("{0}")]
     Remote(String),
-    /// It could not be written down, so it was not run.
     #[error("the process was not started because it could not be recorded: {0}")]
     Record(#[from] hermes_fs::Error),
 }

@@ -14,7 +14,6 @@ pub(super) struct OutputTail {
     characters: usize,
     /// A carriage return at the end of a piece, which may belong to a line feed.
     pending_return: bool,
-    /// The line that has not ended yet.
     line: String,
 }
 

@@ -21,18 +21,14 @@ const CACHES: &[(&str, &str)] = &[
 pub enum CarriedKind {
     /// A file a skill or the user declared. Changes made on the host never come back.
     Credential,
-    /// Skills.
     Skill,
-    /// Files people sent and tools made.
     Cache,
 }
 
 /// One file (credentials) or directory (everything else) that goes along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedRoot {
-    /// What it is for.
     pub kind: CarriedKind,
-    /// Where it is on this machine.
     pub source: PathBuf,
     /// Where it belongs below `.hermes` there; relative, without `..`.
     pub target: PathBuf,
@@ -43,7 +39,6 @@ pub struct CarriedRoot {
 pub struct Carried {
     /// What goes along; no target twice.
     pub roots: Vec<CarriedRoot>,
-    /// What was declared and does not go, one sentence each.
     pub warnings: Vec<String>,
 }
 

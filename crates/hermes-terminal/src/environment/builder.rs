@@ -16,13 +16,9 @@ use super::{links, warnings};
 /// What the settings do not tell.
 #[derive(Debug, Clone)]
 pub struct EnvironmentFacts {
-    /// Home of the default profile.
     pub root: PathBuf,
-    /// The running executable.
     pub program: PathBuf,
-    /// Whether this process runs in a container.
     pub is_container: bool,
-    /// Home of the account in the password file.
     pub account_home: Option<PathBuf>,
     /// `/`, or what stands for it in tests.
     pub file_system_root: PathBuf,
@@ -31,21 +27,15 @@ pub struct EnvironmentFacts {
 /// What is particular about one child.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Circumstances<'a> {
-    /// What the session's shells changed.
     pub overlay: Option<&'a Overlay>,
     /// Identity of the conversation; `None` for unbound names.
     pub session: &'a [(String, Option<String>)],
     /// Names that skills viewed in this session asked for.
     pub skill_passthrough: Option<&'a BTreeSet<String>>,
-    /// Variables of the call site.
     pub extra: &'a [(OsString, OsString)],
-    /// Inherited credentials the call site needs.
     pub grants: &'a [&'a str],
-    /// Whether the child runs in the background.
     pub background: bool,
-    /// Whether it runs on a pseudo-terminal.
     pub pty: bool,
-    /// Identity of this command.
     pub exec_id: Option<&'a str>,
 }
 

@@ -13,13 +13,9 @@ use crate::shell::{Overlay, SessionKey};
 /// A shell about to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct ShellEnvRequest<'a> {
-    /// The session it belongs to.
     pub session: &'a SessionKey,
-    /// What that session changed about the variables.
     pub overlay: &'a Overlay,
-    /// Whether it is a background process.
     pub background: bool,
-    /// Whether it gets a pseudo-terminal.
     pub pty: bool,
     /// Value of `HERMES_EXEC_ID`.
     pub exec_id: &'a str,

@@ -21,7 +21,6 @@ use crate::shell::{Session, WorkdirError};
 /// The directory a command runs in.
 pub(super) struct RunDirectory {
     pub(super) path: PathBuf,
-    /// That it is not the one the session was in.
     pub(super) note: Option<String>,
 }
 

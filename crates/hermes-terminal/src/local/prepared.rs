@@ -106,7 +106,6 @@ impl Prepared {
 /// What is known of a session.
 struct Slot {
     last_command: Instant,
-    /// Whether a shell is being started.
     is_starting: bool,
     waiting: Option<Prepared>,
 }

@@ -30,7 +30,6 @@ const FIRST_CHUNK: usize = 4 * 1024;
 /// One shell to run.
 pub(super) struct ShellRun<'a> {
     pub(super) shell: &'a Shell,
-    /// Whether the shell reads the start-up files of a login.
     pub(super) login: bool,
     pub(super) script: &'a Script<'a>,
     pub(super) cwd: &'a Path,
@@ -48,9 +47,7 @@ pub(super) struct ShellRun<'a> {
 /// How the shell came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finish {
-    /// By itself, or by a signal that was not ours.
     Ended(ExitStatus),
-    /// Killed at its time limit.
     TimedOut,
     /// Killed because someone raised a flag.
     Interrupted,
@@ -60,9 +57,7 @@ pub(super) enum Finish {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) finish: Finish,
-    /// What the shell said about itself.
     pub(super) report: Vec<u8>,
-    /// Processes that could not be killed.
     pub(super) survivors: Vec<u32>,
 }
 

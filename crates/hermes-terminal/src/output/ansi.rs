@@ -14,15 +14,11 @@ const BEL: char = '\u{7}';
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Ground,
-    /// After ESC.
     Escape,
-    /// After ESC and intermediate characters.
     Intermediate,
-    /// Inside a control sequence (CSI).
     Sequence,
     /// Inside a string; `true` if BEL ends it too (OSC).
     Text(bool),
-    /// After ESC inside a string.
     TextEscape(bool),
 }
 

@@ -14,7 +14,6 @@ pub(super) struct BoundedText {
     tail_length: usize,
     tail_bound: usize,
     total: usize,
-    /// Room for the next piece.
     spare: String,
 }
 

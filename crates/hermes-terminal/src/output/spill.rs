@@ -30,7 +30,6 @@ pub(super) struct Spill {
     path: PathBuf,
     redactor: Arc<Redactor>,
     waiting: String,
-    /// How much has been taken.
     taken: usize,
     writer: Writer,
 }

@@ -26,9 +26,7 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 pub(super) struct Channel {
     pub(super) client: Client,
     pub(super) hello: Arc<Hello>,
-    /// The word with which requests begin.
     key: String,
-    /// What came on the control stream and has not been dealt with.
     pub(super) control: Vec<u8>,
     pub(super) chunk: Vec<u8>,
     /// The word behind which the loop says whether anything of the last command is left.
@@ -38,17 +36,15 @@ pub(super) struct Channel {
 /// Why a channel did not open.
 #[derive(Debug)]
 pub(super) enum NotOpened {
-    /// The transport refused, or the client could not be started.
     Refused(TransportError),
-    /// The client ended and said this.
-    Ended { code: Option<i32>, said: String },
-    /// It greeted as a shell that is too old.
+    Ended {
+        code: Option<i32>,
+        said: String,
+    },
     OldShell,
     /// Something came in between the parts of the greeting.
     Garbled,
-    /// Nobody greeted in time.
     Silent,
-    /// Someone raised a flag.
     Interrupted,
 }
 

@@ -31,20 +31,15 @@ const LONG_GOODBYE_LIMIT: Duration = Duration::from_mins(1);
 pub(super) struct KillLimits {
     /// From SIGTERM to SIGKILL.
     pub(super) grace: Duration,
-    /// Whether SIGKILL is sent at all.
     pub(super) force: bool,
-    /// For everything.
     pub(super) bound: Duration,
 }
 
 /// What a kill left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Killed {
-    /// Processes that were still there at the last look.
     pub(super) survivors: Vec<u32>,
-    /// Whether the other side answered to the end.
     pub(super) is_certain: bool,
-    /// Whether SIGKILL was sent.
     pub(super) forced: bool,
 }
 

@@ -24,9 +24,7 @@ const OUTPUT_LAG: Duration = Duration::from_secs(5);
 
 /// What to send and how long to wait.
 pub(super) struct Exchange<'a> {
-    /// The request.
     pub(super) request: &'a [u8],
-    /// What the command reads.
     pub(super) input: Option<&'a [u8]>,
     pub(super) loop_nonce: &'a str,
     pub(super) nonce: &'a str,
@@ -37,11 +35,8 @@ pub(super) struct Exchange<'a> {
 /// Why it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
-    /// The loop said how the command ended.
     Ended,
-    /// The time is up, and the command runs.
     TimedOut,
-    /// Someone raised a flag, and the command runs.
     Interrupted,
     /// The client ended, or what it says makes no sense.
     Broken,
@@ -55,11 +50,9 @@ pub(super) struct Known {
     pub(super) is_misplaced: bool,
     /// The files of a background process could not be made, so it did not run.
     pub(super) has_no_files: bool,
-    /// What the shell said about itself at its end.
     pub(super) report: Vec<u8>,
     /// Its exit status, 128 + n for signal n.
     pub(super) status: Option<i32>,
-    /// Whether all of its output has come.
     pub(super) is_complete: bool,
 }
 

@@ -14,11 +14,9 @@ use crate::shell::report::parse_exports;
 /// How a command is kept apart from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Apart {
-    /// It leads a session.
     Session,
     /// It leads a process group: there is no `setsid`.
     Group,
-    /// It is known by its parent only.
     Nothing,
 }
 
@@ -28,13 +26,11 @@ pub(super) struct Hello {
     pub(super) kind: ShellKind,
     /// Of bash; empty for others.
     pub(super) version: String,
-    /// The loop.
     pub(super) pid: u32,
     pub(super) apart: Apart,
     /// Mask for new files, in octal digits.
     pub(super) umask: String,
     pub(super) home: PathBuf,
-    /// Exported variables before anything was done.
     pub(super) exports: BTreeMap<OsString, OsString>,
 }
 

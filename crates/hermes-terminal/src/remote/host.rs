@@ -51,7 +51,6 @@ pub(super) struct RemoteHost {
     shell: Mutex<ShellChoice>,
     activity: Mutex<Instant>,
     busy: AtomicUsize,
-    /// Background processes that run there.
     pub(super) background: AtomicUsize,
     /// Held while their news is fetched.
     pub(super) polling: Mutex<()>,
@@ -80,7 +79,6 @@ pub(super) struct Execution<'a> {
     pub(super) command: &'a [u8],
     /// Whether standard error is joined to the output.
     pub(super) joins_errors: bool,
-    /// Whether the shell reports its state at the end.
     pub(super) reports: bool,
     /// Standard input; nothing if empty.
     pub(super) input: &'a [u8],
@@ -126,7 +124,6 @@ pub(super) struct Executed {
     pub(super) known: Known,
     pub(super) over: Over,
     pub(super) took: Duration,
-    /// If it had to be killed.
     pub(super) killed: Option<Killed>,
 }
 

@@ -31,11 +31,8 @@ pub(super) struct Slot {
 /// What the pool has for a command.
 #[derive(Debug)]
 pub(super) enum Offer {
-    /// A channel that was used before.
     Used(Box<Channel>, Slot),
-    /// Room for a new one.
     Room(Slot),
-    /// Nothing.
     Full,
 }
 

@@ -29,9 +29,7 @@ const READ_ONLY: &[&str] = &[
 /// What the loop does with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb<'a> {
-    /// Runs a shell and waits for it.
     Run,
-    /// The same with a shell that reads the start-up files of a login.
     Login,
     /// Starts a background process whose files begin with this path.
     Start(&'a str),
@@ -55,9 +53,7 @@ pub(super) struct Request<'a> {
     pub(super) command: &'a [u8],
     /// Whether errors go where the output goes; otherwise nobody sees them.
     pub(super) joins_errors: bool,
-    /// Whether the shell reports its state at its end.
     pub(super) reports: bool,
-    /// Whether the command reads what comes behind the request.
     pub(super) has_input: bool,
     /// Marks what the loop says.
     pub(super) loop_nonce: &'a str,

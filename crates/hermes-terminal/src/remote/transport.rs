@@ -45,19 +45,15 @@ pub trait Transport: Send + Sync {
 /// A variable for every session.
 #[derive(Debug, Clone)]
 pub struct SessionVariable {
-    /// Its name, a valid identifier.
     pub name: String,
-    /// Its value.
     pub value: SecretString,
 }
 
 /// A client to start on this machine. `Debug` shows no value of a variable.
 pub struct Launch {
-    /// Path of the client.
     pub program: PathBuf,
     /// Its arguments; never a secret.
     pub args: Vec<OsString>,
-    /// All its variables, from an environment plan of the helper class.
     pub variables: Vec<(OsString, OsString)>,
 }
 
@@ -80,7 +76,6 @@ pub enum Trouble {
     Gone,
     /// The same may work in a moment: the other side was busy or the connection broke.
     Passing(TransportError),
-    /// Nothing to be done by us.
     Final(TransportError),
 }
 
@@ -88,9 +83,7 @@ pub enum Trouble {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TransportError {
-    /// What happened, with the other side's own words.
     pub message: String,
-    /// What to do.
     pub hint: Option<String>,
     /// Whether a program or service that is needed is missing or down, as opposed to a setting that
     /// is wrong.

@@ -18,9 +18,7 @@ pub enum ShellKind {
 /// A shell on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shell {
-    /// Where it is.
     pub path: PathBuf,
-    /// How it is spoken to.
     pub kind: ShellKind,
 }
 

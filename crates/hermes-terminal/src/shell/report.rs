@@ -25,11 +25,9 @@ pub(crate) fn report_nonce() -> String {
 
 /// The state of a shell at its end.
 pub(crate) struct Report {
-    /// Exported variables with a value.
     pub(crate) exports: BTreeMap<OsString, OsString>,
     /// Functions; `None` if they could not be told apart.
     pub(crate) functions: Option<Definitions>,
-    /// Aliases.
     pub(crate) aliases: Definitions,
     /// Directory without links; `None` if it is gone.
     pub(crate) cwd: Option<PathBuf>,

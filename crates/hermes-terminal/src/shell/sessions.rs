@@ -17,7 +17,6 @@ const IDLE_LIMIT: Duration = Duration::from_hours(24);
 #[derive(Debug)]
 pub struct Session {
     key: SessionKey,
-    /// The conversation whose sub-agent this is, or its own key.
     root: SessionKey,
     state: Mutex<ShellState>,
     /// Whether the login shell has been asked; held while it is.

@@ -18,13 +18,9 @@ pub(crate) type Definitions = BTreeMap<Vec<u8>, Vec<u8>>;
 /// What the next command of a session starts with. Cheap to clone.
 #[derive(Clone)]
 pub struct ShellState {
-    /// Directory, without symbolic links.
     pub cwd: PathBuf,
-    /// Variables.
     pub overlay: Arc<Overlay>,
-    /// Function definitions, ready to be read by the shell.
     pub functions: Arc<Definitions>,
-    /// Aliases and what they stand for.
     pub aliases: Arc<Definitions>,
 }
 
@@ -43,13 +39,10 @@ impl fmt::Debug for ShellState {
 /// What one command changed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StateDelta {
-    /// The new directory, if the command went somewhere else.
     pub cwd: Option<PathBuf>,
-    /// Variables set and unset.
     pub variables: VariableDelta,
     /// Functions defined (`Some`) and removed (`None`).
     pub functions: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    /// Aliases defined and removed.
     pub aliases: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
