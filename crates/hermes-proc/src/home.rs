@@ -66,8 +66,8 @@ pub struct HomeFacts<'a> {
     pub account_home: Option<&'a Path>,
 }
 
-/// The HOME of children, decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The HOME of children, decided. By default they keep the one they inherit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChildHome {
     mode: HomeMode,
     is_container: bool,
@@ -78,8 +78,9 @@ pub struct ChildHome {
     choice: Choice,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Choice {
+    #[default]
     Unchanged,
     Real,
     Profile,
@@ -120,19 +121,6 @@ impl ChildHome {
             real_home: real_home.unwrap_or_else(|| PathBuf::from("/tmp")),
             inherited: inherited.filter(|path| !path.as_os_str().is_empty()),
             choice,
-        }
-    }
-
-    /// Children keep the HOME they inherit.
-    pub fn unchanged(real_home: PathBuf) -> Self {
-        Self {
-            mode: HomeMode::Auto,
-            is_container: false,
-            profile_home: PathBuf::new(),
-            inherited: Some(real_home.clone()),
-            real_home,
-            real_home_is_known: true,
-            choice: Choice::Unchanged,
         }
     }
 

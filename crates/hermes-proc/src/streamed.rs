@@ -52,13 +52,23 @@ enum Event {
     TimeUp,
 }
 
+impl ChildSpec {
+    /// Runs the child without input and keeps at most `max_output` bytes of each output stream.
+    /// At `limit` the child and its group are killed, and that is an error.
+    pub fn run_captured(self, limit: Duration, max_output: usize) -> Result<Captured> {
+        StreamedChild::start(self, false, limit, max_output)?.finish()
+    }
+
+    /// Starts the child with an open input, to be written to or read from while it runs. At `limit`
+    /// the child and its group are killed; of what is not read, at most `max_output` bytes are kept
+    /// of each output stream.
+    pub fn start_streamed(self, limit: Duration, max_output: usize) -> Result<StreamedChild> {
+        StreamedChild::start(self, true, limit, max_output)
+    }
+}
+
 impl StreamedChild {
-    pub(crate) fn start(
-        mut spec: ChildSpec,
-        input: bool,
-        limit: Duration,
-        max_output: usize,
-    ) -> Result<Self> {
+    fn start(mut spec: ChildSpec, input: bool, limit: Duration, max_output: usize) -> Result<Self> {
         spec.streams = Streams::Pipes { input };
         let mut child = spec.spawn()?;
         let input = child.take_stdin();

@@ -55,9 +55,6 @@ pub trait SudoSupport: Send + Sync {
     fn prepare(&self, command: &str, session: &SessionKey) -> Option<SudoInput>;
     /// The password was refused; says whether a remembered one was forgotten.
     fn rejected(&self, session: &SessionKey) -> bool;
-    /// A line for the output of a command that asked for a password in vain, if that helps more than
-    /// a prompt.
-    fn hint(&self, output: &str) -> Option<&'static str>;
 }
 
 /// A command prepared for sudo.

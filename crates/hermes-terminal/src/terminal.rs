@@ -86,11 +86,6 @@ impl Terminal {
         self.backend.as_ref()
     }
 
-    /// All sessions.
-    pub fn sessions(&self) -> &Sessions {
-        &self.sessions
-    }
-
     /// The session of a conversation, begun if it is new.
     pub fn session(&self, key: &SessionKey) -> Arc<Session> {
         self.sessions.get(key, &self.backend.start_directory())
@@ -105,7 +100,7 @@ impl Terminal {
     pub fn processes_of(&self, session: &SessionKey) -> SessionProcesses<'_> {
         SessionProcesses {
             processes: &self.processes,
-            session: self.sessions.root_of(session),
+            session: session.clone(),
             shutdown: &self.shutdown,
         }
     }
@@ -165,9 +160,6 @@ impl Terminal {
                 rejected,
                 forgotten: rejected && sudo.rejected(request.session),
             };
-            if let Some(hint) = sudo.hint(&outcome.output) {
-                outcome.output.push_str(&format!("\n{hint}"));
-            }
         }
         outcome.approval = approval.map(|text| {
             if outcome.interrupted {
@@ -282,7 +274,7 @@ impl Terminal {
         let id = format!("proc_{}", random_hex(12));
         let entry = NewEntry {
             id: &id,
-            session: self.sessions.root_of(request.session),
+            session: request.session.clone(),
             task_id: request.session.as_str(),
             command: &self.redact(request.command),
             notify: request.notify,

@@ -18,21 +18,25 @@ use super::receipt::Fate;
 use super::rule::Rule;
 use super::tier::Tier;
 
+impl EnvPlan {
+    /// Applies the rules. Looks at the file system only to resolve paths; changes nothing.
+    pub fn build(request: &EnvRequest<'_>) -> Self {
+        let builder = Builder {
+            request,
+            plan: Self::empty(request.class),
+        };
+        builder.build()
+    }
+}
+
 /// A plan in the making.
-pub(super) struct Builder<'r, 'a> {
+struct Builder<'r, 'a> {
     request: &'r EnvRequest<'a>,
     plan: EnvPlan,
 }
 
-impl<'r, 'a> Builder<'r, 'a> {
-    pub(super) fn new(request: &'r EnvRequest<'a>) -> Self {
-        Self {
-            request,
-            plan: EnvPlan::empty(request.class),
-        }
-    }
-
-    pub(super) fn build(mut self) -> EnvPlan {
+impl Builder<'_, '_> {
+    fn build(mut self) -> EnvPlan {
         let class = self.request.class;
         self.inherit();
         if class != SpawnClass::McpServer {

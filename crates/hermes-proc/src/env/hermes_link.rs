@@ -52,7 +52,7 @@ mod tests {
             EnvPolicy::new(
                 dir.path().join("hh"),
                 dir.path().join(program),
-                ChildHome::unchanged(dir.path().to_owned()),
+                ChildHome::default(),
             )
         };
         fs::create_dir_all(dir.path().join("hh/cache/bin")).unwrap();

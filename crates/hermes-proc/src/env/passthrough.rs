@@ -1,5 +1,7 @@
 //! Names on passthrough lists that are not let through, and why.
 
+use std::collections::BTreeSet;
+
 use super::names::{FORCE_PREFIX, is_activation_marker};
 use super::policy::EnvPolicy;
 use super::tier::Tier;
@@ -71,5 +73,51 @@ pub(super) fn refusal(name: &str, list: List, policy: &EnvPolicy) -> Option<Refu
         Some(_) if list != List::Trusted => Some(RefusalReason::Credential),
         _ if list == List::Skill && is_activation_marker(name) => Some(RefusalReason::Activation),
         _ => None,
+    }
+}
+
+impl EnvPolicy {
+    /// Names on the operator's lists that have no effect.
+    pub fn refusals(&self) -> Vec<Refusal> {
+        let plain = self.passthrough.iter().map(|name| (name, List::Operator));
+        let trusted = self.trusted_passthrough.iter();
+        let trusted = trusted.map(|name| (name, List::Trusted));
+        plain
+            .chain(trusted)
+            .filter_map(|(name, list)| {
+                Some(Refusal {
+                    name: name.clone(),
+                    source: "config".to_owned(),
+                    reason: refusal(name, list, self)?,
+                })
+            })
+            .collect()
+    }
+
+    /// Names a skill asks for: those it may have, and those it may not.
+    pub fn admit_skill_names<'n>(
+        &self,
+        skill: &str,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> (BTreeSet<String>, Vec<Refusal>) {
+        let mut admitted = BTreeSet::new();
+        let mut refused = Vec::new();
+        for name in names {
+            let name = name.trim();
+            if name.is_empty() {
+                continue;
+            }
+            match refusal(name, List::Skill, self) {
+                None => {
+                    admitted.insert(name.to_owned());
+                }
+                Some(reason) => refused.push(Refusal {
+                    name: name.to_owned(),
+                    source: format!("skill {skill}"),
+                    reason,
+                }),
+            }
+        }
+        (admitted, refused)
     }
 }

@@ -128,7 +128,7 @@ mod tests {
         let mut policy = EnvPolicy::new(
             dir.join("hh"),
             dir.join("apps/hermes"),
-            ChildHome::unchanged(dir.join("u")),
+            ChildHome::default(),
         );
         policy.own_install = OwnInstall::of_roots([dir.join("own")]);
         policy

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
-use super::build::Builder;
 use super::class::SpawnClass;
 use super::overlay::Overlay;
 use super::policy::EnvPolicy;
@@ -80,11 +79,6 @@ impl std::fmt::Debug for EnvPlan {
 }
 
 impl EnvPlan {
-    /// Applies the rules. Looks at the file system only to resolve paths; changes nothing.
-    pub fn build(request: &EnvRequest<'_>) -> Self {
-        Builder::new(request).build()
-    }
-
     /// A plan that inherits nothing: the child sees what the call site sets.
     pub fn empty(class: SpawnClass) -> Self {
         Self {
@@ -98,7 +92,8 @@ impl EnvPlan {
         &self.variables
     }
 
-    pub(crate) fn into_variables(self) -> BTreeMap<OsString, OsString> {
+    /// What the child sees, for whoever keeps it.
+    pub fn into_variables(self) -> BTreeMap<OsString, OsString> {
         self.variables
     }
 

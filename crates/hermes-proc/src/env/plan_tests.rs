@@ -15,7 +15,14 @@ fn policy() -> EnvPolicy {
     let mut policy = EnvPolicy::new(
         PathBuf::from("/hh"),
         PathBuf::from("/nowhere/hermes"),
-        ChildHome::unchanged(PathBuf::from("/u")),
+        ChildHome::resolve(&HomeFacts {
+            mode: HomeMode::Profile,
+            is_container: false,
+            hermes_home: Path::new("/hh"),
+            inherited_real_home: None,
+            inherited_home: Some(OsStr::new("/u")),
+            account_home: None,
+        }),
     );
     policy.secret_names.insert("MY_PROVIDER".to_owned());
     policy.own_install = OwnInstall::of_roots([PathBuf::from("/own")]);

@@ -8,7 +8,6 @@ use super::notice::Ending;
 use super::poll::KillTarget;
 use super::process::{Connection, Process};
 use super::registry::Processes;
-use crate::shell::SessionKey;
 
 /// How long the supervisor may take to report an end that has happened.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
@@ -122,32 +121,16 @@ impl Processes {
         Killed::Unknown(reason)
     }
 
-    /// Kills the processes of a session, or all; says how many were ended.
-    pub fn kill_all(&self, session: Option<&SessionKey>, source: &str, grace: Duration) -> usize {
-        self.kill_those(source, grace, |process| {
-            session.is_none_or(|session| process.session == *session)
-        })
-    }
-
     /// Kills the processes that this registry started on this machine, and leaves those it found;
     /// says how many were ended. Polled ones go on: their host outlives us, or ends them.
     pub fn kill_started(&self, source: &str, grace: Duration) -> usize {
-        self.kill_those(source, grace, |process| {
-            !process.detached && !matches!(process.connection, Connection::Polled(_))
-        })
-    }
-
-    fn kill_those(
-        &self,
-        source: &str,
-        grace: Duration,
-        wanted: impl Fn(&Process) -> bool,
-    ) -> usize {
         let ids: Vec<String> = {
             let state = self.shared.lock();
             let running = state.processes.values().filter(|one| one.is_running());
-            let wanted = running.filter(|process| wanted(process));
-            wanted.map(|process| process.id.clone()).collect()
+            let ours = running.filter(|process| {
+                !process.detached && !matches!(process.connection, Connection::Polled(_))
+            });
+            ours.map(|process| process.id.clone()).collect()
         };
         std::thread::scope(|scope| {
             let kills: Vec<_> = ids

@@ -201,25 +201,3 @@ pub(super) fn kill_lost(process: &Process) {
         tracing::warn!(%error, process = process.id, "a lost process may still run");
     }
 }
-
-impl Processes {
-    /// Waits until no process of the session runs; for tests and for orderly ends.
-    pub fn wait_until_idle(
-        &self,
-        session: Option<&crate::shell::SessionKey>,
-        limit: Duration,
-    ) -> bool {
-        let deadline = Instant::now() + limit;
-        let Ok(waiter) = self.shared.add_waiter() else {
-            return false;
-        };
-        let mut is_idle = self.running(session) == 0;
-        while !is_idle && Instant::now() < deadline {
-            waiter.wait(deadline.saturating_duration_since(Instant::now()));
-            waiter.clear();
-            is_idle = self.running(session) == 0;
-        }
-        self.shared.remove_waiter(&waiter);
-        is_idle
-    }
-}

@@ -103,17 +103,6 @@ impl Processes {
         state.release_breaker(Instant::now());
         state.notices.drain(session)
     }
-
-    /// How many processes run, of one session or of all.
-    pub fn running(&self, session: Option<&SessionKey>) -> usize {
-        let state = self.shared.lock();
-        state
-            .processes
-            .values()
-            .filter(|process| process.is_running())
-            .filter(|process| session.is_none_or(|session| process.session == *session))
-            .count()
-    }
 }
 
 impl Drop for Processes {

@@ -8,7 +8,6 @@ use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
 use serde_json::Value;
 
-use super::messages::sudo_hint;
 use super::probe::{Probe, SudoNeeds};
 use super::remembered::Remembered;
 use crate::approval::{SudoInput, SudoSupport};
@@ -52,7 +51,6 @@ pub struct SudoPasswords {
     remembered: Remembered,
     probe: Option<Box<dyn Probe>>,
     prompt: Option<Arc<dyn PasswordPrompt>>,
-    is_messaging: bool,
 }
 
 impl std::fmt::Debug for SudoPasswords {
@@ -72,7 +70,6 @@ impl SudoPasswords {
             remembered: Remembered::default(),
             probe: None,
             prompt: None,
-            is_messaging: false,
         }
     }
 
@@ -87,13 +84,6 @@ impl SudoPasswords {
     #[must_use]
     pub fn with_prompt(mut self, prompt: Arc<dyn PasswordPrompt>) -> Self {
         self.prompt = Some(prompt);
-        self
-    }
-
-    /// For sessions that are chats.
-    #[must_use]
-    pub fn in_messaging(mut self) -> Self {
-        self.is_messaging = true;
         self
     }
 
@@ -136,10 +126,14 @@ impl SudoSupport for SudoPasswords {
     fn rejected(&self, session: &SessionKey) -> bool {
         self.remembered.forget(session)
     }
+}
 
-    fn hint(&self, output: &str) -> Option<&'static str> {
-        self.is_messaging.then(|| sudo_hint(output)).flatten()
-    }
+/// Whether sudo refused the password it was given. The count in its message varies.
+pub(crate) fn password_was_rejected(output: &str) -> bool {
+    output.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.contains("incorrect password attempt") || line.contains("authentication failed")
+    }) && output.contains("sudo")
 }
 
 #[cfg(test)]
@@ -261,5 +255,16 @@ mod tests {
                 "{env:?} {yaml:?} {dotenv:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_rejection_is_known_by_the_words_of_sudo() {
+        assert!(password_was_rejected(
+            "sudo: 1 incorrect password attempt\n"
+        ));
+        assert!(password_was_rejected(
+            "x\nsudo: 3 incorrect password attempts"
+        ));
+        assert!(!password_was_rejected("git: authentication failed"));
     }
 }
