@@ -6,7 +6,6 @@ use std::time::Duration;
 use hermes_proc::Wake;
 
 use crate::approval::Refusal;
-use crate::background::PtyState;
 use crate::shell::SessionKey;
 
 /// A foreground command.
@@ -71,14 +70,4 @@ pub struct StartRequest<'a> {
     pub watch_patterns: &'a [String],
     /// Raised to give up the start.
     pub interrupt: &'a Wake,
-}
-
-/// A background process that runs. All texts are redacted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Started {
-    pub id: String,
-    pub pid: u32,
-    pub pty: PtyState,
-    pub cwd_note: Option<String>,
-    pub approval: Option<String>,
 }

@@ -19,8 +19,9 @@ use crate::approval::{CommandApprover, CommandDecision, CommandKind, Refusal, Su
 use crate::backend::{
     Backend, BackendCommand, BackendError, BackendOutcome, BackendProcess, CommandEnd,
 };
-use crate::background::{Guarded, NewEntry, Processes, SessionProcesses, StartError};
-use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, Started, SudoOutcome};
+use crate::background::{Guarded, Processes, SessionProcesses, StartError, Started};
+use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
+use crate::lock::lock;
 use crate::output::{Collected, Collector, CollectorOptions, remove_old_outputs};
 use crate::settings::TerminalSettings;
 use crate::shell::{Session, SessionKey, Sessions, WorkdirError, remove_leftover_snapshots};
@@ -272,14 +273,6 @@ impl Terminal {
         let approval = self.approve(request.command, CommandKind::Background, request.interrupt)?;
         let session = self.session(request.session);
         let id = format!("proc_{}", random_hex(12));
-        let entry = NewEntry {
-            id: &id,
-            session: request.session.clone(),
-            task_id: request.session.as_str(),
-            command: &self.redact(request.command),
-            notify: request.notify,
-            watch_patterns: request.watch_patterns,
-        };
         let process = BackendProcess {
             id: &id,
             session: &session,
@@ -291,7 +284,9 @@ impl Terminal {
         };
         let started = self
             .processes
-            .start(&entry, || self.backend.start(&process))
+            .start(request, &id, &self.redact(request.command), || {
+                self.backend.start(&process)
+            })
             .map_err(|error| match error {
                 StartError::Workdir(WorkdirError::Forbidden(name)) => {
                     NotRun::ForbiddenInWorkdir(name)
@@ -302,11 +297,9 @@ impl Terminal {
                 error => NotRun::NotStarted(self.redact(&error.to_string())),
             })?;
         Ok(Started {
-            pid: started.pid,
-            pty: started.pty,
             cwd_note: started.cwd_note.map(|text| self.redact(&text)),
             approval,
-            id,
+            ..started
         })
     }
 
@@ -346,11 +339,7 @@ impl Terminal {
     pub fn shut_down(&self, limit: Duration) -> bool {
         self.shutdown.raise();
         self.backend.shut_down();
-        let count = self
-            .running
-            .count
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let count = lock(&self.running.count);
         let (count, _) = self
             .running
             .changed
@@ -379,7 +368,7 @@ impl Running {
     }
 
     fn change(&self, change: impl FnOnce(usize) -> usize) {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = lock(&self.count);
         *count = change(*count);
         self.changed.notify_all();
     }

@@ -133,15 +133,15 @@ impl FrameReader {
 
 /// What a supervisor is told to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StartSpec {
-    pub(super) id: String,
-    pub(super) directory: PathBuf,
-    pub(super) shell: PathBuf,
-    pub(super) kind: ShellKind,
-    pub(super) cwd: PathBuf,
-    pub(super) pty: bool,
-    pub(super) script: Vec<u8>,
-    pub(super) variables: Vec<(OsString, OsString)>,
+pub(crate) struct StartSpec {
+    pub(crate) id: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) shell: PathBuf,
+    pub(crate) kind: ShellKind,
+    pub(crate) cwd: PathBuf,
+    pub(crate) pty: bool,
+    pub(crate) script: Vec<u8>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
 impl StartSpec {

@@ -1,11 +1,12 @@
 //! Ending background processes.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_proc::{KillOutcome, KillTiming, ProcessTree, kill_tree};
 
+use super::host::ProcessHost;
 use super::notice::Ending;
-use super::poll::KillTarget;
 use super::process::{Connection, Process};
 use super::registry::Processes;
 
@@ -24,14 +25,18 @@ pub enum Killed {
 
 /// What is to be killed.
 enum Target {
+    /// A tree of this machine, whose supervisor reports the end.
     Supervised(ProcessTree),
-    Polled(KillTarget),
+    /// Processes of a host, by what they are known to it.
+    Polled(Arc<dyn ProcessHost>, String),
 }
 
 impl Target {
     fn of(process: &Process) -> Self {
         match &process.connection {
-            Connection::Polled(polled) => Self::Polled(polled.target()),
+            Connection::Polled(polled) => {
+                Self::Polled(Arc::clone(&polled.host), polled.seeds.clone())
+            }
             Connection::Supervisor(_) | Connection::Seen(_) | Connection::None => {
                 Self::Supervised(process.tree.clone())
             }
@@ -51,7 +56,7 @@ impl Target {
                     ..KillTiming::default()
                 },
             )),
-            Self::Polled(target) => target.kill(grace, force),
+            Self::Polled(host, seeds) => host.kill(seeds, grace, force),
         }
     }
 }
@@ -78,7 +83,7 @@ impl Processes {
             Ok(outcome) => outcome,
             Err(reason) => return self.kill_failed(id, reason),
         };
-        if let Target::Polled(_) = target {
+        if let Target::Polled(..) = target {
             // What it printed before its end.
             self.refresh(id);
         }
@@ -86,7 +91,7 @@ impl Processes {
             Target::Supervised(_) if outcome.survivors.is_empty() => {
                 self.wait_for_end(id, REPORT_LIMIT)
             }
-            Target::Supervised(_) | Target::Polled(_) => None,
+            Target::Supervised(_) | Target::Polled(..) => None,
         };
         self.shared.update(|state| {
             if let Some(process) = state.processes.get_mut(id) {
@@ -101,7 +106,7 @@ impl Processes {
             if ending.is_none() {
                 // Nobody told us, but it is gone: that is certain, its code is a guess.
                 let code = if outcome.forced { -9 } else { -15 };
-                state.finish(id, Some(code), &self.shared.redactor);
+                state.finish(id, Some(code));
                 self.shared.save_best_effort(state);
             }
             state.end_was_shown(id);

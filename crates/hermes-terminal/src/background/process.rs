@@ -5,9 +5,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use hermes_proc::{Child, ProcessHandle, ProcessTree, start_time_of};
 use serde_json::Value;
 
+use super::host::PolledProcess;
 use super::link::Link;
 use super::notice::Ending;
-use super::poll::PolledProcess;
 use super::record::Record;
 use super::tail::OutputTail;
 use super::watch::Watch;

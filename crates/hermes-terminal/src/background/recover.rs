@@ -9,13 +9,12 @@ use std::time::{Duration, Instant, SystemTime};
 use hermes_proc::{
     KillTiming, ProcessHandle, ProcessIdentity, identity_of, kill_tree, start_time_of,
 };
-use serde_json::Value;
 
+use super::files::{ExitRecord, Files};
 use super::link::Link;
 use super::process::{Connection, Process};
 use super::record::Record;
-use super::registry::{Processes, Shared, State, remove_files};
-use super::supervisor::Files;
+use super::registry::{Processes, Shared, State};
 
 /// Files of processes nobody knows are kept this long.
 const AGE: Duration = Duration::from_hours(24);
@@ -65,7 +64,6 @@ impl Shared {
             // Its sandbox is gone with the process that made it: the entry goes.
             process.notify = false;
         }
-        let files = Files::of(&self.directory, &id);
         // A supervisor that answers knows its process better than any pid.
         let connection = match connect(&self.directory, &id) {
             Ok(link) => Some(Connection::Supervisor(link)),
@@ -85,24 +83,30 @@ impl Shared {
                 true
             }
             _ => {
-                let end = ExitRecord::read(&files.exit);
-                let mut log = hermes_fs::read_capped(&files.log, super::ring::LARGEST as u64)
-                    .unwrap_or_default();
-                let news = end.as_ref().map(|end| end.split_off_news(&mut log));
-                process.output.push(&log, &mut |_| {});
+                let end = Files::of(&self.directory, &id).read_exit();
                 if is_host && end.is_none() {
                     kill_lost(&process);
                 }
                 state.insert(process);
-                let news = news.unwrap_or_default();
-                state.output(&id, &news, Instant::now(), &self.redactor);
-                state.finish(&id, end.map(|end| end.code), &self.redactor);
+                self.finish_from_files(state, &id, end);
                 if !is_host {
                     state.processes.remove(&id);
                 }
                 false
             }
         }
+    }
+
+    /// The process has ended without us: what it printed is in the log. What its supervisor says
+    /// nobody was told, because we came when it was already leaving, is news.
+    pub(super) fn finish_from_files(&self, state: &mut State, id: &str, end: Option<ExitRecord>) {
+        if let Ok(mut log) = Files::of(&self.directory, id).read_log() {
+            let unheard = end.as_ref().map_or(0, |end| end.unheard_bytes);
+            let news = log.split_off(log.len().saturating_sub(unheard));
+            state.history(id, &log);
+            state.output(id, &news, Instant::now());
+        }
+        state.finish(id, end.map(|end| end.exit_code));
     }
 
     fn remove_old_files(&self, known: &[String]) {
@@ -118,7 +122,7 @@ impl Shared {
                 .is_some_and(|age| age > AGE);
             let is_tracked = self.lock().processes.contains_key(id);
             if is_old && !is_tracked && !known.iter().any(|other| other == id) {
-                remove_files(&self.directory, id);
+                Files::of(&self.directory, id).remove();
             }
         }
     }
@@ -159,31 +163,6 @@ pub(super) fn connect(directory: &Path, id: &str) -> io::Result<Link> {
     let link = Link::new(UnixStream::connect(path)?);
     link.set_nonblocking()?;
     Ok(link)
-}
-
-/// What a supervisor wrote down about the end of its process.
-pub(super) struct ExitRecord {
-    pub(super) code: i32,
-    /// How many of the last bytes in the log nobody has been told.
-    unheard: usize,
-}
-
-impl ExitRecord {
-    pub(super) fn read(path: &Path) -> Option<Self> {
-        let bytes = hermes_fs::read_capped(path, 4096).ok()?;
-        let record: Value = serde_json::from_slice(&bytes).ok()?;
-        let code = record.get("exit_code")?.as_i64()?;
-        let unheard = record.get("unheard_bytes").and_then(Value::as_u64);
-        Some(Self {
-            code: i32::try_from(code).ok()?,
-            unheard: usize::try_from(unheard.unwrap_or(0)).unwrap_or(0),
-        })
-    }
-
-    /// Takes from the log what nobody has been told.
-    pub(super) fn split_off_news(&self, log: &mut Vec<u8>) -> Vec<u8> {
-        log.split_off(log.len().saturating_sub(self.unheard))
-    }
 }
 
 /// Ends what is left of a process whose supervisor is gone without a last word: nobody would hear of

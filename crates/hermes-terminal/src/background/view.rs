@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::kill::Killed;
 use super::notice::Ending;
 use super::process::{Connection, Process};
-use super::registry::{Processes, State, remove_files};
+use super::registry::{Processes, State};
 use crate::output::tail_from_line_start;
 use crate::shell::SessionKey;
 
@@ -82,9 +82,7 @@ impl SessionProcesses<'_> {
     pub fn list(&self, preview: usize) -> Vec<ProcessView> {
         self.processes.refresh_all();
         let mut state = self.processes.shared.lock();
-        for id in state.forget_old(Instant::now()) {
-            remove_files(&self.processes.shared.directory, &id);
-        }
+        self.processes.shared.forget_old(&mut state);
         let mut rows: Vec<&Process> = state
             .processes
             .values()

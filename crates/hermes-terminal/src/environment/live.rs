@@ -2,12 +2,13 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hermes_config::{Config, Sources};
 
 use super::builder::{EnvironmentBuilder, EnvironmentFacts};
+use crate::lock::lock;
 
 /// How long links are taken to be as they were left.
 const LINKS_FRESH: Duration = Duration::from_mins(1);
@@ -59,14 +60,14 @@ impl LiveEnvironment {
 
     /// The builder for the files as they are. New warnings are logged.
     pub fn current(&self) -> Arc<EnvironmentBuilder> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         Arc::clone(&self.refreshed(&mut state).builder)
     }
 
     /// As [`LiveEnvironment::current`], with the links made that children rely on: before the first
     /// child, and then at most once a minute.
     pub fn ready(&self, now: Instant) -> Arc<EnvironmentBuilder> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let state = self.refreshed(&mut state);
         let fresh = |made: Instant| now.saturating_duration_since(made) < LINKS_FRESH;
         if !state.links_made.is_some_and(fresh) {

@@ -10,10 +10,11 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::shell_start::{GatedShell, ShellStart};
+use crate::lock::lock;
 use crate::shell::{SessionKey, Shell, ShellKind};
 
 /// How long a shell waits.
@@ -259,8 +260,4 @@ impl Slots {
             prepared.shell.discard();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

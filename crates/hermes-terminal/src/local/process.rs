@@ -4,7 +4,7 @@ use hermes_fs::random_hex;
 
 use super::backend::LocalBackend;
 use crate::backend::BackendProcess;
-use crate::background::{NewProcess, PtyState, StartError, StartedProcess, start_supervised};
+use crate::background::{PtyState, StartError, StartSpec, StartedProcess, start_supervised};
 use crate::environment::ShellEnvRequest;
 use crate::shell::script::Script;
 
@@ -35,17 +35,17 @@ impl LocalBackend {
             command: process.command.as_bytes(),
             nonce: "",
         };
-        let mut started = start_supervised(NewProcess {
-            id: process.id,
-            directory: &self.settings.process_directory(),
-            cwd: &directory.path,
-            pty,
+        let spec = StartSpec {
+            id: process.id.to_owned(),
+            directory: self.settings.process_directory(),
             script: script.text(shell.kind, None),
-            shell: &shell,
+            shell: shell.path,
+            kind: shell.kind,
+            cwd: directory.path,
+            pty,
             variables,
-            mark,
-            supervisor: &self.settings.supervisor,
-        })?;
+        };
+        let mut started = start_supervised(spec, mark, &self.settings.supervisor)?;
         started.cwd_note = directory.note;
         if process.pty && reads_token {
             started.pty = PtyState::RefusedForToken;

@@ -5,7 +5,7 @@
 //! opens another.
 
 use std::collections::BTreeSet;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hermes_proc::PollSet;
@@ -13,6 +13,7 @@ use hermes_proc::PollSet;
 use super::client::{Client, read_once};
 use super::program::{arguments, control_program};
 use super::transport::Transport;
+use crate::lock::lock;
 use crate::shell::ShellKind;
 
 /// How long one answer may take.
@@ -75,14 +76,14 @@ struct Unreachable;
 impl Control {
     /// Looks after the commands of a loop from now on.
     pub(super) fn own(&self, pid: u32) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.owned.insert(pid);
         state.tell(&format!("own {pid}\n"));
     }
 
     /// No longer looks after a loop.
     pub(super) fn free(&self, pid: u32) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.owned.remove(&pid);
         state.tell(&format!("free {pid}\n"));
     }
@@ -90,7 +91,7 @@ impl Control {
     /// Whether someone has to open the channel for this kind of shell; if so, the caller does. Where
     /// that failed a moment ago it is not tried again at once.
     pub(super) fn wants_opening(&self, kind: ShellKind) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let wants = match &state.link {
             Link::Opening => false,
             Link::Open(connection) => connection.has_ended(),
@@ -106,7 +107,7 @@ impl Control {
 
     /// Waits while someone opens the channel.
     pub(super) fn wait_until_settled(&self, limit: Duration) {
-        let state = self.lock();
+        let state = lock(&self.state);
         // Without it commands run all the same.
         drop(
             self.changed
@@ -117,7 +118,7 @@ impl Control {
     /// Opens the channel. Only for the one who was told to by [`Control::wants_opening`].
     pub(super) fn open(&self, transport: &dyn Transport, kind: ShellKind, limit: Duration) -> bool {
         let opened = Connection::open(transport, kind, limit.min(OPEN_LIMIT));
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if !matches!(state.link, Link::Opening) {
             // Everything was closed meanwhile.
             drop(state);
@@ -160,7 +161,7 @@ impl Control {
                 break;
             }
             let id = {
-                let mut state = self.lock();
+                let mut state = lock(&self.state);
                 state.last_id += 1;
                 state.last_id
             };
@@ -173,7 +174,7 @@ impl Control {
             match hunt.run(limits, &mut killed) {
                 Ok(()) => {
                     killed.is_certain = true;
-                    self.lock().tell(&format!("forget {id}\n"));
+                    lock(&self.state).tell(&format!("forget {id}\n"));
                     break;
                 }
                 Err(Unreachable) => tracing::debug!("the control channel was lost"),
@@ -184,7 +185,7 @@ impl Control {
 
     /// Says goodbye and closes the channel: what runs goes on.
     pub(super) fn close(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let link = std::mem::take(&mut state.link);
         state.owned.clear();
         state.failed = None;
@@ -197,7 +198,7 @@ impl Control {
 
     /// Makes sure that the channel is open.
     fn reach(&self, deadline: Instant, transport: &dyn Transport, kind: ShellKind) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -222,7 +223,7 @@ impl Control {
 
     /// Sends a line and gives the pids in the answer.
     fn ask(&self, id: u64, line: &str, deadline: Instant) -> Result<Vec<u32>, Unreachable> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let Link::Open(connection) = &mut state.link else {
             return Err(Unreachable);
         };
@@ -237,10 +238,6 @@ impl Control {
             connection.retire();
         }
         answer.ok_or(Unreachable)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,7 @@
 //! the command; after its start was seen, never.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hermes_proc::{Wake, wait_for_any};
@@ -18,6 +18,7 @@ use super::pool::{Offer, Pool, Slot};
 use super::request::{Directory, Request, Verb};
 use super::settings::RemoteSettings;
 use super::transport::{Transport, TransportError, Trouble};
+use crate::lock::lock;
 use crate::shell::report::{Report, report_nonce};
 use crate::shell::{ShellKind, ShellState};
 
@@ -312,7 +313,7 @@ impl RemoteHost {
             if execution.revives {
                 self.transport.ensure()?;
             }
-            let kind = self.choice().kind;
+            let kind = lock(&self.shell).kind;
             self.open_control_beside(kind);
             let opened = Channel::open(
                 self.transport.as_ref(),
@@ -446,7 +447,7 @@ impl RemoteHost {
     }
 
     fn fall_back(&self, reason: &str) {
-        let mut choice = self.choice();
+        let mut choice = lock(&self.shell);
         choice.kind = ShellKind::Posix;
         choice.note = Some(format!(
             "{reason} in {}, so commands run with sh: functions and aliases do not last from one \
@@ -456,20 +457,16 @@ impl RemoteHost {
     }
 
     fn forget_shell(&self) {
-        self.choice().kind = ShellKind::Bash;
+        lock(&self.shell).kind = ShellKind::Bash;
     }
 
     /// Something the next result should say.
     pub(super) fn take_note(&self) -> Option<String> {
-        self.choice().note.take()
+        lock(&self.shell).note.take()
     }
 
     pub(super) fn shell_kind(&self) -> ShellKind {
-        self.choice().kind
-    }
-
-    fn choice(&self) -> MutexGuard<'_, ShellChoice> {
-        self.shell.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shell).kind
     }
 
     /// Counts a command for as long as the value lives.
@@ -484,11 +481,11 @@ impl RemoteHost {
     }
 
     pub(super) fn last_activity(&self) -> Instant {
-        *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.activity)
     }
 
     fn touch(&self) {
-        *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *lock(&self.activity) = Instant::now();
     }
 }
 

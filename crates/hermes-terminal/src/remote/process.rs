@@ -77,7 +77,7 @@ impl RemoteHost {
         }
         if known.has_no_files {
             let host = self.transport.describe();
-            return Err(StartError::Remote(format!(
+            return Err(StartError::Failed(format!(
                 "the files of the process could not be made in /tmp of {host}"
             )));
         }
@@ -172,7 +172,7 @@ impl ProcessHost for RemoteHost {
 }
 
 fn failed(error: &RemoteError) -> StartError {
-    StartError::Remote(format!("Failed to execute command: {}", error.with_hint()))
+    StartError::Failed(format!("Failed to execute command: {}", error.with_hint()))
 }
 
 fn files_of(id: &str) -> String {

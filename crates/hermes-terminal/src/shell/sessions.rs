@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::{SessionKey, ShellState};
+use crate::lock::lock;
 
 /// How long a session is kept after its last command.
 const IDLE_LIMIT: Duration = Duration::from_hours(24);
@@ -84,12 +85,6 @@ impl Session {
         Arc::strong_count(self) > 1
             || now.saturating_duration_since(*lock(&self.last_used)) < IDLE_LIMIT
     }
-}
-
-/// A thread that panicked while it held the lock left the value whole: every change is one
-/// assignment or one merge.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
