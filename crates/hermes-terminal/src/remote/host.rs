@@ -12,15 +12,15 @@ use hermes_proc::{Wake, wait_for_any};
 use super::channel::{Channel, NotOpened};
 use super::control::{Control, KillLimits, Killed};
 use super::error::RemoteError;
-use super::exchange::{Conversation, Exchange, Known, Over};
+use super::exchange::{Conversation, Known, Over};
 use super::hello::Hello;
 use super::pool::{Offer, Pool, Slot};
-use super::request::{Directory, Request, Verb};
+use super::request::{Execution, Nonces};
 use super::settings::RemoteSettings;
 use super::transport::{Transport, TransportError, Trouble};
 use crate::lock::lock;
+use crate::shell::ShellKind;
 use crate::shell::report::{Report, report_nonce};
-use crate::shell::{ShellKind, ShellState};
 
 /// Pauses before a host that was busy is tried again.
 const PAUSES: [Duration; 3] = [
@@ -65,48 +65,7 @@ struct ShellChoice {
     note: Option<String>,
 }
 
-/// Words that mark the records about one command.
-struct Nonces {
-    of_loop: String,
-    of_shell: String,
-}
-
-/// A command to run on the host, and how long to wait for its end.
-#[derive(Clone, Copy)]
-pub(super) struct Execution<'a> {
-    pub(super) verb: Verb<'a>,
-    pub(super) state: &'a ShellState,
-    pub(super) directory: Directory<'a>,
-    pub(super) command: &'a [u8],
-    /// Whether standard error is joined to the output.
-    pub(super) joins_errors: bool,
-    pub(super) reports: bool,
-    /// Standard input; nothing if empty.
-    pub(super) input: &'a [u8],
-    pub(super) limit: Duration,
-    pub(super) interrupts: &'a [&'a Wake],
-    /// Raised when Hermes is about to end, which leaves less time for a kill.
-    pub(super) shutdown: Option<&'a Wake>,
-    /// Whether a host that is gone is brought back.
-    pub(super) revives: bool,
-}
-
 impl Execution<'_> {
-    fn request(&self, hello: &Hello, nonces: &Nonces) -> Vec<u8> {
-        Request {
-            verb: self.verb,
-            state: self.state,
-            directory: self.directory,
-            command: self.command,
-            joins_errors: self.joins_errors,
-            reports: self.reports,
-            has_input: !self.input.is_empty(),
-            loop_nonce: &nonces.of_loop,
-            nonce: &nonces.of_shell,
-        }
-        .bytes(hello)
-    }
-
     /// How long a kill may take.
     fn kill_limits(&self) -> KillLimits {
         let is_last = self.shutdown.is_some_and(Wake::is_raised);
@@ -172,7 +131,7 @@ impl RemoteHost {
                 of_loop: report_nonce(),
                 of_shell: report_nonce(),
             };
-            let request = execution.request(&loan.channel.hello, &nonces);
+            let request = execution.bytes(&loan.channel.hello, &nonces);
             if request.len() > LARGE
                 && let Some(slot) = loan.slot.take()
             {
@@ -210,16 +169,8 @@ impl RemoteHost {
         nonces: &Nonces,
         sink: &mut dyn FnMut(&[u8]),
     ) -> (Over, Option<Killed>, Known) {
-        let exchange = Exchange {
-            request,
-            input: (!execution.input.is_empty()).then_some(execution.input),
-            loop_nonce: &nonces.of_loop,
-            nonce: &nonces.of_shell,
-            limit: execution.limit,
-            interrupts: execution.interrupts,
-        };
         let hello = Arc::clone(&loan.channel.hello);
-        let mut conversation = Conversation::begin(&exchange, &mut loan.channel);
+        let mut conversation = Conversation::begin(execution, nonces, request, &mut loan.channel);
         let over = conversation.follow(sink);
         if over == Over::Ended {
             return (over, None, conversation.finish(sink));

@@ -18,8 +18,8 @@ use super::command::{check_workdir, requested_directory};
 use super::control::KillLimits;
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::host::{Execution, KILL_BOUND, RemoteHost};
-use super::request::{Directory, Verb};
+use super::host::{KILL_BOUND, RemoteHost};
+use super::request::{Directory, Execution, Verb};
 use super::script_run::ScriptRequest;
 use crate::backend::{BackendProcess, moved_note};
 use crate::background::{

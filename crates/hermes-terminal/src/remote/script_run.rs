@@ -10,8 +10,8 @@ use hermes_proc::Wake;
 
 use super::error::RemoteError;
 use super::exchange::Over;
-use super::host::{Execution, RemoteHost};
-use super::request::{Directory, Verb};
+use super::host::RemoteHost;
+use super::request::{Directory, Execution, Verb};
 use crate::shell::ShellState;
 
 /// A host with a POSIX shell that runs scripts, as the file tools and `execute_code` use it.
