@@ -51,11 +51,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "hermes-policy::command::syntax",
         "a word may hold a substitution, which holds words",
     ),
-    ("hermes-proc", "a child with streams is a child"),
-    (
-        "hermes-proc::env",
-        "a policy decides by lists and tiers that are read with it",
-    ),
     (
         "hermes-providers",
         "routes are opened to endpoints, which know their route",
@@ -75,10 +70,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     (
         "hermes-telemetry::reader",
         "a log is followed by the reader that shows its end",
-    ),
-    (
-        "hermes-terminal::background",
-        "a process is registered, started, listed and killed by one registry",
     ),
     (
         "hermes-testkit",

@@ -44,8 +44,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         TESTS_ONLY,
     ),
     ("hermes-home::backup::full::plan_full", TESTS_ONLY),
-    ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
-    ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
     ("hermes-providers::message::Role::parse", TESTS_ONLY),
     (
         "hermes-session::message::SessionMessage::assistant",
@@ -75,35 +73,7 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         TESTS_ONLY,
     ),
     (
-        "hermes-terminal::background::kill::Processes::kill_all",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::background::recover::Processes::wait_until_idle",
-        TESTS_ONLY,
-    ),
-    (
         "hermes-terminal::background::registry::Processes::drain_notices",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::background::registry::Processes::on_notice",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::carried_files::request::CarriedRequest::declare",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::carried_files::request::CarriedRequest::new",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::shell::sessions::Sessions::fork",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::sudo::passwords::SudoPasswords::in_messaging",
         TESTS_ONLY,
     ),
     ("hermes-tools::context::FixedSession", TESTS_ONLY),
