@@ -52,9 +52,11 @@ pub(crate) fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-pub(crate) fn command_line(pid: u32) -> Option<Vec<OsString>> {
+/// The argument vector of a process. `None` if it is gone or shows none (zombies, kernel threads).
+pub fn command_line(pid: u32) -> Option<Vec<OsString>> {
     let bytes = read(pid, "cmdline", ARGUMENTS_LIMIT)?;
-    Some(split_at_nul(&bytes).map(OsStr::to_owned).collect())
+    let arguments: Vec<_> = split_at_nul(&bytes).map(OsStr::to_owned).collect();
+    (!arguments.is_empty()).then_some(arguments)
 }
 
 /// The environment a process was started with. `None` if it is gone or belongs to someone else.

@@ -42,7 +42,6 @@ pub struct StreamedChild {
     stderr: Output,
 }
 
-/// What a round of waiting brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     Output,

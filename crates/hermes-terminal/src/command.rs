@@ -21,7 +21,7 @@ pub struct CommandRequest<'a> {
 }
 
 /// A foreground command that was approved. All texts are redacted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandOutcome {
     pub output: String,
     /// 124 for a timeout, 130 for an interrupt, −n for signal n, 126 for a missing directory, −1 if

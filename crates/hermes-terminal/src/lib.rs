@@ -12,6 +12,7 @@ mod command;
 pub mod environment;
 pub mod local;
 mod lock;
+mod old_files;
 pub mod output;
 pub mod remote;
 mod settings;

@@ -22,9 +22,10 @@ use crate::backend::{
 use crate::background::{Guarded, Processes, SessionProcesses, StartError, Started};
 use crate::command::{CommandOutcome, CommandRequest, NotRun, StartRequest, SudoOutcome};
 use crate::lock::lock;
-use crate::output::{Collected, Collector, CollectorOptions, remove_old_outputs};
+use crate::old_files::{is_snapshot_name, remove_old_files};
+use crate::output::{Collected, Collector, CollectorOptions};
 use crate::settings::TerminalSettings;
-use crate::shell::{Session, SessionKey, Sessions, WorkdirError, remove_leftover_snapshots};
+use crate::shell::{Session, SessionKey, Sessions, WorkdirError};
 use crate::sudo::password_was_rejected;
 
 /// Runs the commands of all conversations of a process on one backend.
@@ -41,7 +42,6 @@ pub struct Terminal {
     running: Running,
 }
 
-/// How many foreground commands run.
 #[derive(Default)]
 struct Running {
     count: Mutex<usize>,
@@ -231,23 +231,14 @@ impl Terminal {
             cwd_note: outcome.cwd_note.map(|text| self.redact(&text)),
             shell_note: outcome.shell_note,
             full_output: collected.full_output,
-            approval: None,
-            sudo: SudoOutcome::default(),
+            ..CommandOutcome::default()
         }
     }
 
     fn outcome_without_run(&self, error: BackendError) -> CommandOutcome {
         let mut outcome = CommandOutcome {
-            output: String::new(),
             exit_code: -1,
-            no_result: false,
-            interrupted: false,
-            error: None,
-            cwd_note: None,
-            shell_note: None,
-            full_output: None,
-            approval: None,
-            sudo: SudoOutcome::default(),
+            ..CommandOutcome::default()
         };
         match error {
             BackendError::Workdir(error) => {
@@ -327,8 +318,8 @@ impl Terminal {
     /// older than a day. Called once at start.
     pub fn clean_up(&self) {
         let now = SystemTime::now();
-        let snapshots = remove_leftover_snapshots(&self.settings.temp_directory, now);
-        let outputs = remove_old_outputs(&self.settings.output_directory(), now);
+        let snapshots = remove_old_files(&self.settings.temp_directory, now, is_snapshot_name);
+        let outputs = remove_old_files(&self.settings.output_directory(), now, |_| true);
         if snapshots + outputs > 0 {
             tracing::info!(snapshots, outputs, "old files removed");
         }
@@ -374,7 +365,6 @@ impl Running {
     }
 }
 
-/// A running foreground command.
 struct Counted<'a>(&'a Running);
 
 impl Drop for Counted<'_> {

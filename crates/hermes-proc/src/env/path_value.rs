@@ -36,7 +36,6 @@ const SINGLE: &[&str] = &[
     "CURL_CA_BUNDLE",
 ];
 
-/// What tier 4 says to a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Tier4 {
     Untouched,

@@ -53,17 +53,6 @@ impl<'a> EnvRequest<'a> {
     }
 }
 
-impl std::fmt::Debug for EnvRequest<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EnvRequest")
-            .field("class", &self.class)
-            .field("base", &self.base.len())
-            .field("background", &self.background)
-            .field("pty", &self.pty)
-            .finish_non_exhaustive()
-    }
-}
-
 /// All variables of one child, and why.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EnvPlan {
@@ -114,7 +103,7 @@ impl EnvPlan {
     /// Sets a variable that the call site's program needs.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
-        self.set(OsStr::new(name), value.into(), Rule::Given);
+        self.set(name, value, Rule::Given);
         self
     }
 
@@ -122,23 +111,22 @@ impl EnvPlan {
     #[must_use]
     pub fn without(mut self, name: &'static str) -> Self {
         if self.has(OsStr::new(name)) {
-            self.strip(OsStr::new(name), Rule::Withheld);
+            self.strip(name, Rule::Withheld);
         }
         self
     }
 
-    pub(super) fn keep(&mut self, name: &OsStr, value: OsString, rule: Rule) {
+    pub(super) fn put(&mut self, name: &OsStr, value: OsString, fate: Fate, rule: Rule) {
         self.variables.insert(name.to_owned(), value);
-        self.receipt.record(name, Fate::Kept, rule);
+        self.receipt.record(name, fate, rule);
     }
 
-    pub(super) fn set(&mut self, name: &OsStr, value: OsString, rule: Rule) {
-        self.variables.insert(name.to_owned(), value);
-        self.receipt.record(name, Fate::Set, rule);
+    pub(super) fn set(&mut self, name: impl AsRef<OsStr>, value: impl Into<OsString>, rule: Rule) {
+        self.put(name.as_ref(), value.into(), Fate::Set, rule);
     }
 
-    pub(super) fn strip(&mut self, name: &OsStr, rule: Rule) {
-        self.variables.remove(name);
-        self.receipt.record(name, Fate::Stripped, rule);
+    pub(super) fn strip(&mut self, name: impl AsRef<OsStr>, rule: Rule) {
+        self.variables.remove(name.as_ref());
+        self.receipt.record(name.as_ref(), Fate::Stripped, rule);
     }
 }

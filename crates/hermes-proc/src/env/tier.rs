@@ -64,7 +64,6 @@ impl Tier {
         }
     }
 
-    /// The rule that strips it.
     pub(super) fn stripped_by(self) -> Rule {
         match self {
             Self::InternalMark | Self::InternalSecret => Rule::Internal,

@@ -34,7 +34,6 @@ pub(crate) struct CrashGuard {
 }
 
 impl CrashGuard {
-    /// Starts the guard.
     pub(crate) fn start(supervisor: &[OsString]) -> io::Result<Self> {
         let table = empty_memory_file(SLOTS * SLOT)?;
         let shared = out_of_the_way(table.as_fd())?;

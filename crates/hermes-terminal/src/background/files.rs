@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::ring::LARGEST;
 
-/// Where the files of a process are.
 pub(super) struct Files {
     pub(super) log: PathBuf,
     exit: PathBuf,

@@ -24,7 +24,6 @@ pub(crate) trait ProcessHost: Send + Sync {
     fn forget(&self);
 }
 
-/// Why there is no answer.
 pub(crate) enum ProcessHostError {
     /// The host is gone, and its processes with it.
     Gone(String),
@@ -32,7 +31,6 @@ pub(crate) enum ProcessHostError {
     Unanswered(String),
 }
 
-/// A question about one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StatusQuestion {
     pub(crate) id: String,
@@ -41,7 +39,6 @@ pub(crate) struct StatusQuestion {
     pub(crate) offset: u64,
 }
 
-/// The answer about one process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StatusAnswer {
     pub(crate) is_alive: bool,
@@ -73,15 +70,6 @@ impl PolledProcess {
             is_missing: false,
             host,
         }
-    }
-}
-
-impl std::fmt::Debug for PolledProcess {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("PolledProcess")
-            .field("pid", &self.pid)
-            .finish_non_exhaustive()
     }
 }
 

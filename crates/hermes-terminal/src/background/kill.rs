@@ -23,7 +23,6 @@ pub enum Killed {
     NotFound,
 }
 
-/// What is to be killed.
 enum Target {
     /// A tree of this machine, whose supervisor reports the end.
     Supervised(ProcessTree),
@@ -150,7 +149,6 @@ impl Processes {
         })
     }
 
-    /// Waits for the end of a process.
     pub(super) fn wait_for_end(&self, id: &str, limit: Duration) -> Option<Ending> {
         let deadline = Instant::now() + limit;
         let waiter = self.shared.add_waiter().ok()?;

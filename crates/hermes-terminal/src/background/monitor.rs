@@ -67,7 +67,6 @@ fn listen(shared: &Weak<Shared>, epoll: &std::os::fd::OwnedFd) {
 }
 
 impl Shared {
-    /// Something happened with one process.
     fn hear(&self, key: u64) {
         self.update(|state| {
             let Some(process) = state.by_key(key) else {

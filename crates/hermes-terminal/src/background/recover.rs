@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use hermes_proc::{
     KillTiming, ProcessHandle, ProcessIdentity, identity_of, kill_tree, start_time_of,
@@ -15,9 +15,7 @@ use super::link::Link;
 use super::process::{Connection, Process};
 use super::record::Record;
 use super::registry::{Processes, Shared, State};
-
-/// Files of processes nobody knows are kept this long.
-const AGE: Duration = Duration::from_hours(24);
+use crate::old_files::remove_old_files;
 
 impl Processes {
     /// Takes over what `processes.json` says is running, and tells of what has ended meanwhile.
@@ -40,7 +38,12 @@ impl Processes {
         {
             tracing::error!(%error, "recovered processes are not heard");
         }
-        self.shared.remove_old_files(&known);
+        remove_old_files(&self.shared.directory, SystemTime::now(), |name| {
+            let id = name.rsplit_once('.').map(|(id, _)| id.to_owned());
+            id.is_some_and(|id| {
+                !known.contains(&id) && !self.shared.lock().processes.contains_key(&id)
+            })
+        });
         Ok(adopted)
     }
 }
@@ -107,24 +110,6 @@ impl Shared {
             state.output(id, &news, Instant::now());
         }
         state.finish(id, end.map(|end| end.exit_code));
-    }
-
-    fn remove_old_files(&self, known: &[String]) {
-        let now = SystemTime::now();
-        for entry in hermes_fs::read_dir(&self.directory).unwrap_or_default() {
-            let Some((id, _)) = entry.name.to_str().and_then(|name| name.rsplit_once('.')) else {
-                continue;
-            };
-            let is_old = hermes_fs::symlink_metadata(&entry.path)
-                .ok()
-                .and_then(|meta| meta.modified().ok())
-                .and_then(|modified| now.duration_since(modified).ok())
-                .is_some_and(|age| age > AGE);
-            let is_tracked = self.lock().processes.contains_key(id);
-            if is_old && !is_tracked && !known.iter().any(|other| other == id) {
-                Files::of(&self.directory, id).remove();
-            }
-        }
     }
 }
 

@@ -17,8 +17,9 @@ use rustix::event::epoll;
 use super::files::Files;
 use super::host::Poller;
 use super::notice::{EndReason, Ending, Notice, NoticeKind, NoticeQueues};
-use super::process::{Connection, Process, REMEMBERED, Status};
+use super::process::{Connection, Process, REMEMBERED};
 use super::record::ProcessFile;
+use super::tail::OutputTail;
 use super::watch::{Admission, Breaker, WatchEvent};
 use crate::lock::lock;
 use crate::output::tail_from_line_start;
@@ -170,7 +171,7 @@ impl Shared {
         let mut ended: Vec<(Instant, String)> = state
             .processes
             .values()
-            .filter_map(|process| Some((process.ended_at()?, process.id.clone())))
+            .filter_map(|process| Some((process.ended.as_ref()?.1, process.id.clone())))
             .collect();
         ended.sort();
         let excess = (state.processes.len() + state.starting).saturating_sub(MOST);
@@ -263,7 +264,7 @@ impl State {
     /// compared with the patterns: those that matched have been told.
     pub(super) fn history(&mut self, id: &str, bytes: &[u8]) {
         if let Some(process) = self.processes.get_mut(id) {
-            process.output.clear();
+            process.output = OutputTail::default();
             process.output.push(bytes, &mut |_| {});
         }
     }
@@ -322,10 +323,7 @@ impl State {
             reason,
             source: process.kill_source.clone(),
         };
-        process.status = Status::Exited {
-            ending: ending.clone(),
-            at: Instant::now(),
-        };
+        process.ended = Some((ending.clone(), Instant::now()));
         process.connection = Connection::None;
         self.done.extend(process.supervisor.take());
         // Whoever waits or kills shows the end in its own result.

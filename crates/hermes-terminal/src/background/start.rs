@@ -38,7 +38,6 @@ pub enum PtyState {
 }
 
 /// A process that a backend has started.
-#[derive(Debug)]
 pub struct StartedProcess {
     pub(crate) pid: u32,
     /// When it began, in the kernel's measure; 0 if only its host knows.
@@ -52,7 +51,6 @@ pub struct StartedProcess {
 }
 
 /// How a process that was just started is heard of.
-#[derive(Debug)]
 pub(crate) enum StartedBy {
     /// By its supervisor on this machine, which waits for the word to go.
     Supervisor(Child, Link),
@@ -240,7 +238,6 @@ impl Processes {
     }
 }
 
-/// What is written down about a process.
 fn record(request: &StartRequest<'_>, id: &str, command: &str, started: &StartedProcess) -> Record {
     let mut record = Record::default();
     record.set("session_id", id);

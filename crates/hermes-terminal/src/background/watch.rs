@@ -132,7 +132,6 @@ pub(super) struct Breaker {
     suppressed: usize,
 }
 
-/// What becomes of one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
     Pass,

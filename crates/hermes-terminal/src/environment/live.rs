@@ -29,23 +29,13 @@ struct State {
     links_made: Option<Instant>,
 }
 
-/// What tells one content of a file from another without reading it.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp {
-    modified: (i64, i64),
-    size: u64,
-    inode: u64,
-}
+/// What tells one content of a file from another without reading it: when it was changed, its size
+/// and its inode.
+type Stamp = (i64, i64, u64, u64);
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let meta = hermes_fs::metadata(path).ok()?;
-        Some(Self {
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            size: meta.size(),
-            inode: meta.ino(),
-        })
-    }
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = hermes_fs::metadata(path).ok()?;
+    Some((meta.mtime(), meta.mtime_nsec(), meta.size(), meta.ino()))
 }
 
 impl LiveEnvironment {
@@ -83,7 +73,7 @@ impl LiveEnvironment {
             Some(self.sources.dotenv_path()),
             self.sources.managed_path(),
         ];
-        let stamps: Vec<_> = files.iter().flatten().map(|path| Stamp::of(path)).collect();
+        let stamps: Vec<_> = files.iter().flatten().map(|path| stamp(path)).collect();
         let links_made = match state.take() {
             Some(known) if known.stamps == stamps => return state.insert(known),
             Some(outdated) if outdated.builder.policy().child_home.is_profile_home() => {

@@ -15,7 +15,7 @@ impl LocalBackend {
     ) -> Result<StartedProcess, StartError> {
         let session = process.session;
         self.ensure_login(session, process.interrupt, process.shutdown);
-        let directory = self.run_directory(session, process.workdir)?;
+        let (cwd, cwd_note) = self.run_directory(session, process.workdir)?;
         // `gh` reads the token until the end of its input, which a terminal does not have.
         let reads_token =
             process.command.contains("gh auth login") && process.command.contains("--with-token");
@@ -41,12 +41,12 @@ impl LocalBackend {
             script: script.text(shell.kind, None),
             shell: shell.path,
             kind: shell.kind,
-            cwd: directory.path,
+            cwd,
             pty,
             variables,
         };
         let mut started = start_supervised(spec, mark, &self.settings.supervisor)?;
-        started.cwd_note = directory.note;
+        started.cwd_note = cwd_note;
         if process.pty && reads_token {
             started.pty = PtyState::RefusedForToken;
         }

@@ -142,7 +142,6 @@ impl ShellStart<'_> {
 }
 
 impl GatedShell {
-    /// The process.
     pub(super) fn child(&self) -> &Child {
         &self.child
     }

@@ -11,8 +11,9 @@ const LONGEST_STRING: usize = 4096;
 const ESC: char = '\u{1b}';
 const BEL: char = '\u{7}';
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Ground,
     Escape,
     Intermediate,
@@ -23,20 +24,11 @@ enum State {
 }
 
 /// Removes control sequences piece by piece.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct AnsiStripper {
     state: State,
     /// Text of an unfinished string, in case it never ends.
     held: String,
-}
-
-impl Default for AnsiStripper {
-    fn default() -> Self {
-        Self {
-            state: State::Ground,
-            held: String::new(),
-        }
-    }
 }
 
 impl AnsiStripper {

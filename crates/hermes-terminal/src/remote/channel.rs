@@ -21,7 +21,6 @@ const CHUNK: usize = 64 * 1024;
 /// How long a loop may take to look around after a command before it counts as lost.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 
-/// An open channel.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub(super) client: Client,
@@ -33,7 +32,6 @@ pub(super) struct Channel {
     asked: Option<String>,
 }
 
-/// Why a channel did not open.
 #[derive(Debug)]
 pub(super) enum NotOpened {
     Refused(TransportError),
@@ -71,7 +69,8 @@ impl Channel {
         let launch = transport
             .launch(&arguments(kind, &program))
             .map_err(NotOpened::Refused)?;
-        let client = Client::start(launch).map_err(|error| NotOpened::Refused(error_of(&error)))?;
+        let client = Client::start(launch)
+            .map_err(|error| NotOpened::Refused(TransportError::missing(error)))?;
         let nonce = report_nonce();
         let mut opening = Opening {
             client,
@@ -94,18 +93,15 @@ impl Channel {
         })
     }
 
-    /// Waits for something to happen.
     pub(super) fn poll(&self, wait: Duration, interrupts: &[&Wake]) -> std::io::Result<Ready> {
         poll_client(&self.client, wait, interrupts)
     }
 
-    /// Sends a request to the loop.
     pub(super) fn request(&mut self, bytes: &[u8]) {
         self.client.send(format!("{} ", self.key).as_bytes());
         self.client.send(bytes);
     }
 
-    /// Reads the control stream once.
     pub(super) fn read_control(&mut self) {
         let bytes = read_once(&mut self.client.errors, &mut self.chunk);
         self.control.extend_from_slice(bytes);
@@ -191,7 +187,7 @@ impl Opening {
                 return Err(NotOpened::Silent);
             }
             let ready = poll_client(&self.client, left, interrupts)
-                .map_err(|errno| NotOpened::Refused(error_of(&errno)))?;
+                .map_err(|error| NotOpened::Refused(TransportError::missing(error)))?;
             if ready.interrupt {
                 return Err(NotOpened::Interrupted);
             }
@@ -261,12 +257,4 @@ fn poll_client(client: &Client, wait: Duration, interrupts: &[&Wake]) -> std::io
         exit: set.is_ready(&exit),
         interrupt: set.is_ready(&interrupt),
     })
-}
-
-fn error_of(error: &dyn std::error::Error) -> TransportError {
-    TransportError {
-        message: error.to_string(),
-        hint: None,
-        is_missing_part: true,
-    }
 }

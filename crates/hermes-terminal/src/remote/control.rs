@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hermes_proc::PollSet;
+use hermes_proc::{KillTiming, PollSet};
 
 use super::client::{Client, read_once};
 use super::program::{arguments, control_program};
@@ -27,16 +27,6 @@ const GOODBYE_LIMIT: Duration = Duration::from_millis(500);
 /// The same for one that was too slow before.
 const LONG_GOODBYE_LIMIT: Duration = Duration::from_mins(1);
 
-/// How long a kill may take.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KillLimits {
-    /// From SIGTERM to SIGKILL.
-    pub(super) grace: Duration,
-    pub(super) force: bool,
-    pub(super) bound: Duration,
-}
-
-/// What a kill left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Killed {
     pub(super) survivors: Vec<u32>,
@@ -81,7 +71,6 @@ impl Control {
         state.tell(&format!("own {pid}\n"));
     }
 
-    /// No longer looks after a loop.
     pub(super) fn free(&self, pid: u32) {
         let mut state = lock(&self.state);
         state.owned.remove(&pid);
@@ -145,15 +134,16 @@ impl Control {
         is_open
     }
 
-    /// Ends the processes that belong to `seeds`: pids with their start time, or `-` for it.
+    /// Ends the processes that belong to `seeds`: pids with their start time, or `-` for it. The
+    /// timeout is for everything.
     pub(super) fn kill(
         &self,
         seeds: &str,
-        limits: KillLimits,
+        timing: KillTiming,
         transport: &dyn Transport,
         kind: ShellKind,
     ) -> Killed {
-        let deadline = Instant::now() + limits.bound;
+        let deadline = Instant::now() + timing.timeout;
         let mut killed = Killed::default();
         // A channel that was lost since its last use is replaced once.
         for _ in 0..2 {
@@ -171,7 +161,7 @@ impl Control {
                 seeds,
                 deadline,
             };
-            match hunt.run(limits, &mut killed) {
+            match hunt.run(timing, &mut killed) {
                 Ok(()) => {
                     killed.is_certain = true;
                     lock(&self.state).tell(&format!("forget {id}\n"));
@@ -196,7 +186,6 @@ impl Control {
         }
     }
 
-    /// Makes sure that the channel is open.
     fn reach(&self, deadline: Instant, transport: &dyn Transport, kind: ShellKind) -> bool {
         let mut state = lock(&self.state);
         loop {
@@ -249,7 +238,6 @@ impl State {
     }
 }
 
-/// One kill.
 struct Hunt<'a> {
     control: &'a Control,
     id: u64,
@@ -258,11 +246,11 @@ struct Hunt<'a> {
 }
 
 impl Hunt<'_> {
-    fn run(&self, limits: KillLimits, killed: &mut Killed) -> Result<(), Unreachable> {
+    fn run(&self, timing: KillTiming, killed: &mut Killed) -> Result<(), Unreachable> {
         killed.survivors = self.signal("TERM")?;
-        let grace_ends = (Instant::now() + limits.grace).min(self.deadline);
+        let grace_ends = (Instant::now() + timing.grace).min(self.deadline);
         self.watch(killed, grace_ends)?;
-        if killed.survivors.is_empty() || !limits.force {
+        if killed.survivors.is_empty() || !timing.force {
             return Ok(());
         }
         killed.forced = true;

@@ -39,9 +39,7 @@ impl RemoteError {
             None => self.to_string(),
         }
     }
-}
 
-impl RemoteError {
     /// What to do about it, where we know.
     pub fn hint(&self) -> Option<&str> {
         match self {

@@ -22,7 +22,6 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 /// streams travel independently.
 const OUTPUT_LAG: Duration = Duration::from_secs(5);
 
-/// Why it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
     Ended,
@@ -32,7 +31,6 @@ pub(super) enum Over {
     Broken,
 }
 
-/// What is known of the command.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) started: Option<Started>,
@@ -63,7 +61,6 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// Sends the request.
     pub(super) fn begin(
         execution: &'a Execution<'a>,
         nonces: &'a Nonces,
@@ -114,7 +111,6 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The command, if it began.
     pub(super) fn pid(&self) -> Option<u32> {
         self.known.started.as_ref().map(|started| started.pid)
     }
@@ -181,7 +177,6 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Looks for records.
     fn look(&mut self) {
         let control = &mut self.channel.control;
         let known = &mut self.known;

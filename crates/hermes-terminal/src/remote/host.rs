@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hermes_proc::{Wake, wait_for_any};
+use hermes_proc::{KillTiming, Wake, wait_for_any};
 
 use super::channel::{Channel, NotOpened};
-use super::control::{Control, KillLimits, Killed};
+use super::control::{Control, Killed};
 use super::error::RemoteError;
 use super::exchange::{Conversation, Known, Over};
 use super::hello::Hello;
-use super::pool::{Offer, Pool, Slot};
+use super::pool::{Pool, Slot};
 use super::request::{Execution, Nonces};
 use super::settings::RemoteSettings;
 use super::transport::{Transport, TransportError, Trouble};
@@ -61,18 +61,16 @@ pub(super) struct RemoteHost {
 #[derive(Debug)]
 struct ShellChoice {
     kind: ShellKind,
-    /// Something the next result should say.
     note: Option<String>,
 }
 
 impl Execution<'_> {
-    /// How long a kill may take.
-    fn kill_limits(&self) -> KillLimits {
+    fn kill_timing(&self) -> KillTiming {
         let is_last = self.shutdown.is_some_and(Wake::is_raised);
-        KillLimits {
+        KillTiming {
             grace: if is_last { LAST_GRACE } else { GRACE },
             force: true,
-            bound: if is_last { LAST_KILL_BOUND } else { KILL_BOUND },
+            timeout: if is_last { LAST_KILL_BOUND } else { KILL_BOUND },
         }
     }
 }
@@ -94,7 +92,6 @@ impl Executed {
     }
 }
 
-/// A channel on loan.
 struct Loan {
     channel: Channel,
     slot: Option<Slot>,
@@ -177,15 +174,14 @@ impl RemoteHost {
         }
         // Without a word from its shell, everything under the loop is meant.
         let seeds = format!("{}:-", conversation.pid().unwrap_or(hello.pid));
-        let killed = self.kill_tree(&seeds, execution.kill_limits(), hello.kind);
+        let killed = self.kill_tree(&seeds, execution.kill_timing(), hello.kind);
         conversation.after_kill(sink);
         (over, Some(killed), conversation.finish(sink))
     }
 
-    /// Ends processes there.
-    pub(super) fn kill_tree(&self, seeds: &str, limits: KillLimits, kind: ShellKind) -> Killed {
+    pub(super) fn kill_tree(&self, seeds: &str, timing: KillTiming, kind: ShellKind) -> Killed {
         self.control
-            .kill(seeds, limits, self.transport.as_ref(), kind)
+            .kill(seeds, timing, self.transport.as_ref(), kind)
     }
 
     /// Opens the control channel without keeping anyone waiting. It has to be there before the first
@@ -219,41 +215,27 @@ impl RemoteHost {
 
     fn lend(self: &Arc<Self>, execution: &Execution<'_>) -> Result<Loan, RemoteError> {
         let is_pooled = self.settings.persistent_shell && execution.input.is_empty();
-        loop {
-            let offer = if is_pooled {
-                self.pool.take(self.settings.most_channels)
-            } else {
-                Offer::Full
+        while is_pooled && let Some((used, slot)) = self.pool.take(self.settings.most_channels) {
+            let Some(mut channel) = used else {
+                let opened = self.open(execution).inspect_err(|_| self.pool.lose(slot));
+                return opened.map(|channel| Loan {
+                    channel,
+                    slot: Some(slot),
+                });
             };
-            match offer {
-                Offer::Used(mut channel, slot) => {
-                    if channel.is_usable() {
-                        return Ok(Loan {
-                            channel: *channel,
-                            slot: Some(slot),
-                        });
-                    }
-                    self.pool.lose(slot);
-                    self.close(*channel);
-                }
-                Offer::Room(slot) => {
-                    let opened = self.open(execution);
-                    if opened.is_err() {
-                        self.pool.lose(slot);
-                    }
-                    return opened.map(|channel| Loan {
-                        channel,
-                        slot: Some(slot),
-                    });
-                }
-                Offer::Full => {
-                    return self.open(execution).map(|channel| Loan {
-                        channel,
-                        slot: None,
-                    });
-                }
+            if channel.is_usable() {
+                return Ok(Loan {
+                    channel,
+                    slot: Some(slot),
+                });
             }
+            self.pool.lose(slot);
+            self.close(channel);
         }
+        self.open(execution).map(|channel| Loan {
+            channel,
+            slot: None,
+        })
     }
 
     /// Opens a channel; brings the host back once and waits a little if it is busy.
@@ -280,13 +262,24 @@ impl RemoteHost {
                     return Ok(channel);
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
-                Err(NotOpened::Garbled) => Trouble::Passing(self.garbled()),
+                Err(NotOpened::Garbled) => Trouble::Passing(TransportError {
+                    hint: Some("look for something that prints to its error stream".to_owned()),
+                    ..TransportError::missing(format!(
+                        "the answer of {} made no sense",
+                        self.transport.describe()
+                    ))
+                }),
                 Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
                 Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
                     self.fall_back("Its bash is too old");
                     continue;
                 }
-                Err(NotOpened::Silent | NotOpened::OldShell) => Trouble::Final(self.silent()),
+                Err(NotOpened::Silent | NotOpened::OldShell) => {
+                    let host = self.transport.describe();
+                    let seconds = self.settings.open_limit.as_secs();
+                    let message = format!("{host} did not answer within {seconds} s");
+                    Trouble::Final(TransportError::missing(message))
+                }
                 Err(NotOpened::Ended { code, said }) => {
                     if kind == ShellKind::Bash && has_no_bash(code, &said) {
                         self.fall_back("There is no bash");
@@ -316,26 +309,6 @@ impl RemoteHost {
                 }
                 Trouble::Final(error) => return Err(error.into()),
             }
-        }
-    }
-
-    fn garbled(&self) -> TransportError {
-        TransportError {
-            message: format!("the answer of {} made no sense", self.transport.describe()),
-            hint: Some("look for something that prints to its error stream".to_owned()),
-            is_missing_part: true,
-        }
-    }
-
-    fn silent(&self) -> TransportError {
-        TransportError {
-            message: format!(
-                "{} did not answer within {} s",
-                self.transport.describe(),
-                self.settings.open_limit.as_secs()
-            ),
-            hint: None,
-            is_missing_part: true,
         }
     }
 
@@ -411,7 +384,6 @@ impl RemoteHost {
         lock(&self.shell).kind = ShellKind::Bash;
     }
 
-    /// Something the next result should say.
     pub(super) fn take_note(&self) -> Option<String> {
         lock(&self.shell).note.take()
     }
@@ -446,7 +418,6 @@ impl Drop for RemoteHost {
     }
 }
 
-/// A command under way.
 pub(super) struct Active<'a>(&'a RemoteHost);
 
 impl Drop for Active<'_> {

@@ -29,26 +29,19 @@ pub(super) struct Slot {
     era: u64,
 }
 
-/// What the pool has for a command.
-#[derive(Debug)]
-pub(super) enum Offer {
-    Used(Box<Channel>, Slot),
-    Room(Slot),
-    Full,
-}
-
 impl Pool {
-    pub(super) fn take(&self, most: usize) -> Offer {
+    /// A channel that was used before, or room for a new one; nothing if `most` are in use.
+    pub(super) fn take(&self, most: usize) -> Option<(Option<Channel>, Slot)> {
         let mut state = lock(&self.state);
         let slot = Slot { era: state.era };
         if let Some(channel) = state.idle.pop() {
-            return Offer::Used(Box::new(channel), slot);
+            return Some((Some(channel), slot));
         }
-        if state.count < most {
-            state.count += 1;
-            return Offer::Room(slot);
+        if state.count >= most {
+            return None;
         }
-        Offer::Full
+        state.count += 1;
+        Some((None, slot))
     }
 
     /// Takes a channel back; gives it to the caller if it is not wanted any more.

@@ -11,11 +11,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hermes_proc::KillOutcome;
+use hermes_proc::{KillOutcome, KillTiming};
 use memchr::memmem;
 
 use super::command::{check_workdir, requested_directory};
-use super::control::KillLimits;
 use super::error::RemoteError;
 use super::exchange::Over;
 use super::host::{KILL_BOUND, RemoteHost};
@@ -144,12 +143,12 @@ impl ProcessHost for RemoteHost {
     }
 
     fn kill(&self, seeds: &str, grace: Duration, force: bool) -> Result<KillOutcome, String> {
-        let limits = KillLimits {
+        let timing = KillTiming {
             grace,
+            timeout: grace + KILL_BOUND,
             force,
-            bound: grace + KILL_BOUND,
         };
-        let killed = self.kill_tree(seeds, limits, self.shell_kind());
+        let killed = self.kill_tree(seeds, timing, self.shell_kind());
         if !killed.is_certain {
             let host = self.transport.describe();
             return Err(format!(

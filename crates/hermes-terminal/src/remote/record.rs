@@ -36,7 +36,6 @@ pub(super) fn fields_of<'b>(
     Some((fields, start..index))
 }
 
-/// How a command's shell began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Started {
     pub(super) pid: u32,

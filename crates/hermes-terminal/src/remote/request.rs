@@ -307,9 +307,7 @@ mod tests {
             kind,
             version: "5.2".into(),
             pid: 2,
-            apart: super::super::hello::Apart::Session,
             umask: "0022".into(),
-            home: "/root".into(),
             exports: [("A".into(), "1".into()), ("B".into(), "1".into())].into(),
         }
     }

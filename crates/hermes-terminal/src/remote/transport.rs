@@ -49,24 +49,12 @@ pub struct SessionVariable {
     pub value: SecretString,
 }
 
-/// A client to start on this machine. `Debug` shows no value of a variable.
+/// A client to start on this machine.
 pub struct Launch {
     pub program: PathBuf,
     /// Its arguments; never a secret.
     pub args: Vec<OsString>,
     pub variables: Vec<(OsString, OsString)>,
-}
-
-impl std::fmt::Debug for Launch {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&OsString> = self.variables.iter().map(|(name, _)| name).collect();
-        formatter
-            .debug_struct("Launch")
-            .field("program", &self.program)
-            .field("args", &self.args)
-            .field("variables", &names)
-            .finish()
-    }
 }
 
 /// Why a program did not start there.
@@ -88,4 +76,15 @@ pub struct TransportError {
     /// Whether a program or service that is needed is missing or down, as opposed to a setting that
     /// is wrong.
     pub is_missing_part: bool,
+}
+
+impl TransportError {
+    /// A program or service that is needed is missing or down, and nothing can be advised.
+    pub fn missing(message: impl ToString) -> Self {
+        Self {
+            message: message.to_string(),
+            hint: None,
+            is_missing_part: true,
+        }
+    }
 }

@@ -19,7 +19,6 @@ pub(crate) struct Channels {
     pub(crate) gate: Option<RawFd>,
 }
 
-/// What the shell has to do.
 pub(crate) struct Script<'a> {
     pub(crate) state: &'a ShellState,
     pub(crate) command: &'a [u8],

@@ -15,7 +15,6 @@ use crate::lock::lock;
 const IDLE_LIMIT: Duration = Duration::from_hours(24);
 
 /// One conversation's shell.
-#[derive(Debug)]
 pub struct Session {
     key: SessionKey,
     state: Mutex<ShellState>,
@@ -25,7 +24,7 @@ pub struct Session {
 }
 
 /// All live sessions.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Sessions {
     live: Mutex<HashMap<SessionKey, Arc<Session>>>,
 }
@@ -65,7 +64,6 @@ impl Session {
         lock(&self.state).clone()
     }
 
-    /// Changes the state.
     pub(crate) fn update(&self, change: impl FnOnce(&mut ShellState)) {
         change(&mut lock(&self.state));
         *lock(&self.last_used) = Instant::now();

@@ -4,7 +4,6 @@
 //! command started with, so that commands which ran at the same time do not undo each other.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,18 +23,6 @@ pub struct ShellState {
     pub aliases: Arc<Definitions>,
 }
 
-impl fmt::Debug for ShellState {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ShellState")
-            .field("cwd", &self.cwd)
-            .field("overlay", &self.overlay)
-            .field("functions", &self.functions.len())
-            .field("aliases", &self.aliases.len())
-            .finish()
-    }
-}
-
 /// What one command changed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StateDelta {
@@ -44,16 +31,6 @@ pub struct StateDelta {
     /// Functions defined (`Some`) and removed (`None`).
     pub functions: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     pub aliases: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-}
-
-impl fmt::Debug for StateDelta {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("StateDelta")
-            .field("cwd", &self.cwd)
-            .field("variables", &self.variables.keys())
-            .finish_non_exhaustive()
-    }
 }
 
 impl ShellState {

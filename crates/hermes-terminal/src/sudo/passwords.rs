@@ -27,13 +27,6 @@ pub trait PasswordPrompt: Send + Sync {
 /// `terminal.sudo_password`, or `SUDO_PASSWORD` in `.env`.
 pub fn configured_password(config: &Config) -> Option<SecretString> {
     let name = vars::SUDO_PASSWORD.name;
-    let in_file = config.user_file().document();
-    let in_file = in_file.and_then(|document| document.value().pointer("/terminal/sudo_password"));
-    if in_file.is_some_and(|value| !value.is_null()) {
-        tracing::warn!(
-            "terminal.sudo_password stands in config.yaml; better move it to SUDO_PASSWORD in .env"
-        );
-    }
     let merged = match config.get("terminal.sudo_password") {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
         _ => None,
@@ -51,15 +44,6 @@ pub struct SudoPasswords {
     remembered: Remembered,
     probe: Option<Box<dyn Probe>>,
     prompt: Option<Arc<dyn PasswordPrompt>>,
-}
-
-impl std::fmt::Debug for SudoPasswords {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("SudoPasswords")
-            .field("configured", &self.configured)
-            .finish_non_exhaustive()
-    }
 }
 
 impl SudoPasswords {
