@@ -4,6 +4,7 @@
 mod code;
 mod dependencies;
 mod docs;
+mod documented;
 mod layers;
 mod lines;
 mod modules;
@@ -21,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 const USAGE: &str =
-    "usage: cargo xtask check [layers | sources | modules | unused | surface | dependencies]…
+    "usage: cargo xtask check [layers | sources | documented | modules | unused | surface | dependencies]…
        cargo xtask docs [--check]
        cargo xtask lines
        cargo xtask simulate [--seed S] [--steps N]";
@@ -29,9 +30,10 @@ const USAGE: &str =
 /// A check returns its findings and what it says when there are none.
 type Check = fn() -> Result<Checked>;
 
-const CHECKS: [(&str, Check); 6] = [
+const CHECKS: [(&str, Check); 7] = [
     ("layers", check_layers),
     ("sources", check_sources),
+    ("documented", check_documented),
     ("modules", check_modules),
     ("unused", check_unused),
     ("surface", check_surface),
@@ -121,6 +123,13 @@ fn check_sources() -> Result<Checked> {
     Ok(checked(
         &findings,
         format!("{} files in order", files.len()),
+    ))
+}
+
+fn check_documented() -> Result<Checked> {
+    Ok(checked(
+        &documented::undocumented(&code::load()?),
+        "every public type, trait and function says what it is for".to_owned(),
     ))
 }
 

@@ -62,7 +62,7 @@ up output of tools.";
 
 /// For all agents with tools.
 pub(super) const WORKING: &str = "Calls that do not depend on each other may be made in one answer; \
-those that only read run at the same time. FinishReason what you begin: a task is done when its result \
+those that only read run at the same time. Finish what you begin: a task is done when its result \
 has been checked, not when the last file has been written.";
 
 /// The meaning of marked user messages inside tool results.
