@@ -606,10 +606,7 @@ fn nothing_prints_a_value() {
         ..EnvRequest::new(SpawnClass::ToolShell, &base, &policy)
     };
     let plan = EnvPlan::build(&request);
-    let printed = format!(
-        "{plan:?} {plan:#?} {overlay:?} {:?}",
-        plan.receipt()
-    );
+    let printed = format!("{plan:?} {plan:#?} {overlay:?} {:?}", plan.receipt());
     assert!(!printed.contains("hunter2"), "{printed}");
     assert!(!plan.receipt().to_json().to_string().contains("hunter2"));
 }

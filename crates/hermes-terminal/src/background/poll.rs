@@ -102,6 +102,32 @@ impl State {
             _ => None,
         })
     }
+
+    /// Takes an answer about one process; says whether it has ended.
+    fn hear_from(&mut self, id: &str, answer: &StatusAnswer) -> bool {
+        let Some(process) = self.processes.get_mut(id) else {
+            return false;
+        };
+        let is_being_killed = process.kill_source.is_some();
+        let Connection::Polled(polled) = &mut process.connection else {
+            return false;
+        };
+        polled.offset = polled.offset.max(answer.size);
+        // The end of one that is missing may be about to be written down: it is asked about once
+        // more.
+        let is_lost = answer.exit_code.is_none()
+            && !answer.is_alive
+            && std::mem::replace(&mut polled.is_missing, true);
+        self.output(id, &answer.output, Instant::now());
+        match answer.exit_code {
+            // The kill reports the end.
+            _ if is_being_killed => return false,
+            Some(code) => self.finish(id, Some(code)),
+            None if is_lost => self.finish_as(id, Some(-1), EndReason::Lost),
+            None => return false,
+        }
+        true
+    }
 }
 
 impl Shared {
@@ -121,7 +147,7 @@ impl Shared {
             Ok(answers) => self.update(|state| {
                 let mut has_ended = false;
                 for (id, answer) in &answers {
-                    has_ended |= self.hear_from(state, id, answer);
+                    has_ended |= state.hear_from(id, answer);
                 }
                 if has_ended {
                     self.save_best_effort(state);
@@ -140,32 +166,6 @@ impl Shared {
                 tracing::debug!(%error, "no news of background processes");
             }
         }
-    }
-
-    /// Takes an answer about one process; says whether it has ended.
-    fn hear_from(&self, state: &mut State, id: &str, answer: &StatusAnswer) -> bool {
-        let Some(process) = state.processes.get_mut(id) else {
-            return false;
-        };
-        let is_being_killed = process.kill_source.is_some();
-        let Connection::Polled(polled) = &mut process.connection else {
-            return false;
-        };
-        polled.offset = polled.offset.max(answer.size);
-        // The end of one that is missing may be about to be written down: it is asked about once
-        // more.
-        let is_lost = answer.exit_code.is_none()
-            && !answer.is_alive
-            && std::mem::replace(&mut polled.is_missing, true);
-        state.output(id, &answer.output, Instant::now());
-        match answer.exit_code {
-            // The kill reports the end.
-            _ if is_being_killed => return false,
-            Some(code) => state.finish(id, Some(code)),
-            None if is_lost => state.finish_as(id, Some(-1), EndReason::Lost),
-            None => return false,
-        }
-        true
     }
 }
 
