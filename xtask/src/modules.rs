@@ -32,18 +32,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a container is taken down through the host that it belongs to",
     ),
     (
-        "hermes-home",
-        "the sticky profile is part of the selection of a profile",
-    ),
-    (
-        "hermes-home::backup",
-        "a restore is staged with its own limits",
-    ),
-    (
-        "hermes-home::profiles",
-        "creating and installing share steps with cloning and updating",
-    ),
-    (
         "hermes-policy::command",
         "programs are recognised while the syntax is read",
     ),
@@ -70,14 +58,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     (
         "hermes-telemetry::reader",
         "a log is followed by the reader that shows its end",
-    ),
-    (
-        "hermes-testkit",
-        "a home runs programs, which run in a home",
-    ),
-    (
-        "hermes-testkit::model_server",
-        "a connection answers from the state of its server",
     ),
     (
         "hermes-tools",

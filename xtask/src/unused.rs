@@ -43,7 +43,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         "hermes-docker::settings::DockerSettings::has_output_volume",
         TESTS_ONLY,
     ),
-    ("hermes-home::backup::full::plan_full", TESTS_ONLY),
     ("hermes-providers::message::Role::parse", TESTS_ONLY),
     (
         "hermes-session::message::SessionMessage::assistant",
