@@ -28,36 +28,12 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "an error names the card that it is about, and cards are parsed with that error",
     ),
     (
-        "hermes-docker",
-        "a container is taken down through the host that it belongs to",
-    ),
-    (
-        "hermes-policy::command",
-        "programs are recognised while the syntax is read",
-    ),
-    (
-        "hermes-policy::command::syntax",
-        "a word may hold a substitution, which holds words",
-    ),
-    (
-        "hermes-providers",
-        "routes are opened to endpoints, which know their route",
-    ),
-    (
-        "hermes-providers::route",
-        "a route is chosen, resolved and opened with one error",
-    ),
-    (
         "hermes-session",
         "an error names the session that it is about, and ids are parsed with that error",
     ),
     (
         "hermes-store",
         "a group of writes waits as its database does",
-    ),
-    (
-        "hermes-telemetry::reader",
-        "a log is followed by the reader that shows its end",
     ),
     (
         "hermes-tools",

@@ -26,25 +26,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
     ("hermes-board::claimer::Claimer::new", TESTS_ONLY),
     ("hermes-board::plan::limits::Cap", TESTS_ONLY),
     (
-        "hermes-docker::inspect::ContainerFacts::is_called",
-        TESTS_ONLY,
-    ),
-    ("hermes-docker::keys::TaskOverrides::register", TESTS_ONLY),
-    ("hermes-docker::mounts::PathMap::to_host", TESTS_ONLY),
-    (
-        "hermes-docker::sandbox::DockerSandbox::wait_for_cleanup",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-docker::settings::DockerSettings::defaults",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-docker::settings::DockerSettings::has_output_volume",
-        TESTS_ONLY,
-    ),
-    ("hermes-providers::message::Role::parse", TESTS_ONLY),
-    (
         "hermes-session::message::SessionMessage::assistant",
         TESTS_ONLY,
     ),
@@ -57,18 +38,8 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         "hermes-session::store::recall::BrowsedConversation",
         TESTS_ONLY,
     ),
-    ("hermes-ssh::host::SshHost::carry", TESTS_ONLY),
-    ("hermes-ssh::host::SshHost::from_config", TESTS_ONLY),
     (
         "hermes-store::database::Database::schema_version",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-telemetry::best_effort::best_effort_failures",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-telemetry::subscriber::LogGuard::is_installed",
         TESTS_ONLY,
     ),
     (

@@ -29,7 +29,6 @@ const REMOVE_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) enum Made {
     /// The container's id.
     Container(String),
-    /// Another container has the name.
     NameTaken,
 }
 
@@ -37,7 +36,7 @@ pub(crate) enum Made {
 pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<Made> {
     host.check()?;
     let progress = |line: &str| host.progress(line);
-    let image = image::provide(
+    let is_s6 = image::provide(
         &host.engine,
         &plan.image,
         host.settings.pull_timeout,
@@ -45,7 +44,7 @@ pub(crate) fn make(host: &DockerHost, plan: &SandboxPlan, name: &str) -> Result<
     )?;
     let plan = prepared(host, plan)?;
     let mut circumstance = Circumstance {
-        init: if image.is_s6 {
+        init: if is_s6 {
             InitSource::Image
         } else if host.is_without_init.load(Ordering::Relaxed) {
             InitSource::Nowhere

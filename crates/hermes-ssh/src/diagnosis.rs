@@ -83,14 +83,7 @@ pub(crate) fn words(stderr: &str) -> String {
 impl Cause {
     /// Whether it is the machine or the way to it, as opposed to a setting.
     pub(crate) fn is_missing_part(self) -> bool {
-        match self {
-            Self::Unreachable | Self::Lost | Self::Unknown => true,
-            Self::HostKeyChanged
-            | Self::HostKeyRefused
-            | Self::PermissionDenied
-            | Self::UnknownHost
-            | Self::OwnSettings => false,
-        }
+        matches!(self, Self::Unreachable | Self::Lost | Self::Unknown)
     }
 
     /// What to do.
@@ -151,12 +144,7 @@ pub(crate) fn trouble(code: Option<i32>, stderr: &str, settings: &SshSettings) -
         Some(SSH_FAILED) => match cause_of(stderr) {
             Cause::Lost => Trouble::Gone,
             Cause::Unreachable => Trouble::Passing(connection_failed(stderr, settings)),
-            Cause::HostKeyChanged
-            | Cause::HostKeyRefused
-            | Cause::PermissionDenied
-            | Cause::UnknownHost
-            | Cause::OwnSettings
-            | Cause::Unknown => Trouble::Final(connection_failed(stderr, settings)),
+            _ => Trouble::Final(connection_failed(stderr, settings)),
         },
         Some(code) => {
             let words = words(stderr);

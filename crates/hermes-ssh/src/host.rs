@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hermes_config::Config;
-
 use super::client::SshClient;
 use super::connection::{connect, find_home};
 use super::control::ControlPaths;
@@ -15,8 +13,6 @@ use super::programs::check_programs;
 use super::settings::SshSettings;
 use super::surroundings::SshSurroundings;
 use super::sync::{Demand, FileSync, PulledBack, There};
-use hermes_terminal::carried_files::CarriedRequest;
-use hermes_terminal::environment::EnvironmentBuilder;
 use hermes_terminal::remote::{Launch, SessionVariable, Transport, TransportError, Trouble};
 
 /// A user on another machine. Cheap to make; the connection comes with [`Transport::ensure`] and is
@@ -27,7 +23,6 @@ pub struct SshHost {
     settings: SshSettings,
     surroundings: SshSurroundings,
     control: ControlPaths,
-    carried: Mutex<CarriedRequest>,
     connection: Mutex<Option<Connection>>,
     /// Set when a client found the connection gone.
     is_lost: AtomicBool,
@@ -50,25 +45,11 @@ impl SshHost {
         Self {
             control: ControlPaths::plan(&surroundings.temp_directory, uid, &id),
             sync: Mutex::new(FileSync::new(id, surroundings.timing.clone())),
-            carried: Mutex::new(surroundings.carried.clone()),
             connection: Mutex::new(None),
             is_lost: AtomicBool::new(false),
             settings,
             surroundings,
         }
-    }
-
-    /// As the settings of a profile have it.
-    pub fn from_config(
-        config: &Config,
-        environment: &EnvironmentBuilder,
-    ) -> Result<Self, TransportError> {
-        let real_home = environment.policy().child_home.real_home();
-        let settings = SshSettings::from_config(config, real_home)?;
-        Ok(Self::new(
-            settings,
-            SshSurroundings::new(config, environment),
-        ))
     }
 
     /// Whether this machine has what a connection needs: the programs and the key. Asks nobody.
@@ -79,11 +60,6 @@ impl SshHost {
     /// Where it is and who we are there.
     pub fn settings(&self) -> &SshSettings {
         &self.settings
-    }
-
-    /// Replaces what goes along, from the next push on.
-    pub fn carry(&self, request: CarriedRequest) {
-        *hold(&self.carried) = request;
     }
 
     /// The home there, while connected.
@@ -105,10 +81,10 @@ impl SshHost {
         let Some(connection) = hold(&self.connection).take() else {
             return Ok(PulledBack::default());
         };
-        let request = hold(&self.carried).clone();
-        let pulled = hold(&self.sync).pull(connection.there(), &request);
+        let carried = &self.surroundings.carried;
+        let pulled = hold(&self.sync).pull(connection.there(), carried);
         connection.leave();
-        let pulled = pulled.map_err(TransportError::from)?;
+        let pulled = pulled.map_err(|error| error.into_transport(&self.settings.target()))?;
         self.tell(&pulled);
         Ok(pulled)
     }
@@ -136,8 +112,8 @@ impl SshHost {
             client: &client,
             home: &home,
         };
-        let request = hold(&self.carried).clone();
-        Ok(hold(&self.sync).push(there, &request, demand)?)
+        let pushed = hold(&self.sync).push(there, &self.surroundings.carried, demand);
+        pushed.map_err(|error| error.into_transport(&self.settings.target()))
     }
 
     fn not_connected(&self) -> TransportError {
@@ -208,10 +184,11 @@ impl Transport for SshHost {
         let mut sync = hold(&self.sync);
         sync.reconnected();
         if is_new {
-            let request = hold(&self.carried).clone();
+            let carried = &self.surroundings.carried;
             // Commands run without the files, too, and bring them as soon as that works.
             hermes_telemetry::best_effort("bring files along", || {
-                sync.push(connection.there(), &request, Demand::Now)
+                let pushed = sync.push(connection.there(), carried, Demand::Now);
+                pushed.map_err(|error| error.into_transport(&self.settings.target()))
             });
         }
         *slot = Some(connection);

@@ -14,9 +14,7 @@ const USUAL_PORT: u16 = 22;
 pub struct SshSettings {
     /// Name or address of the machine, or a name from the user's own ssh settings.
     pub host: String,
-    /// The user there.
     pub user: String,
-    /// Its port.
     pub port: u16,
     /// Key file on this machine, absolute; `None` leaves it to `ssh`.
     pub key: Option<PathBuf>,

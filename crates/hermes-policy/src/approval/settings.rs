@@ -19,9 +19,7 @@ pub enum ApprovalMode {
 /// What happens to what was detected when nobody can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unattended {
-    /// It does not run.
     Deny,
-    /// It runs.
     Approve,
 }
 

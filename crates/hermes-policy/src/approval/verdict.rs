@@ -5,7 +5,6 @@ use std::fmt;
 /// Whether a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It runs.
     Approved,
     /// A rule that cannot be bypassed stops it.
     Blocked,
@@ -22,7 +21,6 @@ pub enum ApprovedBy {
     Settings,
     /// The model of `approvals.mode: smart`.
     Model,
-    /// A person who was asked.
     User,
 }
 
@@ -39,13 +37,11 @@ impl fmt::Display for ApprovedBy {
 /// The decision about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it runs.
     pub status: Status,
     /// Whether it is on the list of commands that never run.
     pub hardline: bool,
     /// The first key that was found.
     pub pattern_key: Option<String>,
-    /// What it is about.
     pub description: Option<String>,
     /// For the model and the user.
     pub message: Option<String>,

@@ -14,7 +14,7 @@ pub(crate) fn foreground_refusal(analysis: &Analysis<'_>) -> Option<String> {
     let own = |command: &&Command| {
         !command.variant
             && !command.lexical
-            && command.reach() == Reach::Direct
+            && command.reach == Reach::Direct
             && command.carrier.is_none_or(|(_, via)| via == Via::Wrapper)
     };
     let detached = script.commands.iter().filter(own).find(|command| {

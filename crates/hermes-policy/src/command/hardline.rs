@@ -18,7 +18,7 @@ pub(crate) fn hardline(analysis: &Analysis<'_>, homes: &KnownHomes) -> Option<St
     script
         .commands
         .iter()
-        .filter(|command| command.reach() != Reach::Container)
+        .filter(|command| command.reach != Reach::Container)
         .find_map(|command| command_hardline(command, homes))
         .map(str::to_owned)
 }
@@ -41,8 +41,7 @@ fn command_hardline(command: &Command, homes: &KnownHomes) -> Option<&'static st
     // What a pattern in the command word can stand for: `/bin/r?`.
     let candidates: Vec<&str> = match command.words.first() {
         Some(word) if word.glob => NAMES
-            .iter()
-            .copied()
+            .split(' ')
             .filter(|name| super::glob::matches(command.name(), name, super::glob::Case::Sensitive))
             .collect(),
         _ => vec![command.name()],
@@ -52,19 +51,7 @@ fn command_hardline(command: &Command, homes: &KnownHomes) -> Option<&'static st
         .find_map(|name| named_hardline(name, command, homes))
 }
 
-const NAMES: &[&str] = &[
-    "rm",
-    "mkfs",
-    "dd",
-    "kill",
-    "shutdown",
-    "reboot",
-    "halt",
-    "poweroff",
-    "init",
-    "telinit",
-    "systemctl",
-];
+const NAMES: &str = "rm mkfs dd kill shutdown reboot halt poweroff init telinit systemctl";
 
 fn named_hardline(name: &str, command: &Command, homes: &KnownHomes) -> Option<&'static str> {
     let first_operand = || command.texts().find(|text| !text.starts_with('-'));

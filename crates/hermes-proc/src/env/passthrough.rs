@@ -1,7 +1,5 @@
 //! Names on passthrough lists that are not let through, and why.
 
-use std::collections::BTreeSet;
-
 use super::names::{FORCE_PREFIX, is_activation_marker};
 use super::policy::EnvPolicy;
 use super::tier::Tier;
@@ -92,32 +90,5 @@ impl EnvPolicy {
                 })
             })
             .collect()
-    }
-
-    /// Names a skill asks for: those it may have, and those it may not.
-    pub fn admit_skill_names<'n>(
-        &self,
-        skill: &str,
-        names: impl IntoIterator<Item = &'n str>,
-    ) -> (BTreeSet<String>, Vec<Refusal>) {
-        let mut admitted = BTreeSet::new();
-        let mut refused = Vec::new();
-        for name in names {
-            let name = name.trim();
-            if name.is_empty() {
-                continue;
-            }
-            match refusal(name, List::Skill, self) {
-                None => {
-                    admitted.insert(name.to_owned());
-                }
-                Some(reason) => refused.push(Refusal {
-                    name: name.to_owned(),
-                    source: format!("skill {skill}"),
-                    reason,
-                }),
-            }
-        }
-        (admitted, refused)
     }
 }

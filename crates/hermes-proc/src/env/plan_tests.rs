@@ -176,19 +176,6 @@ fn trusted_names_reach_shells_alone() {
 fn a_skill_gets_plain_names_into_scripts_of_its_session() {
     let policy = policy();
     let asked = ["NOTION_TOKEN", "ANTHROPIC_API_KEY", "VIRTUAL_ENV", " "];
-    let (admitted, refused) = policy.admit_skill_names("notes", asked);
-    assert_eq!(admitted, names(&["NOTION_TOKEN"]));
-    let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        refused,
-        [
-            "env passthrough: refused ANTHROPIC_API_KEY: credential managed by Hermes \
-             (source: skill notes)",
-            "env passthrough: refused VIRTUAL_ENV: a skill cannot activate an environment \
-             (source: skill notes)",
-        ]
-    );
-    // Even if somebody passes the raw list on.
     let raw = names(&asked);
     let base = pairs(&[
         ("NOTION_TOKEN", "n"),

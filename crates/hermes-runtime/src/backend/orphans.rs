@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use hermes_board::dispatch::AfterLoss;
 use hermes_config::{Config, Sources, vars};
-use hermes_docker::{DockerHost, HostFacts, sweep_ownerless};
+use hermes_docker::{DockerHost, DockerSettings, HostFacts, sweep_ownerless};
 use hermes_home::ProfileName;
 use hermes_terminal::environment::LiveEnvironment;
 
@@ -106,7 +106,9 @@ impl OrphanSweep {
             file_system_root: context.system.file_system_root.clone(),
         };
         let nobody = Arc::new(Reached(Arc::new(Nobody)));
-        match DockerHost::new(&config, environment, facts, nobody) {
+        let host = DockerSettings::from_config(&config)
+            .and_then(|settings| DockerHost::new(settings, environment, facts, nobody));
+        match host {
             Ok(host) => {
                 let reaped = sweep_ownerless(&host);
                 tracing::debug!(reaped, home = %home.display(), "containers of lost workers");

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_config::vars;
-use hermes_docker::keys::TaskOverrides;
 use hermes_docker::{DockerHost, DockerSandbox, Removal, SandboxRequest};
 use hermes_policy::parse_safe_roots;
 use hermes_ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
@@ -90,11 +89,7 @@ impl RemoteLease {
         let host = docker_host(context, environment, person)?;
         let mut wanted = match request.task {
             Some(task) => SandboxRequest::of(task),
-            None => TaskOverrides::default().request(
-                request.session,
-                Some(request.session),
-                host.settings().isolation,
-            ),
+            None => SandboxRequest::of_session(request.session, host.settings().isolation),
         };
         let card = CardDirectories::on_host(context);
         wanted.workspace.clone_from(&card.workspace);

@@ -3,18 +3,14 @@
 //! Writes only below the directories that went along, never through a link, and never over a change
 //! made here without keeping it.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sha2::{Digest, Sha256};
-
 use super::incoming::{Incoming, Received};
 use super::manifest::{Manifest, SentFile};
 use super::scripts::listed_as;
-use crate::digest::digits;
+use crate::digest::digest_stream;
 use hermes_terminal::carried_files::{CarriedKind, CarriedRoot, is_left_over};
 
 /// What came back from another machine.
@@ -86,26 +82,6 @@ fn is_tree(root: &CarriedRoot) -> bool {
     root.kind != CarriedKind::Credential
 }
 
-/// What to do with a file that is not as it was sent.
-#[derive(Debug, PartialEq, Eq)]
-enum Verdict {
-    /// It is the same here already.
-    Same,
-    /// Only the other side changed it.
-    Take,
-    /// Both sides did.
-    KeepBoth,
-}
-
-fn verdict(here: Option<&str>, there: &str, sent: Option<&str>) -> Verdict {
-    match here {
-        Some(here) if here == there => Verdict::Same,
-        None => Verdict::Take,
-        Some(here) if Some(here) == sent => Verdict::Take,
-        Some(_) => Verdict::KeepBoth,
-    }
-}
-
 /// Applies what was received and records it. `time` marks copies of files that both sides changed.
 /// One file that cannot be written does not hold the others; a full disk does.
 pub(super) fn merge(
@@ -148,11 +124,12 @@ fn place_file(
 ) -> Result<SentFile, hermes_fs::Error> {
     let path = hermes_fs::join_without_symlinks(root, relative)?;
     let here = hash_of(&path)?;
-    let decided = verdict(here.as_deref(), &incoming.hash, sent);
-    if decided == Verdict::KeepBoth {
-        outcome.kept.push(keep_copy(&path, time)?);
-    }
-    if decided != Verdict::Same {
+    let here = here.as_deref();
+    if here != Some(&incoming.hash) {
+        // Changed here, too, since it was sent.
+        if here.is_some() && here != sent {
+            outcome.kept.push(keep_copy(&path, time)?);
+        }
         let mode = match hermes_fs::symlink_metadata(&path) {
             Ok(meta) => meta.mode() & 0o777,
             Err(_) => 0o600 | (incoming.mode & 0o700),
@@ -216,24 +193,11 @@ fn keep_copy(path: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
 /// Of a regular file; `None` if there is none.
 fn hash_of(path: &Path) -> Result<Option<String>, hermes_fs::Error> {
     match hermes_fs::open_regular(path) {
-        Ok((file, _)) => hash_file(file)
+        Ok((file, _)) => digest_stream(file, |_| Ok(()))
             .map(Some)
             .map_err(hermes_fs::Error::io("read", path)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-fn hash_file(mut file: File) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(digits(hasher)),
-            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
     }
 }
 

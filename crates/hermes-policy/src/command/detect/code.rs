@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::keys::{self, Key};
-use super::super::programs::{
+use super::super::syntax::programs::{
     ShellInput, has_inline_code, interpreter, is_shell, reads_script_from_stdin, shell_text,
 };
 use super::super::syntax::{Command, Inner, InnerForm, Script, Word};
@@ -96,8 +96,8 @@ fn shell(call: &Call<'_>, keys: &mut Keys) {
         }
         Some(ShellInput::Stdin) => {
             if let Some(stdin) = &command.stdin {
-                substituted(&stdin.inner, keys);
-                if stdin.dynamic || unclear {
+                substituted(&stdin.word.inner, keys);
+                if stdin.word.dynamic || unclear {
                     keys.push(if stdin.heredoc {
                         keys::SHELL_HEREDOC
                     } else {

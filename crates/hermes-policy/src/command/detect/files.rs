@@ -2,7 +2,7 @@
 
 use super::super::keys::{self, Key};
 use super::super::paths::{is_block_device, sensitivity};
-use super::super::programs::{Interpreter, interpreter};
+use super::super::syntax::programs::{Interpreter, interpreter};
 use super::super::syntax::{Via, Word};
 use super::{Call, Keys, has_letter, is_long, short_letters};
 

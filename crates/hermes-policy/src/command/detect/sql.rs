@@ -20,11 +20,11 @@ pub(super) fn rules(call: &Call<'_>, keys: &mut Keys) {
                 }
             }
             if let Some(stdin) = &call.command.stdin {
-                statements(&stdin.text, keys);
+                statements(&stdin.word.text, keys);
             }
             for source in call.script.upstream(call.command) {
                 if let Some(stdin) = &source.stdin {
-                    statements(&stdin.text, keys);
+                    statements(&stdin.word.text, keys);
                 }
                 if matches!(source.name(), "echo" | "printf") {
                     for text in source.texts() {

@@ -5,8 +5,8 @@
 //! harmless.
 
 use super::model::{Command, Word};
+use super::programs::is_shell;
 use super::word::brace_fields;
-use crate::command::programs::is_shell;
 
 /// Longest arithmetic that is recognised as such.
 const MAX_ARITHMETIC: usize = 256;

@@ -1,18 +1,22 @@
 //! What a shell line would run: simple commands with their words, redirections and positions in
 //! pipelines, those inside substitutions, functions and payloads included.
 
+mod escapes;
 mod expand;
 mod last_program;
 mod lexical;
 mod model;
 mod parse;
+pub(crate) mod programs;
 mod substitution;
 mod walk;
 mod word;
 mod wrapper;
 
 pub use last_program::last_program;
-pub(crate) use model::{Command, Inner, InnerForm, Reach, Script, Via, Word, basename, operands};
+pub(crate) use model::{
+    Command, Inner, InnerForm, Reach, Script, Via, Word, is_long, is_one_of, operands,
+};
 pub(crate) use wrapper::{SUDO_VALUES, behind_options};
 
 use std::borrow::Cow;
@@ -54,9 +58,9 @@ impl<'t> Analysis<'t> {
         let raw = without_nul(command);
         let normalised = normalise(command);
         let mut reader = expand::Reader::new(command.len());
-        reader.read_source(&raw);
+        reader.read_text(&raw, false);
         if normalised != raw {
-            reader.read_variant(&normalised);
+            reader.read_text(&normalised, true);
         }
         Self {
             script: reader.finish(),

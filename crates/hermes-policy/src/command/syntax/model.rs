@@ -33,7 +33,6 @@ impl Word {
 /// A substitution inside a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inner {
-    /// How it is written.
     pub form: InnerForm,
     /// Basenames of the commands in it, the first few.
     pub names: Vec<String>,
@@ -44,7 +43,6 @@ pub(crate) struct Inner {
 pub(crate) enum InnerForm {
     /// `$(…)`
     Dollar,
-    /// Backticks.
     Backtick,
     /// `<(…)` or `>(…)`
     Process,
@@ -53,7 +51,6 @@ pub(crate) enum InnerForm {
 /// A file redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Redirect {
-    /// Whether the file is written to.
     pub writes: bool,
     /// The file, or a descriptor number for `2>&1`.
     pub target: Word,
@@ -62,14 +59,9 @@ pub(crate) struct Redirect {
 /// Text that a command gets on its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StdinText {
-    /// The text.
-    pub text: String,
-    /// Some part is only known when it runs.
-    pub dynamic: bool,
+    pub word: Word,
     /// A here-document, not a here-string.
     pub heredoc: bool,
-    /// Substitutions inside it.
-    pub inner: Vec<Inner>,
 }
 
 /// A position in a pipeline.
@@ -82,9 +74,10 @@ pub(crate) struct PipePosition {
 }
 
 /// How a command is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// It stands in the command line, perhaps behind `sudo`, `env`, `time` and the like.
+    #[default]
     Direct,
     /// It is carried by an argument or by input of another command.
     Payload,
@@ -112,9 +105,7 @@ pub(crate) enum Via {
 pub(crate) struct Command {
     /// Command word and arguments; empty for bare redirections and assignments.
     pub words: Vec<Word>,
-    /// Assignments in front of it.
     pub assignments: Vec<(String, Word)>,
-    /// Its redirections.
     pub redirects: Vec<Redirect>,
     /// A here-document or here-string for it.
     pub stdin: Option<Rc<StdinText>>,
@@ -124,8 +115,7 @@ pub(crate) struct Command {
     pub background: bool,
     /// The function whose body it is in, as an index into [`Script::functions`].
     pub function: Option<usize>,
-    /// How it is reached.
-    pub reach: Option<Reach>,
+    pub reach: Reach,
     /// Which command carries it, as an index into [`Script::commands`], and how.
     pub carrier: Option<(usize, Via)>,
     /// Payloads around it.
@@ -167,11 +157,6 @@ impl Command {
         }
         out
     }
-
-    /// How it is reached; direct unless said otherwise.
-    pub(crate) fn reach(&self) -> Reach {
-        self.reach.unwrap_or(Reach::Direct)
-    }
 }
 
 /// Everything a text would run.
@@ -181,7 +166,6 @@ pub(crate) struct Script {
     pub commands: Vec<Command>,
     /// For each pipeline the position it has in an outer one.
     pub pipelines: Vec<Option<PipePosition>>,
-    /// Names of functions defined.
     pub functions: Vec<String>,
     /// The grammar did not fit, or a limit was reached: there may be more than was found.
     pub incomplete: bool,
@@ -264,9 +248,20 @@ pub(crate) fn operands<'w>(
     let mut takes_value = false;
     words.into_iter().filter(move |text| {
         let is_value = std::mem::take(&mut takes_value);
-        takes_value = with_value.split(' ').any(|option| option == *text);
+        takes_value = is_one_of(text, with_value);
         !is_value && !text.starts_with('-')
     })
+}
+
+/// Whether a word is one of those in a list with blanks between.
+pub(crate) fn is_one_of(text: &str, list: &str) -> bool {
+    list.split(' ').any(|word| word == text)
+}
+
+/// Whether a word is a long option, perhaps shortened to no less than `fewest` characters.
+pub(crate) fn is_long(text: &str, option: &str, fewest: usize) -> bool {
+    let written = text.split('=').next().unwrap_or_default();
+    written.len() >= fewest && option.starts_with(written)
 }
 
 /// The last part of a path.

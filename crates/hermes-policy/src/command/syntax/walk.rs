@@ -8,27 +8,8 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Tree};
 
-use super::model::{Command, PipePosition, Reach, Redirect, Script, StdinText, Word};
+use super::model::{Command, PipePosition, Redirect, Script, StdinText, Word};
 use super::word::{self, Scope};
-
-/// Where the text that is walked comes from; every command found in it inherits this.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Provenance {
-    pub(super) reach: Option<Reach>,
-    pub(super) carrier: Option<(usize, super::model::Via)>,
-    pub(super) depth: u8,
-    pub(super) variant: bool,
-    pub(super) pipe: Option<PipePosition>,
-    pub(super) function: Option<usize>,
-    pub(super) lexical: bool,
-}
-
-impl Provenance {
-    /// Whether this is the text that was given, byte for byte.
-    pub(super) fn is_source(&self) -> bool {
-        self.depth == 0 && !self.variant && self.carrier.is_none()
-    }
-}
 
 #[derive(Clone)]
 struct Inherited<'t> {
@@ -51,16 +32,17 @@ pub(super) struct Walker<'w> {
     pub(super) source: &'w str,
     pub(super) scope: &'w mut Scope,
     pub(super) script: &'w mut Script,
-    pub(super) from: &'w Provenance,
+    /// What every command found in the text inherits from where the text comes from.
+    pub(super) template: &'w Command,
     pub(super) backticks: Vec<Backtick>,
 }
 
-impl Walker<'_> {
+impl<'w> Walker<'w> {
     pub(super) fn walk(&mut self, tree: &Tree) {
         let inherited = Inherited {
-            pipe: self.from.pipe,
+            pipe: self.template.pipe,
             background: false,
-            function: self.from.function,
+            function: self.template.function,
             stdin: None,
             redirects: None,
             parent: "",
@@ -112,7 +94,7 @@ impl Walker<'_> {
                 below.redirects = None;
                 below.stdin = None;
                 below.background = false;
-                below.pipe = self.from.pipe;
+                below.pipe = self.template.pipe;
             }
             _ => {
                 self.redirects_of_group(&inherited, &mut below);
@@ -138,7 +120,7 @@ impl Walker<'_> {
             if child.is_named() {
                 stack.push((child, inherited.clone()));
             } else if child.kind() == "&" && !expression {
-                if self.from.is_source() {
+                if self.is_source() {
                     self.script.background = true;
                 }
                 if stack.len() > first
@@ -162,7 +144,13 @@ impl Walker<'_> {
         }
     }
 
-    fn text(&self, node: Node<'_>) -> &str {
+    /// Whether this is the text that was given, byte for byte.
+    fn is_source(&self) -> bool {
+        let template = self.template;
+        template.depth == 0 && !template.variant && template.carrier.is_none()
+    }
+
+    fn text(&self, node: Node<'_>) -> &'w str {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
 
@@ -177,17 +165,12 @@ impl Walker<'_> {
             background: inherited.background,
             function: inherited.function,
             stdin: inherited.stdin.clone(),
-            reach: self.from.reach,
-            carrier: self.from.carrier,
-            depth: self.from.depth,
-            variant: self.from.variant,
-            lexical: self.from.lexical,
-            ..Command::default()
+            ..self.template.clone()
         }
     }
 
     fn emit(&mut self, mut command: Command) {
-        if !self.from.is_source() {
+        if !self.is_source() {
             for word in &mut command.words {
                 word.span = None;
             }
@@ -345,7 +328,7 @@ impl Walker<'_> {
             stack.push((follower, behind));
         }
         let inside = Inherited {
-            pipe: self.from.pipe,
+            pipe: self.template.pipe,
             redirects: None,
             stdin: None,
             background: false,
@@ -381,7 +364,7 @@ impl Walker<'_> {
                 "ERROR" => {
                     let mut inner = child.walk();
                     let background = child.children(&mut inner).any(|token| token.kind() == "&");
-                    if background && self.from.is_source() {
+                    if background && self.is_source() {
                         self.script.background = true;
                     }
                     followers.push((child, false));
@@ -499,10 +482,8 @@ impl Walker<'_> {
                 ) {
                     let word = word::single(self.source, self.scope, value, 0);
                     command.stdin = Some(Rc::new(StdinText {
-                        text: word.text,
-                        dynamic: word.dynamic,
+                        word,
                         heredoc: false,
-                        inner: word.inner,
                     }));
                 }
             }
@@ -533,22 +514,18 @@ impl Walker<'_> {
                 _ => {}
             }
         }
-        let mut stdin = StdinText {
-            text: body
-                .map(|body| self.text(body).to_owned())
-                .unwrap_or_default(),
-            dynamic: false,
-            heredoc: true,
-            inner: Vec::new(),
-        };
-        if let Some(body) = body.filter(|body| !quoted && body.named_child_count() > 0) {
+        let word = match body {
             // Substitutions and variables inside; the word reader fills in what is known.
-            let word = word::single(self.source, self.scope, body, 0);
-            stdin.text = word.text;
-            stdin.dynamic = word.dynamic;
-            stdin.inner = word.inner;
-        }
-        command.stdin = Some(Rc::new(stdin));
+            Some(body) if !quoted && body.named_child_count() > 0 => {
+                word::single(self.source, self.scope, body, 0)
+            }
+            Some(body) => Word::constant(self.text(body)),
+            None => Word::default(),
+        };
+        command.stdin = Some(Rc::new(StdinText {
+            word,
+            heredoc: true,
+        }));
     }
 }
 

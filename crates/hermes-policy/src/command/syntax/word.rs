@@ -8,12 +8,13 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::escapes::decode_escapes;
 use super::model::{Inner, Word};
 use super::substitution;
 use crate::command::glob::is_glob;
 
 /// Nesting of quotes and expansions that is followed inside one word.
-pub(super) const MAX_WORD_DEPTH: usize = 24;
+const MAX_WORD_DEPTH: usize = 24;
 /// Fields one word may become by braces.
 const MAX_BRACE_FIELDS: usize = 64;
 /// Brace groups inside or behind each other that are expanded.
@@ -73,6 +74,30 @@ impl Scope {
     }
 }
 
+/// The value of `$(echo …)`, `$(printf …)` and `$(command -v …)` with constant words.
+fn constant(source: &str, scope: &mut Scope, node: Node<'_>, depth: usize) -> Option<String> {
+    if depth >= MAX_WORD_DEPTH || node.named_child_count() != 1 {
+        return None;
+    }
+    let command = node
+        .named_child(0)
+        .filter(|node| node.kind() == "command")?;
+    let mut words = Vec::new();
+    let mut cursor = command.walk();
+    for child in command.named_children(&mut cursor) {
+        match child.kind() {
+            "variable_assignment" | "file_redirect" | "herestring_redirect" | "subshell" => {
+                return None;
+            }
+            _ => words.extend(fields(source, scope, child, depth)),
+        }
+    }
+    if words.iter().any(|word| word.dynamic) {
+        return None;
+    }
+    substitution::output(&words).map(|text| text.trim_end_matches('\n').to_owned())
+}
+
 /// How the characters of a piece behave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -128,8 +153,8 @@ pub(super) fn single(source: &str, scope: &mut Scope, node: Node<'_>, depth: usi
     word
 }
 
-impl WordReader<'_> {
-    fn text(&self, range: Range<usize>) -> &str {
+impl<'r> WordReader<'r> {
+    fn text(&self, range: Range<usize>) -> &'r str {
         self.source.get(range).unwrap_or_default()
     }
 
@@ -148,19 +173,23 @@ impl WordReader<'_> {
             return;
         }
         match node.kind() {
-            "string" => self.double_quoted(node, depth),
+            "string" => {
+                self.push("", Kind::Quoted);
+                let start = node.start_byte() + 1;
+                let end = node.end_byte().saturating_sub(1).max(start);
+                self.children(node, start..end, true, depth);
+            }
             "raw_string" => {
                 let range = node.start_byte() + 1..node.end_byte().max(node.start_byte() + 2) - 1;
-                let text = self.text(range).to_owned();
-                self.push(text, Kind::Quoted);
+                self.push(self.text(range), Kind::Quoted);
             }
             "ansi_c_string" => {
                 let text = decode_ansi_c(self.text(node.byte_range()));
                 self.push(text, Kind::Quoted);
             }
             "simple_expansion" => {
-                let name = self.text(node.start_byte() + 1..node.end_byte()).to_owned();
-                self.variable(&name, quoted, false);
+                let name = self.text(node.start_byte() + 1..node.end_byte());
+                self.variable(name, quoted, false);
             }
             "expansion" => self.expansion(node, quoted, depth),
             "command_substitution" => self.substitution(node, quoted, depth),
@@ -169,53 +198,31 @@ impl WordReader<'_> {
                 self.opaque(node);
             }
             "arithmetic_expansion" => self.opaque(node),
-            "brace_expression" => {
-                let text = self.text(node.byte_range()).to_owned();
-                self.push(text, Kind::Bare);
+            "brace_expression" => self.push(self.text(node.byte_range()), Kind::Bare),
+            _ if node.named_child_count() > 0 => {
+                self.children(node, node.byte_range(), quoted, depth);
             }
-            _ if node.named_child_count() > 0 => self.children(node, quoted, depth),
-            _ => {
-                let text = self.text(node.byte_range()).to_owned();
-                self.literal(&text, quoted);
-            }
+            _ => self.literal(self.text(node.byte_range()), quoted),
         }
     }
 
     /// Children in turn, with the text between them.
-    fn children(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
-        let mut at = node.start_byte();
+    fn children(&mut self, node: Node<'_>, within: Range<usize>, quoted: bool, depth: usize) {
+        let mut at = within.start;
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
-            let gap = self.text(at..child.start_byte()).to_owned();
             // The dollar sign of `$"…"` is punctuation, the string is its child.
             if node.kind() != "translated_string" {
-                self.literal(&gap, quoted);
+                self.literal(self.text(at..child.start_byte()), quoted);
             }
-            self.node(child, quoted, depth + 1);
-            at = child.end_byte().max(at);
-        }
-        let rest = self.text(at..node.end_byte()).to_owned();
-        self.literal(&rest, quoted);
-    }
-
-    fn double_quoted(&mut self, node: Node<'_>, depth: usize) {
-        self.push("", Kind::Quoted);
-        let mut at = node.start_byte() + 1;
-        let end = node.end_byte().saturating_sub(1).max(at);
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            let gap = self.text(at..child.start_byte()).to_owned();
-            self.literal(&gap, true);
             if child.kind() == "string_content" {
-                let text = self.text(child.byte_range()).to_owned();
-                self.literal(&text, true);
+                self.literal(self.text(child.byte_range()), quoted);
             } else {
-                self.node(child, true, depth + 1);
+                self.node(child, quoted, depth + 1);
             }
             at = child.end_byte().max(at);
         }
-        let rest = self.text(at..end).to_owned();
-        self.literal(&rest, true);
+        self.literal(self.text(at..within.end), quoted);
     }
 
     /// Text with backslashes resolved as the quotes around it ask for.
@@ -256,8 +263,7 @@ impl WordReader<'_> {
 
     fn opaque(&mut self, node: Node<'_>) {
         self.dynamic = true;
-        let text = self.text(node.byte_range()).to_owned();
-        self.push(text, Kind::Quoted);
+        self.push(self.text(node.byte_range()), Kind::Quoted);
     }
 
     /// The value of a variable, or its name when the value is not known.
@@ -311,20 +317,16 @@ impl WordReader<'_> {
             self.opaque(node);
             return;
         };
+        let written = self.text(name.byte_range());
         let all_elements = name.kind() == "subscript"
-            && self.text(name.byte_range()).ends_with(['@', '*', ']'])
-            && self.text(name.byte_range()).contains(['@', '*']);
-        let name = self
-            .text(name.byte_range())
-            .split('[')
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+            && written.ends_with(['@', '*', ']'])
+            && written.contains(['@', '*']);
+        let name = written.split('[').next().unwrap_or_default();
         match operator {
             _ if name == "IFS" => self.variable("IFS", quoted, false),
-            "" | ":?" | "?" => self.variable(&name, quoted, all_elements),
-            ":-" | "-" | ":=" | "=" if self.is_known(&name) => {
-                self.variable(&name, quoted, all_elements);
+            "" | ":?" | "?" => self.variable(name, quoted, all_elements),
+            ":-" | "-" | ":=" | "=" if self.is_known(name) => {
+                self.variable(name, quoted, all_elements);
             }
             ":-" | "-" | ":=" | "=" | ":+" | "+" => {
                 self.dynamic = true;
@@ -332,8 +334,8 @@ impl WordReader<'_> {
                     self.operand(operand, quoted, depth + 1);
                 }
             }
-            "%" | "%%" if name == "HOME" => self.variable(&name, quoted, false),
-            ":" => self.substring(node, &name, quoted),
+            "%" | "%%" if name == "HOME" => self.variable(name, quoted, false),
+            ":" => self.substring(node, name, quoted),
             _ => self.opaque(node),
         }
     }
@@ -378,7 +380,7 @@ impl WordReader<'_> {
 
     fn substitution(&mut self, node: Node<'_>, quoted: bool, depth: usize) {
         self.inner.push(substitution::inner(self.source, node));
-        match substitution::constant(self.source, self.scope, node, depth + 1) {
+        match constant(self.source, self.scope, node, depth + 1) {
             Some(text) if self.scope.spend(text.len()) => {
                 self.push(text, if quoted { Kind::Value } else { Kind::Split });
             }
@@ -553,47 +555,4 @@ fn decode_ansi_c(text: &str) -> String {
     let body = text.strip_prefix("$'").unwrap_or(text);
     let body = body.strip_suffix('\'').unwrap_or(body);
     decode_escapes(body)
-}
-
-/// Backslash escapes as `$'…'`, `echo -e` and `printf` know them.
-pub(super) fn decode_escapes(body: &str) -> String {
-    let mut out = String::with_capacity(body.len());
-    let mut chars = body.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        let Some(escape) = chars.next() else {
-            out.push('\\');
-            break;
-        };
-        let mut number = |radix: u32, most: usize, first: Option<char>| {
-            let mut value = first.and_then(|c| c.to_digit(radix)).unwrap_or(0);
-            let mut taken = usize::from(first.is_some());
-            while taken < most {
-                let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
-                    break;
-                };
-                value = value.saturating_mul(radix).saturating_add(digit);
-                chars.next();
-                taken += 1;
-            }
-            // A shell's string ends at NUL; ours just goes without.
-            char::from_u32(value).filter(|c| *c != '\0')
-        };
-        match escape {
-            'n' => out.push('\n'),
-            't' => out.push('\t'),
-            'r' => out.push('\r'),
-            'a' | 'b' | 'f' | 'v' => {}
-            'e' | 'E' => out.push('\u{1b}'),
-            'x' => out.extend(number(16, 2, None)),
-            'u' => out.extend(number(16, 4, None)),
-            'U' => out.extend(number(16, 8, None)),
-            '0'..='7' => out.extend(number(8, 3, Some(escape))),
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -1,6 +1,6 @@
 //! Commands that run another command given by their own words: which words those are.
 
-use super::model::{Reach, Via, Word, basename};
+use super::model::{Reach, Via, Word, basename, is_one_of};
 
 /// A command found in the words of another.
 pub(super) struct Carried {
@@ -9,8 +9,8 @@ pub(super) struct Carried {
     pub(super) reach: Reach,
 }
 
-/// A command that runs the command behind its options: its name, its options that take a word, and how
-/// many words stand between the options and the command.
+/// Commands that run the command behind their options: their names, their options that take a word, and
+/// how many words stand between the options and the command.
 type Wrapper = (&'static str, &'static str, usize);
 
 /// Options of `sudo` that take a word.
@@ -23,65 +23,38 @@ const WRAPPERS: &[Wrapper] = &[
     ("doas", "-u -C -a", 0),
     ("pkexec", "--user", 0),
     ("env", "-u -C --unset --chdir", 0),
-    ("time", "-f -o --format --output", 0),
-    ("gtime", "-f -o --format --output", 0),
+    ("time gtime", "-f -o --format --output", 0),
     ("exec", "-a", 0),
-    ("command", "", 0),
-    ("builtin", "", 0),
     ("nice", "-n --adjustment", 0),
     ("ionice", "-c -n -p --class --classdata", 0),
-    ("timeout", "-s -k --signal --kill-after", 1),
-    ("gtimeout", "-s -k --signal --kill-after", 1),
+    ("timeout gtimeout", "-s -k --signal --kill-after", 1),
     ("stdbuf", "-i -o -e --input --output --error", 0),
-    ("nohup", "", 0),
-    ("setsid", "", 0),
     ("chrt", "-T -P -D", 1),
     ("taskset", "", 1),
     ("strace", "-e -o -p -s -u -E -P -a", 0),
     ("ltrace", "-e -o -p -s -u", 0),
     ("unshare", "-S -G -R -w", 0),
     ("nsenter", "-t -S -G", 0),
-    ("setpriv", "", 0),
-    ("prlimit", "", 0),
     ("systemd-run", "-u -p -E -t --unit --property --setenv", 0),
-    ("fakeroot", "", 0),
-    ("caffeinate", "", 0),
-    ("unbuffer", "", 0),
-    ("rlwrap", "", 0),
-    ("eatmydata", "", 0),
-    ("torsocks", "", 0),
-    ("proxychains", "", 0),
-    ("proxychains4", "", 0),
     ("xvfb-run", "-e -f -n -p -s -w", 0),
-    ("dbus-run-session", "", 0),
-    ("busybox", "", 0),
-    ("toybox", "", 0),
     ("npx", "-p --package", 0),
-    ("bunx", "", 0),
-    ("then", "", 0),
-    ("do", "", 0),
-    ("else", "", 0),
-    ("elif", "", 0),
-    ("if", "", 0),
-    ("while", "", 0),
-    ("until", "", 0),
-    ("!", "", 0),
-    ("{", "", 0),
+    (
+        "command builtin nohup setsid setpriv prlimit fakeroot",
+        "",
+        0,
+    ),
+    ("caffeinate unbuffer rlwrap eatmydata torsocks", "", 0),
+    ("proxychains proxychains4 dbus-run-session bunx", "", 0),
+    ("busybox toybox", "", 0),
+    ("then do else elif if while until ! {", "", 0),
 ];
 
 /// `tool verb command…`
-const RUNNERS: &[(&str, &[&str])] = &[
-    ("uv", &["run"]),
-    ("poetry", &["run"]),
-    ("pipenv", &["run"]),
-    ("pdm", &["run"]),
-    ("hatch", &["run"]),
-    ("rye", &["run"]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("npm", &["exec"]),
-    ("bundle", &["exec"]),
-    ("mise", &["exec", "x"]),
+const RUNNERS: &[(&str, &str)] = &[
+    ("uv poetry pipenv pdm hatch rye", "run"),
+    ("pnpm yarn", "exec dlx"),
+    ("npm bundle", "exec"),
+    ("mise", "exec x"),
 ];
 
 /// Commands carried by the words of this one.
@@ -90,8 +63,9 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
         return Vec::new();
     };
     let name = basename(&first.text);
-    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.0 == name) {
-        return wrapped(wrapper, args);
+    let wrapper = WRAPPERS.iter().find(|(names, ..)| is_one_of(name, names));
+    if let Some((_, with_value, positional)) = wrapper {
+        return wrapped(name, behind_options(args, with_value, *positional), args);
     }
     let one = |words: &[Word], via, reach| {
         vec![Carried {
@@ -134,12 +108,15 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
 const XARGS_VALUES: &str = "-I -n -L -P -s -d -a -E --max-args --max-lines --max-procs --max-chars --delimiter --arg-file --replace";
 
 fn runner(name: &str, args: &[Word]) -> Vec<Carried> {
-    let Some((_, verbs)) = RUNNERS.iter().find(|(runner, _)| *runner == name) else {
+    let Some((_, verbs)) = RUNNERS.iter().find(|(names, _)| is_one_of(name, names)) else {
         return Vec::new();
     };
     let verb = args.iter().position(|word| !word.text.starts_with('-'));
-    let Some(at) = verb.filter(|&at| args.get(at).is_some_and(|w| verbs.contains(&&*w.text)))
-    else {
+    let is_known = |at: &usize| {
+        args.get(*at)
+            .is_some_and(|word| is_one_of(&word.text, verbs))
+    };
+    let Some(at) = verb.filter(is_known) else {
         return Vec::new();
     };
     let rest = args.get(at + 1..).unwrap_or_default();
@@ -151,22 +128,20 @@ fn runner(name: &str, args: &[Word]) -> Vec<Carried> {
     }]
 }
 
-fn wrapped(&(name, with_value, positional): &Wrapper, args: &[Word]) -> Vec<Carried> {
-    // `command -v name` only asks where it is.
-    let asks = name == "command"
-        && args
-            .iter()
-            .take_while(|word| word.text.starts_with('-'))
-            .any(|word| word.text.contains(['v', 'V']));
-    let edits = name == "sudo"
-        && args
-            .iter()
-            .take_while(|word| word.text.starts_with('-'))
-            .any(|word| matches!(word.text.as_str(), "-e" | "--edit"));
-    if asks || edits {
+fn wrapped(name: &str, mut rest: &[Word], args: &[Word]) -> Vec<Carried> {
+    let mut options = args
+        .iter()
+        .map(|word| word.text.as_str())
+        .take_while(|text| text.starts_with('-'));
+    let runs_nothing = match name {
+        // `command -v name` only asks where it is.
+        "command" => options.any(|option| option.contains(['v', 'V'])),
+        "sudo" => options.any(|option| matches!(option, "-e" | "--edit")),
+        _ => false,
+    };
+    if runs_nothing {
         return Vec::new();
     }
-    let mut rest = behind_options(args, with_value, positional);
     if matches!(name, "sudo" | "env" | "doas") {
         while let Some((first, more)) = rest.split_first() {
             if !is_assignment(&first.text) {

@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let policy = context.home_policy();
     let profile = create(&context.location, &request, &policy, &prepare)?;
 
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(profile = name.as_str(), "profile created");
     let printer = &context.printer;
     printer.line(format!(

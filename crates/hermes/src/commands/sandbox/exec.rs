@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hermes_docker::keys;
+use hermes_docker::SHARED_TASK;
 use hermes_runtime::{Approval, BackendKind, BackendRequest, RemoteLease};
 use hermes_terminal::{CommandRequest, SessionKey};
 use serde_json::json;
@@ -23,7 +23,7 @@ const SESSION: &str = "cli";
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The task whose sandbox is meant
-    #[arg(long, value_name = "ID", default_value = keys::SHARED)]
+    #[arg(long, value_name = "ID", default_value = SHARED_TASK)]
     task: String,
     /// Directory for this command, as seen in the sandbox
     #[arg(long, value_name = "DIR")]

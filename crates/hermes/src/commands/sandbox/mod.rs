@@ -10,7 +10,7 @@ mod stop;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hermes_docker::{DockerHost, keys, manage};
+use hermes_docker::{DockerHost, SHARED_TASK, manage};
 use hermes_runtime::{docker_host, live_environment};
 
 use crate::context::Context;
@@ -43,7 +43,7 @@ enum Verb {
 #[derive(Debug, clap::Args)]
 struct TaskArgs {
     /// The task whose sandbox is meant
-    #[arg(long, value_name = "ID", default_value = keys::SHARED)]
+    #[arg(long, value_name = "ID", default_value = SHARED_TASK)]
     task: String,
     /// Do not ask
     #[arg(short, long)]
@@ -51,7 +51,7 @@ struct TaskArgs {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     match &args.verb {
         Verb::List(args) => list::run(args, context),
         Verb::Exec(args) => exec::run(args, context),

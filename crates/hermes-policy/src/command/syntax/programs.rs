@@ -2,28 +2,30 @@
 //!
 //! Only facts about their command lines; what follows from them is decided by the rules.
 
-use super::syntax::{Command, Word, basename, behind_options};
+use super::model::{Command, Word, basename, is_one_of};
+use super::wrapper::behind_options;
 
 /// Where a shell takes its commands from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum ShellInput {
+pub(crate) enum ShellInput {
     /// One word: `sh -c WORD`.
     Text(Word),
     /// Several words joined: `eval a b`, `ssh host a b`.
     Joined(String),
-    /// Standard input.
     Stdin,
 }
 
 /// Whether a name is that of a shell.
-pub(super) fn is_shell(name: &str) -> bool {
-    const SHELLS: &str = "sh bash zsh ksh dash ash mksh fish csh tcsh rbash -bash -sh";
-    SHELLS.split(' ').any(|shell| shell == name)
+pub(crate) fn is_shell(name: &str) -> bool {
+    is_one_of(
+        name,
+        "sh bash zsh ksh dash ash mksh fish csh tcsh rbash -bash -sh",
+    )
 }
 
 /// Families of interpreters: how their inline code flag looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Interpreter {
+pub(crate) enum Interpreter {
     /// `-c`
     Python,
     /// `-e`, `-E`
@@ -39,7 +41,7 @@ pub(super) enum Interpreter {
 }
 
 /// The family a name belongs to, versions included (`python3.12`).
-pub(super) fn interpreter(name: &str) -> Option<Interpreter> {
+pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     match stem {
         "python" | "pypy" | "ipython" | "pythonw" => Some(Interpreter::Python),
@@ -53,7 +55,7 @@ pub(super) fn interpreter(name: &str) -> Option<Interpreter> {
 }
 
 /// Whether an interpreter is given code on its command line.
-pub(super) fn has_inline_code(family: Interpreter, args: &[Word]) -> bool {
+pub(crate) fn has_inline_code(family: Interpreter, args: &[Word]) -> bool {
     let mut args = args.iter();
     while let Some(word) = args.next() {
         let text = word.text.as_str();
@@ -126,7 +128,7 @@ fn cluster(family: Interpreter, text: &str) -> Cluster {
 }
 
 /// Whether an interpreter without a script reads one from its input.
-pub(super) fn reads_script_from_stdin(args: &[Word]) -> bool {
+pub(crate) fn reads_script_from_stdin(args: &[Word]) -> bool {
     let first = args.iter().find(|word| {
         !word.text.starts_with('-') || matches!(word.text.as_str(), "-" | "-c" | "-e" | "-m")
     });
@@ -137,7 +139,7 @@ pub(super) fn reads_script_from_stdin(args: &[Word]) -> bool {
 const SSH_VALUES: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w";
 
 /// Where a command takes shell text from, if it runs any.
-pub(super) fn shell_text(command: &Command) -> Option<ShellInput> {
+pub(crate) fn shell_text(command: &Command) -> Option<ShellInput> {
     let name = command.name();
     let args = command.args();
     let joined = |words: &[Word]| {
@@ -266,7 +268,7 @@ const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
 ];
 
 /// A program named by an option of a reading tool: `tool option`, and the program if it is known.
-pub(super) fn program_option(command: &Command) -> Option<(String, Option<String>)> {
+pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String>)> {
     let name = command.name();
     let options: Vec<&(&str, &str, usize)> = PROGRAM_OPTIONS
         .iter()
@@ -312,10 +314,7 @@ pub(super) fn program_option(command: &Command) -> Option<(String, Option<String
             // Known compressors are what the option is for.
             let harmless = option == &"--use-compress-program"
                 && program.is_some_and(|program| {
-                    matches!(
-                        basename(program),
-                        "gzip" | "bzip2" | "xz" | "zstd" | "pigz" | "lz4" | "pbzip2" | "lzma"
-                    )
+                    is_one_of(basename(program), "gzip bzip2 xz zstd pigz lz4 pbzip2 lzma")
                 });
             if harmless {
                 return None;
