@@ -24,18 +24,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ),
     ("hermes-agent", "a turn works on the agent that started it"),
     (
-        "hermes-board",
-        "an error names the card that it is about, and cards are parsed with that error",
-    ),
-    (
-        "hermes-session",
-        "an error names the session that it is about, and ids are parsed with that error",
-    ),
-    (
-        "hermes-store",
-        "a group of writes waits as its database does",
-    ),
-    (
         "hermes-tools",
         "a tool is called with a context that holds the tools",
     ),

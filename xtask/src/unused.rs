@@ -22,26 +22,6 @@ const TESTS_ONLY: &str = "only tests call it";
 pub(crate) const ALLOWED: &[(&str, &str)] = &[
     ("hermes-agent::observer::SilentObserver", TESTS_ONLY),
     ("hermes-agent::triage::Triage", TESTS_ONLY),
-    ("hermes-board::boards::home::BoardHome::at", TESTS_ONLY),
-    ("hermes-board::claimer::Claimer::new", TESTS_ONLY),
-    ("hermes-board::plan::limits::Cap", TESTS_ONLY),
-    (
-        "hermes-session::message::SessionMessage::assistant",
-        TESTS_ONLY,
-    ),
-    ("hermes-session::message::SessionMessage::calls", TESTS_ONLY),
-    (
-        "hermes-session::store::history::SessionStore::all_messages",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-session::store::recall::BrowsedConversation",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-store::database::Database::schema_version",
-        TESTS_ONLY,
-    ),
     (
         "hermes-terminal::background::registry::Processes::drain_notices",
         TESTS_ONLY,

@@ -186,10 +186,12 @@ mod tests {
 
     #[test]
     fn messages_of_other_programs_are_converted() {
-        let stored = SessionMessage::calls(
-            None,
-            json!([{"call_id": "x", "function": {"name": "todo", "arguments": {"a": 1}}}]),
-        );
+        let stored = SessionMessage {
+            tool_calls: Some(
+                json!([{"call_id": "x", "function": {"name": "todo", "arguments": {"a": 1}}}]),
+            ),
+            ..SessionMessage::new(MessageRole::Assistant)
+        };
         let wire = to_wire(&stored).unwrap();
         assert_eq!(wire.tool_calls, [ToolCall::new("x", "todo", r#"{"a":1}"#)]);
         let meta = SessionMessage::new(MessageRole::Other("session_meta".to_owned()));

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use hermes_session::{
-    DiscoverRequest, Error, MessageId, MessageWindow, ScrollRequest, SearchOrder, SessionId,
-    SessionStore,
+    DiscoverRequest, Error, ListedConversation, MessageId, MessageWindow, ScrollRequest,
+    SearchOrder, SessionId, SessionStore,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -154,12 +154,26 @@ impl SessionSearchTool {
                     current: own,
                 })
                 .map(|found| results("discover", Some(query), &found)),
-            (None, None) => store
-                .browse(limit, own.as_ref())
-                .map(|found| results("browse", None, &found)),
+            (None, None) => store.browse(limit, own.as_ref()).map(|found| {
+                let shown: Vec<Value> = found.iter().map(browsed).collect();
+                results("browse", None, &shown)
+            }),
         };
         result.map_err(|error| search_failed(&error))
     }
+}
+
+fn browsed(found: &ListedConversation) -> Value {
+    let session = &found.session;
+    json!({
+        "session_id": session.id,
+        "title": session.title,
+        "source": session.source,
+        "started_at": session.started_at,
+        "last_active": found.last_active,
+        "message_count": session.counters.message_count,
+        "preview": found.preview,
+    })
 }
 
 fn search_failed(error: &Error) -> String {

@@ -99,7 +99,7 @@ impl Agent {
             Need::Automatic { request } if !self.fits(request) => Need::Forced,
             need => need,
         };
-        if need != Need::Forced && self.store.compaction_pause(&self.session)?.is_some() {
+        if need != Need::Forced && self.store.is_compaction_paused(&self.session)? {
             return Ok(Compacted::Unchanged);
         }
         let seen = self.history_tokens();

@@ -158,10 +158,12 @@ mod tests {
     #[test]
     fn long_arguments_are_shortened_and_stay_json() {
         let arguments = json!({"path": "a", "content": "x".repeat(5_000)}).to_string();
-        let message = SessionMessage::calls(
-            None,
-            json!([{"id": "c", "function": {"name": "write_file", "arguments": arguments}}]),
-        );
+        let message = SessionMessage {
+            tool_calls: Some(
+                json!([{"id": "c", "function": {"name": "write_file", "arguments": arguments}}]),
+            ),
+            ..SessionMessage::new(MessageRole::Assistant)
+        };
         let short = condensed(&message, None);
         let calls = short.tool_calls.unwrap();
         let text = calls[0]["function"]["arguments"].as_str().unwrap();

@@ -91,10 +91,12 @@ mod tests {
     use super::*;
 
     fn call(id: &str) -> SessionMessage {
-        SessionMessage::calls(
-            None,
-            json!([{"id": id, "function": {"name": "terminal", "arguments": "{}"}}]),
-        )
+        SessionMessage {
+            tool_calls: Some(
+                json!([{"id": id, "function": {"name": "terminal", "arguments": "{}"}}]),
+            ),
+            ..SessionMessage::new(MessageRole::Assistant)
+        }
     }
 
     fn result(id: &str, length: usize) -> SessionMessage {
@@ -128,7 +130,10 @@ mod tests {
     #[test]
     fn user_message_in_the_middle_is_kept() {
         let mut messages = worked(3);
-        messages.push(SessionMessage::assistant("done"));
+        messages.push(SessionMessage {
+            content: Some("done".into()),
+            ..SessionMessage::new(MessageRole::Assistant)
+        });
         messages.push(SessionMessage::user("and now this"));
         for step in 10..16 {
             messages.push(call(&step.to_string()));
@@ -157,7 +162,7 @@ mod tests {
             for (index, kind) in kinds.iter().enumerate() {
                 match kind {
                     0 => messages.push(SessionMessage::user("u")),
-                    1 => messages.push(SessionMessage::assistant("a")),
+                    1 => messages.push(SessionMessage { content: Some("a".into()), ..SessionMessage::new(MessageRole::Assistant) }),
                     _ => {
                         messages.push(call(&index.to_string()));
                         messages.push(result(&index.to_string(), 2_000));

@@ -20,7 +20,7 @@ const POINTER_LIMIT: u64 = 4096;
 #[derive(Debug, Clone)]
 pub struct BoardHome {
     root: PathBuf,
-    user_home: Option<PathBuf>,
+    user_home: PathBuf,
     /// `HERMES_KANBAN_BOARD`.
     board_variable: Option<String>,
     pins: Pins,
@@ -28,7 +28,7 @@ pub struct BoardHome {
 }
 
 /// Paths that variables pin for the current board.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Pins {
     database: Option<PathBuf>,
     workspaces: Option<PathBuf>,
@@ -49,7 +49,7 @@ impl BoardHome {
         };
         Self {
             root: path(&vars::HERMES_KANBAN_HOME).unwrap_or_else(|| location.root.clone()),
-            user_home: Some(location.user_home.clone()),
+            user_home: location.user_home.clone(),
             board_variable: env.text(&vars::HERMES_KANBAN_BOARD).map(str::to_owned),
             pins: Pins {
                 database: path(&vars::HERMES_KANBAN_DB),
@@ -60,17 +60,6 @@ impl BoardHome {
         }
     }
 
-    /// Boards below `root`, independent of the environment.
-    pub fn at(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-            user_home: None,
-            board_variable: None,
-            pins: Pins::default(),
-            worker_task: None,
-        }
-    }
-
     /// Root of all boards.
     pub fn root(&self) -> &Path {
         &self.root
@@ -78,10 +67,7 @@ impl BoardHome {
 
     /// A path as people write it: `~` is the user's home.
     pub fn expand(&self, path: &Path) -> PathBuf {
-        match &self.user_home {
-            Some(user_home) => expand_user(path, user_home),
-            None => path.to_owned(),
-        }
+        expand_user(path, &self.user_home)
     }
 
     /// The card this process is a worker for.
@@ -147,14 +133,14 @@ impl BoardHome {
             return if slug == own {
                 Ok(self.pinned(&own))
             } else {
-                Err(Error::ForeignBoard { asked: slug, own })
+                Err(Error::ForeignBoard {
+                    asked: slug.to_string(),
+                    own: own.to_string(),
+                })
             };
         }
-        if self.exists(&slug) {
-            Ok(self.board(&slug))
-        } else {
-            Err(Error::UnknownBoard { slug })
-        }
+        self.must_exist(&slug)?;
+        Ok(self.board(&slug))
     }
 
     fn pinned(&self, slug: &BoardSlug) -> Board {
@@ -216,7 +202,6 @@ impl BoardHome {
 pub(crate) struct ManagedScratch {
     /// Without links.
     pub(crate) path: PathBuf,
-    /// Parent of attachments.
     pub(crate) attachments: PathBuf,
 }
 

@@ -12,9 +12,7 @@ use crate::boards::{Board, BoardHome};
 /// The right to dispatch on one board for one tick.
 #[derive(Debug)]
 pub enum TickLock {
-    /// Ours until dropped.
     Held(FileLock),
-    /// Another process dispatches on the board.
     HeldByOther,
     /// The file cannot be locked; the writes themselves are still safe.
     Unavailable(hermes_fs::Error),

@@ -17,16 +17,13 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 pub enum Listed {
     /// Those that are not marked as archived.
     Active,
-    /// Those too.
     All,
 }
 
 /// Outcome of [`BoardHome::create`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreatedBoard {
-    /// The board as it is now.
     pub info: BoardInfo,
-    /// Whether the board existed before.
     pub existed: bool,
 }
 
@@ -121,14 +118,14 @@ impl BoardHome {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::UnknownBoard { slug: slug.clone() })
+        Err(Error::unknown_board(slug.as_str()))
     }
 
-    fn must_exist(&self, slug: &BoardSlug) -> Result<()> {
+    pub(super) fn must_exist(&self, slug: &BoardSlug) -> Result<()> {
         if self.exists(slug) {
             Ok(())
         } else {
-            Err(Error::UnknownBoard { slug: slug.clone() })
+            Err(Error::unknown_board(slug.as_str()))
         }
     }
 

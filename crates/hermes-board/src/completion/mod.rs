@@ -25,15 +25,12 @@ use artifacts::keep_artifacts;
 
 /// What completing a card needs besides the board itself.
 pub struct CompletionSetup<'c> {
-    /// The board.
     pub board: &'c Board,
     /// All boards.
     pub home: &'c BoardHome,
     /// Environment of the checks, and how a workspace is created for a card that nobody worked on.
     pub workers: &'c WorkerSetup,
-    /// Time limit of one check.
     pub check_timeout: Duration,
-    /// When failures block the card.
     pub policy: FailurePolicy,
     /// Masks secrets in the output of a check.
     pub redact: &'c dyn Fn(&str) -> String,
@@ -60,9 +57,7 @@ impl std::fmt::Debug for CompletionSetup<'_> {
 /// Outcome of [`complete`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompletionOutcome {
-    /// The card is done.
     Done {
-        /// The completion.
         completed: Box<Completed>,
         /// How many checks passed.
         checks: usize,
@@ -71,11 +66,8 @@ pub enum CompletionOutcome {
     },
     /// The goal of the card is not reached, with the reason; nothing was changed.
     GoalNotReached(String),
-    /// A check failed.
     CheckFailed {
-        /// Its result.
         evidence: CheckEvidence,
-        /// The state of the card.
         release: Release,
     },
     /// Somebody changed the card while its checks ran.

@@ -21,16 +21,13 @@ const WARN_AGAIN: Duration = Duration::from_mins(5);
 /// Outcome of one board.
 #[derive(Debug)]
 pub struct BoardTick {
-    /// The board.
     pub slug: BoardSlug,
-    /// Outcome of its tick.
     pub outcome: TickOutcome,
 }
 
 /// Outcome of a tick.
 #[derive(Debug)]
 pub enum TickOutcome {
-    /// The tick ran.
     Ticked(Box<Report>),
     /// The board cannot be used; reported once.
     Failed(Error),
@@ -43,7 +40,6 @@ pub enum TickOutcome {
 pub struct BoardLoop {
     /// The dispatcher. Its limits may be changed between ticks.
     pub dispatcher: Dispatcher,
-    /// How boards are opened.
     pub options: BoardOptions,
     /// The only board to dispatch on; all if not given.
     pub only: Option<BoardSlug>,

@@ -8,7 +8,7 @@ use crate::dispatch::{Reclaimed, Tick, reclaim};
 use crate::model::{TaskId, WorkspaceKind};
 use crate::plan::{Limits, Plan, Report, Verdict, why_resting};
 use crate::store::BoardStore;
-use crate::{Claimer, Error, Result, SqliteBoard};
+use crate::{Clock, Error, Result, SqliteBoard, SystemClock, own_lock};
 
 /// A tick that starts more workers than this without any limit set is worth a warning.
 const MANY: usize = 8;
@@ -21,7 +21,6 @@ const SCRATCH_TIP: &str = "This card has a scratch workspace, which is removed w
 /// Whether a tick changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickMode {
-    /// Apply the plan.
     Real,
     /// Only report the plan: take no lock, send no signal, write nothing.
     DryRun,
@@ -30,11 +29,8 @@ pub enum TickMode {
 /// A dispatching process with the workers it has started on any board.
 #[derive(Debug)]
 pub struct Dispatcher {
-    /// All boards.
     pub home: BoardHome,
-    /// Limits.
     pub limits: Limits,
-    /// How workers are started.
     pub workers: WorkerSetup,
     children: Children,
 }
@@ -96,7 +92,7 @@ impl Dispatcher {
                 None
             }
         };
-        let claim = Claimer::of_this_process().lock();
+        let claim = own_lock();
         let tick = Tick::new(self.limits.clone(), claim);
         let report = tick.run(store, &mut self.host(&board))?;
         if report.spawned.len() > MANY && self.limits.lowest_cap().is_none() {
@@ -161,7 +157,7 @@ impl Dispatcher {
 
     /// Reaps workers that have exited; returns how many run. A tick does so, too.
     pub fn reap(&mut self) -> usize {
-        self.children.reap(jiff::Timestamp::now().as_second());
+        self.children.reap(SystemClock.now());
         self.children.len()
     }
 

@@ -8,7 +8,6 @@ mod board_loop;
 mod dispatcher;
 pub(crate) mod local;
 mod reclaim;
-mod settings;
 mod sweeper;
 mod tick;
 mod worker_fact;
@@ -21,7 +20,6 @@ pub use local::{
     worker_program, write_exit_record,
 };
 pub use reclaim::{Reclaimed, reclaim};
-pub use settings::{DispatchFlags, DispatchSettings};
 pub use tick::{Step, Tick};
 pub use worker_fact::{AttemptProcesses, Processes, worker_fact};
 pub use worker_host::{SpawnedWorker, WorkerHost, WorkerSpawnRequest};

@@ -18,9 +18,7 @@ const NAME_LENGTH: usize = 200;
 pub struct NewFile<'a> {
     /// Name for people; directories in it are dropped.
     pub name: &'a str,
-    /// Kind of content.
     pub content_type: Option<&'a str>,
-    /// Who attaches it.
     pub uploaded_by: Option<&'a str>,
 }
 

@@ -9,9 +9,7 @@ use crate::model::TaskId;
 /// What became of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cleaned {
-    /// The workspace was removed.
     Removed(PathBuf),
-    /// There was none.
     Absent,
     /// It is outside the directories of boards.
     Foreign(PathBuf),

@@ -38,7 +38,6 @@ impl Default for Retention {
 pub struct GarbageReport {
     /// Scratch workspaces of archived cards.
     pub workspaces: usize,
-    /// Events.
     pub events: usize,
     /// Logs and exit records.
     pub logs: usize,

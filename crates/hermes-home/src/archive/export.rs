@@ -18,7 +18,7 @@ use super::links::Links;
 use super::{Error, Result};
 use crate::backup::SkippedFile;
 use crate::backup::pending_output::PendingOutput;
-use crate::database::{copy_database, is_database};
+use crate::database::is_database;
 
 /// Largest `config.yaml` we look into.
 const MAX_CONFIG: u64 = 16 * 1024 * 1024;
@@ -204,7 +204,7 @@ impl ArchiveWriter<'_> {
 
     fn database(&mut self, relative: &Path, path: &Path) -> Result<()> {
         let staged = self.working_dir.join("database.db");
-        if let Err(error) = copy_database(path, &staged) {
+        if let Err(error) = hermes_store::backup_to(path, &staged) {
             return self.leave_out(relative, error.to_string());
         }
         let mtime = hermes_fs::symlink_metadata(path)?.mtime();

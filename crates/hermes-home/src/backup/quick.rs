@@ -6,7 +6,7 @@ use hermes_fs::{FileLock, Kind, LockOptions, Staging};
 use serde_json::{Map, Value, json};
 
 use super::{Error, Result, SkippedFile};
-use crate::database::{copy_database, is_database};
+use crate::database::is_database;
 use crate::name::is_canonical;
 
 /// Directory of all snapshots of a home.
@@ -203,7 +203,7 @@ impl QuickSnapshot<'_> {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
         let size = if is_database(relative) {
-            match copy_database(path, &target) {
+            match hermes_store::backup_to(path, &target) {
                 Ok(size) => size,
                 Err(error) => return self.fail(relative, &error),
             }

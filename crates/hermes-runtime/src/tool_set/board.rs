@@ -1,7 +1,7 @@
 //! The board tools of a conversation.
 
+use hermes_board::DispatchFlags;
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::DispatchFlags;
 use hermes_home::ProfileName;
 use hermes_tools::KanbanDesk;
 

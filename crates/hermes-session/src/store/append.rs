@@ -4,10 +4,10 @@ use hermes_store::rusqlite::params;
 use serde_json::Value;
 
 use super::{SessionStore, SessionTransaction, count_of};
-use crate::error::unknown_session;
+use crate::error::display_text;
 use crate::message::{MessageRole, SessionMessage};
 use crate::session::UsageRecord;
-use crate::{Error, MessageId, Result, SessionId, display_text};
+use crate::{Error, MessageId, Result, SessionId};
 
 /// Seconds between the messages of one transaction, so that timestamps keep their order.
 const TIMESTAMP_STEP: f64 = 1e-6;
@@ -50,7 +50,7 @@ impl SessionStore {
         message: &SessionMessage,
     ) -> Result<MessageId> {
         let ids = self.append(session, std::slice::from_ref(message))?;
-        ids.first().copied().ok_or_else(|| unknown_session(session))
+        ids.first().copied().ok_or_else(|| session.unknown())
     }
 
     /// Stores an answer of the model, all results of its calls and its cost, in one transaction:

@@ -12,7 +12,6 @@ use crate::{Result, SessionId};
 pub struct UndoneTurns {
     /// The user's message of the first undone turn, to be sent again or edited.
     pub message: StoredMessage,
-    /// Number of undone messages.
     pub count: usize,
 }
 
@@ -22,7 +21,7 @@ impl SessionStore {
     pub fn undo_turns(&mut self, id: &SessionId, turns: usize) -> Result<Option<UndoneTurns>> {
         self.write(|transaction| {
             transaction.must_exist(id)?;
-            let messages = transaction.messages(id, true)?;
+            let messages = transaction.active_messages(id)?;
             let sent: Vec<&StoredMessage> = messages
                 .iter()
                 .filter(|stored| {

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hermes_board::boards::{Board, BoardHome};
-use hermes_board::dispatch::{DispatchSettings, WorkerSetup};
+use hermes_board::dispatch::WorkerSetup;
 use hermes_board::model::{RunId, Task, TaskId};
 use hermes_board::store::BoardStore;
-use hermes_board::{BoardOptions, ContextOptions, NewSubscription, SqliteBoard, WorkerVariables};
+use hermes_board::{
+    BoardOptions, ContextOptions, KanbanSettings, NewSubscription, SqliteBoard, WorkerVariables,
+};
 use hermes_config::{Config, Environment, vars};
 use hermes_home::Location;
 use hermes_http::Downloads;
@@ -56,7 +58,7 @@ impl KanbanDesk {
         config: &Config,
         location: &Location,
         profile: Option<&str>,
-        settings: &DispatchSettings,
+        settings: &KanbanSettings,
         workers: WorkerSetup,
     ) -> Self {
         let home = BoardHome::resolve(env, location);

@@ -31,7 +31,10 @@ impl BoardStage {
     }
 
     pub(crate) fn home(&self) -> BoardHome {
-        BoardHome::at(&self.stage.root("hermes"))
+        let root = self.stage.root("hermes");
+        let env = Environment::from_pairs([("HOME", &root), ("HERMES_HOME", &root)]);
+        let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
+        BoardHome::resolve(&env, &location)
     }
 
     pub(crate) fn store(&self) -> SqliteBoard {

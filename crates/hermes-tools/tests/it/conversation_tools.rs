@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hermes_session::{ConversationStep, NewSession, SessionId, SessionMessage, SessionStore};
+use hermes_session::{
+    ConversationStep, MessageRole, NewSession, SessionId, SessionMessage, SessionStore,
+};
 use hermes_tools::{
     Answerer, CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus,
     ClarifyQuestion, ClarifyTool, DelegateTool, SessionSearchTool, ToolRegistry,
@@ -199,7 +201,10 @@ fn conversation(store: &mut SessionStore, turns: usize, word: &str) -> SessionId
             )
             .unwrap();
         let step = ConversationStep {
-            assistant: SessionMessage::assistant(format!("answer {turn}")),
+            assistant: SessionMessage {
+                content: Some(format!("answer {turn}").into()),
+                ..SessionMessage::new(MessageRole::Assistant)
+            },
             results: Vec::new(),
             usage: None,
         };
@@ -275,7 +280,10 @@ fn what_only_a_tool_said_is_found_too() {
     let id = conversation(&mut store, 1, "x");
     let calls = json!([{"id": "c1", "type": "function", "function": {"name": "terminal", "arguments": "{}"}}]);
     let step = ConversationStep {
-        assistant: SessionMessage::calls(None, calls),
+        assistant: SessionMessage {
+            tool_calls: Some(calls),
+            ..SessionMessage::new(MessageRole::Assistant)
+        },
         results: vec![SessionMessage::tool_result(
             "c1",
             "terminal",

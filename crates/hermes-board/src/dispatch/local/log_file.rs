@@ -1,6 +1,5 @@
 //! The file that takes what workers of a card print.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -56,9 +55,7 @@ fn rotate(path: &Path, rotation: LogRotation) -> hermes_fs::Result<()> {
 }
 
 fn numbered(path: &Path, number: u32) -> PathBuf {
-    let mut name = OsString::from(path.as_os_str());
-    name.push(format!(".{number}"));
-    name.into()
+    path.with_added_extension(number.to_string())
 }
 
 #[cfg(test)]

@@ -15,13 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_board::dispatch::{
-    DispatchFlags, DispatchSettings, Dispatcher, LogRotation, TickMode, WorkerSetup,
-};
+use hermes_board::dispatch::{Dispatcher, LogRotation, TickMode, WorkerSetup};
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
-use hermes_board::{KanbanSettings, SqliteBoard};
+use hermes_board::{DispatchFlags, KanbanSettings, SqliteBoard};
 use hermes_config::{Config, Environment, Sources};
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::home::ChildHome;
@@ -114,8 +112,7 @@ impl Yard {
         std::fs::write(home.path().join("config.yaml"), yaml).unwrap();
         let env = Environment::from_pairs([("HERMES_KANBAN_CRASH_GRACE_SECONDS", "0")]);
         let config = Config::load_read_only(&Sources::new(&env, home.path()));
-        let kanban = KanbanSettings::resolve(&config, &env, None);
-        let settings = DispatchSettings::resolve(&kanban, &env, &DispatchFlags::default());
+        let settings = KanbanSettings::resolve(&config, &env, None, &DispatchFlags::default());
         self.dispatcher.limits = settings.limits;
     }
 

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use hermes_board::Claimer;
-use hermes_board::dispatch::{DispatchFlags, WorkerHost};
+use hermes_board::DispatchFlags;
+use hermes_board::dispatch::WorkerHost;
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{
     Applied, BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest, Claimed, ResolvedWorkspace,
@@ -28,7 +28,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let mut session = BoardSession::open(context, board)?;
     let mut dispatcher = dispatcher(&session, &DispatchFlags::default());
-    let lock = Claimer::of_this_process().lock();
+    let lock = hermes_board::own_lock();
     let outcome = session.store.claim(&ClaimRequest {
         task: args.id.clone(),
         lock: lock.clone(),

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hermes_agent::AuxiliaryGoalJudge;
+use hermes_board::DispatchFlags;
 use hermes_board::completion::{self, CompletionOutcome, CompletionSetup};
-use hermes_board::dispatch::DispatchFlags;
 use hermes_board::model::{CheckEvidence, Object, TaskId};
 use hermes_board::store::{Completion, FailurePolicy, Release};
 use hermes_proc::Wake;

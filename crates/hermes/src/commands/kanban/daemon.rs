@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             || "all boards".to_owned(),
             |one| format!("board {}", one.slug)
         ),
-        interval.unwrap_or(settings.interval).as_secs_f64(),
+        interval.unwrap_or(settings.dispatch_interval).as_secs_f64(),
         std::process::id()
     ))?;
     let dispatcher = dispatcher_of(context, home, &settings);
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         boards.options = settings.board_options(&now.env);
         reporter.report(&now, boards.tick_all(Instant::now()))?;
         reporter.warn_if_stuck(&now, boards.is_stuck())?;
-        let pause = interval.unwrap_or(settings.interval);
+        let pause = interval.unwrap_or(settings.dispatch_interval);
         first_readable(&[signals.as_fd()], Some(pause))?;
         if signals.take().is_some() {
             let left = match boards.dispatcher.children() {

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use hermes_board::dispatch::{DispatchFlags, TickMode};
+use hermes_board::DispatchFlags;
+use hermes_board::dispatch::TickMode;
 use hermes_board::model::{Assignee, TaskId};
 use hermes_board::plan::{GuardReason, Report};
 use hermes_runtime::OrphanSweep;

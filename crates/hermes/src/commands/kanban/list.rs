@@ -70,7 +70,7 @@ fn sort_parser() -> impl TypedValueParser<Value = SortOrder> {
 pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
     let mut session = BoardSession::open(context, board)?;
     // What waits for nothing any more shows as ready, dispatcher or not.
-    let limit = session.settings.failure_limit;
+    let limit = session.settings.limits.failure_limit;
     session.store.promote_satisfied(limit)?;
     let query = query(args, &session);
     let mut out = context.printer.stream();

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use hermes_board::dispatch::{DispatchFlags, Reclaimed};
+use hermes_board::DispatchFlags;
+use hermes_board::dispatch::Reclaimed;
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 use hermes_runtime::OrphanSweep;

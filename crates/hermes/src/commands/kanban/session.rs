@@ -109,8 +109,7 @@ pub(super) fn open(
 ) -> Result<SqliteBoard> {
     let options = BoardOptions {
         check,
-        failure_limit: settings.failure_limit,
-        ..BoardOptions::from_environment(&context.env)
+        ..settings.board_options(&context.env)
     };
     SqliteBoard::open(board, &options).map_err(|error| {
         let kind = if error.is_storage_full() {

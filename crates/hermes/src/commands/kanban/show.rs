@@ -153,7 +153,7 @@ fn workspace(task: &Task) -> String {
 
 /// The failure limit, and where it comes from.
 fn retries(session: &BoardSession<'_>, task: &Task) -> String {
-    match (task.max_retries, session.settings.failure_limit) {
+    match (task.max_retries, session.settings.limits.failure_limit) {
         (Some(own), _) => format!("{own} (task)"),
         (None, FailurePolicy::DEFAULT_LIMIT) => {
             format!("{} (default)", FailurePolicy::DEFAULT_LIMIT)

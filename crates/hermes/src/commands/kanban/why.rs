@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hermes_board::dispatch::DispatchFlags;
+use hermes_board::DispatchFlags;
 use hermes_board::model::{Task, TaskId};
 use hermes_board::plan::Verdict;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! Dispatchers for commands: how workers are started, and the limits in force.
 
 use hermes_board::boards::BoardHome;
-use hermes_board::dispatch::{DispatchFlags, DispatchSettings, Dispatcher};
+use hermes_board::dispatch::Dispatcher;
+use hermes_board::{DispatchFlags, KanbanSettings};
 
 use super::session::BoardSession;
 use crate::context::Context;
@@ -17,7 +18,7 @@ pub(super) fn dispatcher(session: &BoardSession<'_>, flags: &DispatchFlags) -> D
 pub(super) fn dispatcher_of(
     context: &Context,
     home: BoardHome,
-    settings: &DispatchSettings,
+    settings: &KanbanSettings,
 ) -> Dispatcher {
     let workers = worker_setup(context, &home, settings);
     Dispatcher::new(home, settings.limits.clone(), workers)

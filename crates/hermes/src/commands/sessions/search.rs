@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             Order::Newest => SearchOrder::Newest,
             Order::Oldest => SearchOrder::Oldest,
         },
-        limit: args.limit,
+        limit: Some(args.limit),
         ..SearchRequest::default()
     };
     let hits = match to_read(context)? {

@@ -4,8 +4,6 @@
 //! read as syntax is removed or quoted. The resulting query is never empty and never ends in an
 //! operator.
 
-use super::script;
-
 /// Characters of the search text that count.
 const MAX_CHARS: usize = 2048;
 /// Letters that the trigram index needs.
@@ -14,7 +12,6 @@ const TRIGRAM: usize = 3;
 /// How to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SearchPlan {
-    /// The text is empty.
     Nothing,
     /// A query for the index of words.
     Words(String),
@@ -48,11 +45,11 @@ pub(crate) fn plan(typed: &str) -> SearchPlan {
     if texts.is_empty() {
         return SearchPlan::Nothing;
     }
-    if texts.iter().all(|text| script::count(text) == 0) {
+    if texts.iter().all(|text| cjk_count(text) == 0) {
         return SearchPlan::Words(render(&pieces, word));
     }
     let is_short = |text: &&&str| {
-        let count = script::count(text);
+        let count = cjk_count(text);
         count > 0 && count < TRIGRAM
     };
     // Every text must be long enough, or the index finds nothing at all.
@@ -157,6 +154,21 @@ fn word(text: &str) -> String {
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', ""))
+}
+
+/// Whether a character belongs to Chinese, Japanese or Korean text.
+fn is_cjk(character: char) -> bool {
+    matches!(character,
+        '\u{3000}'..='\u{30ff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{20000}'..='\u{2a6df}')
+}
+
+/// Number of CJK characters in a text.
+fn cjk_count(text: &str) -> usize {
+    text.chars().filter(|character| is_cjk(*character)).count()
 }
 
 #[cfg(test)]
