@@ -13,17 +13,7 @@ use crate::code::{Crate, Module, Names, Token, TokenKind, flatten, imports};
 
 /// Parents whose children still need each other, and what makes them. Dissolve a cycle and remove
 /// its entry; never add one.
-pub(crate) const KNOWN: &[(&str, &str)] = &[
-    ("hermes-proc", "a child with streams is a child"),
-    (
-        "hermes-proc::env",
-        "a policy decides by lists and tiers that are read with it",
-    ),
-    (
-        "hermes-terminal::background",
-        "a process is registered, started, listed and killed by one registry",
-    ),
-];
+pub(crate) const KNOWN: &[(&str, &str)] = &[];
 
 /// Siblings that need each other.
 #[derive(Debug, PartialEq, Eq)]
