@@ -22,19 +22,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "hermes::commands::tools",
         "`tools call` reads further calls line by line with the same arguments",
     ),
-    ("hermes-agent", "a turn works on the agent that started it"),
-    (
-        "hermes-tools",
-        "a tool is called with a context that holds the tools",
-    ),
-    (
-        "hermes-tools::files",
-        "local and remote files are one file system",
-    ),
-    (
-        "hermes-tools::kanban",
-        "every tool of the board is one of its verbs",
-    ),
 ];
 
 /// Siblings that need each other.

@@ -19,21 +19,10 @@ use crate::code::{
 const TESTS_ONLY: &str = "only tests call it";
 
 /// Items that may have no caller outside tests, with the reason.
-pub(crate) const ALLOWED: &[(&str, &str)] = &[
-    ("hermes-agent::observer::SilentObserver", TESTS_ONLY),
-    ("hermes-agent::triage::Triage", TESTS_ONLY),
-    (
-        "hermes-terminal::background::registry::Processes::drain_notices",
-        TESTS_ONLY,
-    ),
-    ("hermes-tools::context::FixedSession", TESTS_ONLY),
-    (
-        "hermes-tools::execute_code::settings::UnattendedScripts",
-        TESTS_ONLY,
-    ),
-    ("hermes-tools::kanban::verb::KanbanTool", TESTS_ONLY),
-    ("hermes-tools::toolset::table::toolset_doc", TESTS_ONLY),
-];
+pub(crate) const ALLOWED: &[(&str, &str)] = &[(
+    "hermes-terminal::background::registry::Processes::drain_notices",
+    TESTS_ONLY,
+)];
 
 /// A public item without a caller.
 #[derive(Debug, PartialEq, Eq)]
