@@ -13,7 +13,20 @@ use crate::code::{Crate, Module, Names, Token, TokenKind, flatten, imports};
 
 /// Parents whose children still need each other, and what makes them. Dissolve a cycle and remove
 /// its entry; never add one.
+<<<<<<< HEAD
 pub(crate) const KNOWN: &[(&str, &str)] = &[];
+=======
+pub(crate) const KNOWN: &[(&str, &str)] = &[
+    (
+        "hermes",
+        "the command tree names every command, and completion and help read the tree",
+    ),
+    (
+        "hermes::commands::tools",
+        "`tools call` reads further calls line by line with the same arguments",
+    ),
+];
+>>>>>>> terminal
 
 /// Siblings that need each other.
 #[derive(Debug, PartialEq, Eq)]
