@@ -433,6 +433,8 @@ fn local_names(tokens: &[Token]) -> BTreeSet<&str> {
                 || window[0].is_mark("|");
             (binds && window[1].kind == TokenKind::Name).then_some(window[1].text.as_str())
         }))
+        // `&mut Card` names a type.
+        .filter(|name| !name.starts_with(char::is_uppercase))
         .collect()
 }
 

@@ -23,6 +23,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::person::{Person, Reached};
 
+/// Whether commands need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// By the person, or the settings where nobody can be asked.
