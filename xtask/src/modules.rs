@@ -22,7 +22,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "hermes::commands::tools",
         "`tools call` reads further calls line by line with the same arguments",
     ),
-    ("hermes-agent", "a turn works on the agent that started it"),
     ("hermes-proc", "a child with streams is a child"),
     (
         "hermes-proc::env",
@@ -31,18 +30,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     (
         "hermes-terminal::background",
         "a process is registered, started, listed and killed by one registry",
-    ),
-    (
-        "hermes-tools",
-        "a tool is called with a context that holds the tools",
-    ),
-    (
-        "hermes-tools::files",
-        "local and remote files are one file system",
-    ),
-    (
-        "hermes-tools::kanban",
-        "every tool of the board is one of its verbs",
     ),
 ];
 

@@ -20,8 +20,6 @@ const TESTS_ONLY: &str = "only tests call it";
 
 /// Items that may have no caller outside tests, with the reason.
 pub(crate) const ALLOWED: &[(&str, &str)] = &[
-    ("hermes-agent::observer::SilentObserver", TESTS_ONLY),
-    ("hermes-agent::triage::Triage", TESTS_ONLY),
     ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
     ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
     (
@@ -56,13 +54,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         "hermes-terminal::sudo::passwords::SudoPasswords::in_messaging",
         TESTS_ONLY,
     ),
-    ("hermes-tools::context::FixedSession", TESTS_ONLY),
-    (
-        "hermes-tools::execute_code::settings::UnattendedScripts",
-        TESTS_ONLY,
-    ),
-    ("hermes-tools::kanban::verb::KanbanTool", TESTS_ONLY),
-    ("hermes-tools::toolset::table::toolset_doc", TESTS_ONLY),
 ];
 
 /// A public item without a caller.

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use hermes_agent::prompt::{PromptParts, assemble};
 use hermes_agent::{Agent, SubAgentRunner, TurnInput, TurnObserver, TurnResult};
+use hermes_board::completion::{GoalClaim, GoalJudge, GoalVerdict};
 use hermes_board::model::Task;
 use hermes_providers::{AuxiliaryModels, Image};
 use hermes_session::{Session, SessionId};
-use hermes_tools::{GoalClaim, GoalJudge, GoalVerdict};
 
 use crate::context::Context;
 use crate::context_window;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hermes_agent::SubAgentRunner;
+use hermes_agent::{SubAgentRunner, tool_schemas};
 use hermes_providers::{ModelOverrides, ToolSchema};
 use hermes_session::{NewSession, Session, SessionStore};
 use hermes_tools::{CallContext, ToolSelection};
@@ -81,12 +81,7 @@ pub(crate) fn offered_tools(
         return Err(Error::NoToolset);
     }
     call.enabled_tools = offer.names();
-    let tools = offer.tools.into_iter().map(|tool| ToolSchema {
-        name: tool.name.to_owned(),
-        description: tool.description.to_owned(),
-        parameters: tool.schema,
-    });
-    Ok(tools.collect())
+    Ok(tool_schemas(offer.tools))
 }
 
 /// The record of a new session.

@@ -7,11 +7,12 @@ use hermes_agent::prompt::{PromptParts, assemble};
 use hermes_agent::{
     Agent, AgentSettings, AuxiliaryGoalJudge, ChildLimits, Parts, StopCheck, SubAgentRunner,
 };
+use hermes_board::completion::GoalJudge;
 use hermes_config::settings::Problem;
 use hermes_config::vars;
 use hermes_providers::AuxiliaryModels;
 use hermes_session::{SessionId, SessionStore};
-use hermes_tools::{GoalJudge, ToolConversation};
+use hermes_tools::ToolConversation;
 
 use crate::backend::{BackendKind, BackendRequest};
 use crate::context::Context;

@@ -21,7 +21,6 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a live holder is waited for.
 const MAX_WAIT: Duration = Duration::from_mins(10);
-/// Prefix of the holder names of this program.
 const HOLDER_PREFIX: &str = "hermes";
 
 impl Agent {
@@ -60,7 +59,6 @@ impl Agent {
     }
 }
 
-/// The holder name of this process.
 fn own_holder() -> String {
     let pid = std::process::id();
     match identity_of(pid) {

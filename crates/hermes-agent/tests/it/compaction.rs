@@ -8,7 +8,7 @@ use hermes_agent::{Agent, ExitReason, TurnEvent, TurnInput, TurnOutcome, TurnRes
 use hermes_providers::{ErrorClass, ModelRequest, ModelResponse, ProviderError};
 use hermes_session::{LockAttempt, SessionId, SessionMessage, SessionStore};
 use hermes_store::rusqlite::Connection;
-use hermes_tools::{ArgKind, Argument, CallContext, TodoTool, Tool};
+use hermes_tools::{ArgKind, Argument, CallContext, TodoTool, Tool, ToolSpec};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -21,19 +21,18 @@ const MINUTES: Duration = Duration::from_mins(5);
 struct Big;
 
 impl Tool for Big {
-    fn name(&self) -> &'static str {
-        "big"
+    fn spec(&self) -> &'static ToolSpec {
+        const {
+            &ToolSpec {
+                name: "big",
+                toolset: "test",
+                description: "Says much.",
+                arguments: &[Argument::optional("n", ArgKind::Text, "Anything.")],
+                ..ToolSpec::DEFAULT
+            }
+        }
     }
-    fn toolset(&self) -> &'static str {
-        "test"
-    }
-    fn description(&self) -> &'static str {
-        "Says much."
-    }
-    fn arguments(&self) -> &'static [Argument] {
-        const ARGUMENTS: &[Argument] = &[Argument::optional("n", ArgKind::Text, "Anything.")];
-        ARGUMENTS
-    }
+
     fn call(&self, args: &Value, _: &CallContext) -> Value {
         json!({"n": args["n"], "much": "x".repeat(40_000)})
     }

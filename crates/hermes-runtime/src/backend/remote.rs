@@ -126,7 +126,7 @@ impl RemoteLease {
 
     fn new(backend: Arc<RemoteBackend>, rules: WriteRules, is_isolated: bool, kind: Kind) -> Self {
         Self {
-            filesystem: Filesystem::on_remote_host(RemoteFiles::new(backend.clone(), rules)),
+            filesystem: Filesystem::from(RemoteFiles::new(backend.clone(), rules)),
             backend,
             card: CardDirectories::default(),
             is_isolated,

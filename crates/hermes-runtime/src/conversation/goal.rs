@@ -4,8 +4,8 @@
 //! blocked within its turns is blocked, so that a person looks at it.
 
 use hermes_agent::{TurnEvent, TurnInput, TurnObserver, TurnOutcome, TurnResult};
+use hermes_board::completion::{GoalClaim, GoalVerdict};
 use hermes_board::model::Task;
-use hermes_tools::{GoalClaim, GoalVerdict};
 
 use super::Conversation;
 

@@ -12,7 +12,7 @@ use hermes_policy::{
 use hermes_secret::Redactor;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandApprover, CommandDecision, CommandKind, Refusal, RefusalKind};
-use hermes_tools::{CallContext, ScriptGate, ScriptVerdict};
+use hermes_tools::{CallContext, ScriptGate};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
@@ -149,18 +149,18 @@ impl CommandApprover for ToolApprover {
 }
 
 impl ScriptGate for ToolApprover {
-    fn decide(&self, code: &str, _: &CallContext) -> ScriptVerdict {
+    fn decide(&self, code: &str, _: &CallContext) -> Result<(), Value> {
         let question = self.question();
         let request = self.request(code, question.as_ref());
         let verdict = self.policy.check_script(&request);
         if verdict.is_approved() {
-            return ScriptVerdict::Approved;
+            return Ok(());
         }
         let mut result = json!({"status": status_of(&verdict), "error": verdict.message});
         for (name, value) in fields_of(&verdict) {
             result[name] = value;
         }
-        ScriptVerdict::Refused(result)
+        Err(result)
     }
 }
 

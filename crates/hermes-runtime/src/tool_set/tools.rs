@@ -85,9 +85,8 @@ impl ToolSet {
                 max_children: positive(config, "delegation.max_concurrent_children")
                     .unwrap_or(DelegateTool::default().max_children),
             });
-        let registry = kanban_tools(board::desk(context, setup.remote()))
-            .into_iter()
-            .fold(registry, ToolRegistry::with);
+        let registry =
+            kanban_tools(board::access(context, setup.remote())).fold(registry, ToolRegistry::with);
         Ok(Self {
             registry: Arc::new(registry),
             writes: FileWrites::new(context, &setup.environment),
@@ -205,7 +204,7 @@ impl ToolSet {
             conversation: state.conversation,
             filesystem: match self.remote() {
                 Some(remote) => remote.filesystem.clone(),
-                None => Filesystem::on_this_machine(HostFiles {
+                None => Filesystem::from(HostFiles {
                     home: self.setup.environment.child_home(),
                     private_homes: self.private_homes.clone(),
                     write_guard: Arc::new(self.writes.in_directory(session.cwd())),

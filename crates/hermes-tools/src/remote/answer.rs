@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// An answer that is being read.
 pub(crate) struct ScriptAnswer {
     bytes: Vec<u8>,
     read: usize,

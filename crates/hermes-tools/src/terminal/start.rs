@@ -1,8 +1,7 @@
 //! A background process started by the `terminal` tool.
 
-use hermes_proc::Wake;
 use hermes_terminal::background::PtyState;
-use hermes_terminal::{SessionKey, StartRequest, Started, Terminal};
+use hermes_terminal::{StartRequest, Started, Terminal};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Fields};
@@ -26,10 +25,11 @@ struct Notices<'a> {
     support: &'a NoticeSupport,
 }
 
-/// Starts a background process and says so.
+/// Starts a background process and says so. What the call asks for besides its command is in
+/// `arguments`.
 pub(super) fn start(
     arguments: Arguments<'_>,
-    request: &StartedCommand<'_>,
+    request: StartRequest<'_>,
     terminal: &Terminal,
     support: &NoticeSupport,
 ) -> Value {
@@ -39,26 +39,15 @@ pub(super) fn start(
         support,
     };
     let started = terminal.start(&StartRequest {
-        command: request.command,
-        session: request.session,
-        workdir: request.workdir,
         pty: arguments.flag("pty"),
         notify: notices.notifies(),
         watch_patterns: notices.watched(),
-        interrupt: request.interrupt,
+        ..request
     });
     match started {
         Ok(started) => result(&started, &notices),
         Err(reason) => NotRunReport::from(reason).into_value(),
     }
-}
-
-/// The command of a background process.
-pub(super) struct StartedCommand<'a> {
-    pub(super) command: &'a str,
-    pub(super) session: &'a SessionKey,
-    pub(super) workdir: Option<&'a str>,
-    pub(super) interrupt: &'a Wake,
 }
 
 impl Notices<'_> {

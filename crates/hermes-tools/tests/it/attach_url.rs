@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use hermes_board::store::NewTask;
 use hermes_http::Downloads;
-use hermes_tools::KanbanDesk;
+use hermes_tools::BoardAccess;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn what_cannot_be_fetched_is_said_and_nothing_is_attached() {
 fn this_machine_and_its_neighbours_are_out_of_reach() {
     let board = BoardStage::new();
     let own = board.card(NewTask::titled("x"));
-    let desk = KanbanDesk {
+    let desk = BoardAccess {
         downloads: Downloads::default(),
         ..board.desk()
     };

@@ -11,7 +11,7 @@ use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::EnvPolicy;
 use hermes_proc::home::ChildHome;
-use hermes_tools::{KanbanDesk, ToolRegistry, kanban_tools};
+use hermes_tools::{BoardAccess, ToolRegistry, kanban_tools};
 use serde_json::Value;
 
 use crate::stage::Stage;
@@ -74,12 +74,12 @@ impl BoardStage {
         assert_eq!(taken.unwrap(), Applied::Yes);
     }
 
-    pub(crate) fn desk(&self) -> KanbanDesk {
+    pub(crate) fn desk(&self) -> BoardAccess {
         let root = self.stage.root("hermes");
         let program = root.join("no-such-program");
         let path = std::env::var_os("PATH").unwrap();
         let env = Environment::from_pairs([("HOME", &root), ("HERMES_HOME", &root)]);
-        KanbanDesk {
+        BoardAccess {
             home: self.home(),
             options: BoardOptions::default(),
             workers: WorkerSetup {
@@ -109,10 +109,8 @@ impl BoardStage {
     }
 
     /// Calls a tool at this desk.
-    pub(crate) fn at(&self, desk: KanbanDesk, tool: &str, args: Value) -> Value {
-        let registry = kanban_tools(desk)
-            .into_iter()
-            .fold(ToolRegistry::default(), ToolRegistry::with);
+    pub(crate) fn at(&self, desk: BoardAccess, tool: &str, args: Value) -> Value {
+        let registry = kanban_tools(desk).fold(ToolRegistry::default(), ToolRegistry::with);
         registry.call(tool, &args, &self.stage.context)
     }
 
@@ -123,7 +121,7 @@ impl BoardStage {
 
     /// Calls a tool as the worker of a card.
     pub(crate) fn worker(&self, id: &TaskId, run: RunId, tool: &str, args: Value) -> Value {
-        let desk = KanbanDesk {
+        let desk = BoardAccess {
             worker: Some(worker_variables(id, Some(run), Some(CLAIM))),
             is_orchestrator: false,
             ..self.desk()

@@ -8,8 +8,8 @@ use hermes_session::{
     ConversationStep, MessageRole, NewSession, SessionId, SessionMessage, SessionStore,
 };
 use hermes_tools::{
-    Answerer, CallContext, ChildJob, ChildResult, ChildRole, ChildRunner, ChildStatus,
-    ClarifyQuestion, ClarifyTool, DelegateTool, SessionSearchTool, ToolRegistry,
+    Answerer, CallContext, ChildJob, ChildResult, ChildRunner, ChildStatus, ClarifyQuestion,
+    ClarifyTool, DelegateTool, SessionSearchTool, ToolRegistry,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::stage::{SECRET, Stage};
 struct Always(Option<&'static str>);
 
 impl Answerer for Always {
-    fn answer(&self, question: &ClarifyQuestion, _: &CallContext) -> Option<String> {
+    fn answer(&self, question: &ClarifyQuestion) -> Option<String> {
         assert!(question.choices.len() <= 4);
         self.0
             .map(|answer| format!("{answer} ({})", question.choices.len()))
@@ -118,7 +118,7 @@ fn one_goal_is_one_agent() {
         goal: "count".to_owned(),
         context: Some("in /srv".to_owned()),
         toolsets: vec!["file".to_owned()],
-        role: ChildRole::Orchestrator,
+        may_delegate: true,
     };
     assert_eq!(*meeting.jobs.lock().unwrap(), [expected]);
 }

@@ -3,7 +3,7 @@
 use hermes_board::model::{Assignee, WorkspaceKind};
 use hermes_board::store::NewTask;
 use hermes_board::{ChatAddress, NewSubscription};
-use hermes_tools::KanbanDesk;
+use hermes_tools::BoardAccess;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ fn a_worker_files_in_its_own_name_tenant_and_workspace() {
         ..card("own", "coder")
     });
     let run = board.claimed(&own);
-    let desk = KanbanDesk {
+    let desk = BoardAccess {
         worker: Some(worker_variables(&own, Some(run), None)),
         tenant: Some("acme".to_owned()),
         ..board.desk()
@@ -154,7 +154,7 @@ fn the_chat_that_files_a_card_follows_it() {
             notifier_profile: Some("coder".to_owned()),
         })
     };
-    let desk = KanbanDesk {
+    let desk = BoardAccess {
         follower: follower("telegram"),
         ..board.desk()
     };
@@ -167,7 +167,7 @@ fn the_chat_that_files_a_card_follows_it() {
     let subscriptions = board.store().subscriptions(None).unwrap();
     assert_eq!(subscriptions[0].chat_id, "42");
     // What cannot be followed is filed all the same.
-    let desk = KanbanDesk {
+    let desk = BoardAccess {
         follower: follower(" "),
         ..board.desk()
     };

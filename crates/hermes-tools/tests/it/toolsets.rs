@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hermes_config::{Config, Environment, Sources};
 use hermes_tools::{
-    ClarifyTool, DelegateTool, KanbanDesk, PatchTool, ReadFileTool, SearchFilesTool,
+    BoardAccess, ClarifyTool, DelegateTool, PatchTool, ReadFileTool, SearchFilesTool,
     SessionSearchTool, TodoTool, Tool, ToolReach, ToolRegistry, ToolSelection, WriteFileTool,
     kanban_tools,
 };
@@ -21,7 +21,7 @@ fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolS
     ToolSelection::resolve(&config, &env, "cli", flag)
 }
 
-fn registry(desk: KanbanDesk, home: &Path) -> ToolRegistry {
+fn registry(desk: BoardAccess, home: &Path) -> ToolRegistry {
     let registry = ToolRegistry::default()
         .with(ReadFileTool::default())
         .with(WriteFileTool)
@@ -33,9 +33,7 @@ fn registry(desk: KanbanDesk, home: &Path) -> ToolRegistry {
         .with(SessionSearchTool {
             home: home.to_owned(),
         });
-    kanban_tools(desk)
-        .into_iter()
-        .fold(registry, ToolRegistry::with)
+    kanban_tools(desk).fold(registry, ToolRegistry::with)
 }
 
 const FILES: [&str; 4] = ["read_file", "write_file", "patch", "search_files"];
@@ -76,7 +74,7 @@ fn what_is_switched_off_everywhere_is_off() {
 #[test]
 fn an_offer_leaves_out_what_cannot_be_used_and_names_what_does_not_exist() {
     let board = BoardStage::new();
-    let desk = KanbanDesk {
+    let desk = BoardAccess {
         is_orchestrator: false,
         ..board.desk()
     };
@@ -111,7 +109,7 @@ fn an_offer_leaves_out_what_cannot_be_used_and_names_what_does_not_exist() {
 #[test]
 fn a_worker_always_has_its_card() {
     let board = BoardStage::new();
-    let worker = KanbanDesk {
+    let worker = BoardAccess {
         worker: Some(worker_variables(&"t_1".into(), None, None)),
         is_orchestrator: false,
         ..board.desk()
@@ -141,8 +139,9 @@ fn schemas_are_plain_and_the_same_every_time() {
     let offer = registry.offer(&selection, &board.stage.context);
     assert_eq!(offer, registry.offer(&selection, &board.stage.context));
     for tool in &offer.tools {
-        assert_eq!(tool.schema["type"], "object", "{}", tool.name);
-        let fields = tool.schema["properties"].as_object().unwrap();
+        let schema = tool.schema();
+        assert_eq!(schema["type"], "object", "{}", tool.name);
+        let fields = schema["properties"].as_object().unwrap();
         for (name, field) in fields {
             assert!(field["type"].is_string(), "{}.{name}", tool.name);
             assert!(field["description"].is_string(), "{}.{name}", tool.name);
@@ -156,7 +155,7 @@ fn schemas_are_plain_and_the_same_every_time() {
 fn what_board_tools_require_is_what_the_chapter_says() {
     let board = BoardStage::new();
     for tool in kanban_tools(board.desk()) {
-        let required: &[&str] = match tool.name() {
+        let required: &[&str] = match tool.spec().name {
             "kanban_block" => &["reason"],
             "kanban_comment" => &["task_id", "body"],
             "kanban_create" => &["title", "assignee"],
@@ -166,15 +165,19 @@ fn what_board_tools_require_is_what_the_chapter_says() {
             "kanban_attach_url" => &["url"],
             _ => &[],
         };
-        let schema = tool.schema();
+        let schema = tool.spec().schema();
         let said: Vec<&str> = schema["required"]
             .as_array()
             .unwrap()
             .iter()
             .filter_map(Value::as_str)
             .collect();
-        assert_eq!(said, required, "{}", tool.name());
-        assert!(schema["properties"]["board"].is_object(), "{}", tool.name());
+        assert_eq!(said, required, "{}", tool.spec().name);
+        assert!(
+            schema["properties"]["board"].is_object(),
+            "{}",
+            tool.spec().name
+        );
     }
 }
 
@@ -183,12 +186,12 @@ fn what_may_run_side_by_side_is_known_of_every_tool() {
     let board = BoardStage::new();
     let registry = registry(board.desk(), &board.stage.root("hermes"));
     for tool in registry.iter() {
-        let reach = match tool.name() {
+        let reach = match tool.spec().name {
             "read_file" => ToolReach::ReadsPath,
             "write_file" | "patch" => ToolReach::ChangesPath,
             "search_files" | "session_search" => ToolReach::ReadOnly,
             _ => ToolReach::Anything,
         };
-        assert_eq!(tool.reach(), reach, "{}", tool.name());
+        assert_eq!(tool.spec().reach, reach, "{}", tool.spec().name);
     }
 }

@@ -145,7 +145,7 @@ fn new_card(args: &Args, context: &Context, home: &BoardHome) -> Result<NewTask>
         [] => None,
         names => Some(SkillList::parse(
             names.iter().map(String::as_str),
-            TOOLSET_NAMES,
+            &TOOLSET_NAMES,
         )?),
     };
     Ok(NewTask {

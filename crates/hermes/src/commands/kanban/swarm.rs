@@ -100,7 +100,8 @@ fn worker(text: &str) -> Result<SwarmWorker> {
     Ok(SwarmWorker {
         profile: Assignee::parse(profile).map_err(|error| bad(&error.to_string()))?,
         title: title.to_owned(),
-        skills: SkillList::parse(skills, TOOLSET_NAMES).map_err(|error| bad(&error.to_string()))?,
+        skills: SkillList::parse(skills, &TOOLSET_NAMES)
+            .map_err(|error| bad(&error.to_string()))?,
     })
 }
 

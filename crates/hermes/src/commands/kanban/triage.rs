@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use hermes_agent::triage::{
-    DecomposeOutcome, Profile, Roster, Triage, TriageFailure, decompose as split,
-    specify as make_clear,
+    DecomposeOutcome, Profile, Roster, Triage, decompose as split, specify as make_clear,
 };
 use hermes_board::ListQuery;
 use hermes_board::model::{Status, TaskId};
@@ -190,18 +189,18 @@ fn in_triage(session: &BoardSession<'_>, tenant: Option<&str>) -> Result<Vec<Tas
     Ok(cards.into_iter().map(|card| card.id).collect())
 }
 
-fn reason<T>(outcome: &std::result::Result<T, TriageFailure>, done: &str) -> String {
+fn reason<T>(outcome: &std::result::Result<T, String>, done: &str) -> String {
     match outcome {
         Ok(_) => done.to_owned(),
-        Err(failure) => failure.to_string(),
+        Err(failure) => failure.clone(),
     }
 }
 
 fn text_of<T>(
-    outcome: &std::result::Result<T, TriageFailure>,
+    outcome: &std::result::Result<T, String>,
     text: impl FnOnce(&T) -> String,
 ) -> std::result::Result<String, String> {
-    outcome.as_ref().map(text).map_err(ToString::to_string)
+    outcome.as_ref().map(text).map_err(String::clone)
 }
 
 fn retitled(title: Option<&str>) -> String {

@@ -37,11 +37,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             .iter()
             .map(|tool| {
                 let reason = tool.unavailable(&call);
+                let spec = tool.spec();
                 json!({
-                    "name": tool.name(),
-                    "toolset": tool.toolset(),
-                    "description": tool.description(),
-                    "parameters": tool.schema(),
+                    "name": spec.name,
+                    "toolset": spec.toolset,
+                    "description": spec.description,
+                    "parameters": spec.schema(),
                     "enabled": selection.holds(tool),
                     "available": reason.is_none(),
                     "reason": reason,
@@ -57,8 +58,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
                 Some(reason) => format!("no: {reason}"),
             };
             table.row(vec![
-                tool.name().to_owned(),
-                tool.toolset().to_owned(),
+                tool.spec().name.to_owned(),
+                tool.spec().toolset.to_owned(),
                 if selection.holds(tool) { "yes" } else { "no" }.to_owned(),
                 here,
             ]);

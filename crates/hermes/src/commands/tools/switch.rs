@@ -106,7 +106,7 @@ fn chosen(names: &[String]) -> Result<BTreeSet<String>> {
             ..ToolSelection::default()
         }
         .expanded();
-        let known: Vec<&str> = basic_toolsets().map(|(name, _)| name).collect();
+        let known: Vec<&str> = basic_toolsets().collect();
         if !meant.iter().all(|name| known.contains(&name.as_str())) {
             return Err(CommandError::user(format!(
                 "there is no toolset '{}' that can be switched",

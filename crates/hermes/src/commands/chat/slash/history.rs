@@ -1,6 +1,6 @@
 //! Commands about the messages so far: undo, retry, compress, history.
 
-use hermes_agent::CompressOutcome;
+use hermes_agent::Compacted;
 
 use super::{After, ChatState};
 use crate::error::{CommandError, Result};
@@ -51,10 +51,10 @@ pub(super) fn compress(state: &mut ChatState<'_>, arguments: &str) -> Result<Aft
     let focus = (!arguments.is_empty()).then_some(arguments);
     let agent = state.conversation.agent();
     match agent.compress(focus, state.display)? {
-        CompressOutcome::TooShort => state.note("There are too few messages to summarise.")?,
-        CompressOutcome::Unchanged => state.note("Nothing could be shortened.")?,
+        Compacted::TooShort => state.note("There are too few messages to summarise.")?,
+        Compacted::Unchanged => state.note("Nothing could be shortened.")?,
         // The display has shown how much shorter the history is.
-        CompressOutcome::Done => {}
+        Compacted::Done => {}
     }
     Ok(After::Prompt)
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::saved_result::ResultToSave;
+use crate::filesystem::operations::{ResultToSave, SessionState};
 
 /// The directory of all conversations.
 const TOP: &str = "hermes-results";
@@ -15,24 +15,23 @@ const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
 /// Writes a result and says where.
-pub(super) fn keep(keeping: &ResultToSave<'_>) -> Result<PathBuf, String> {
-    let set = keeping
-        .context
-        .session
-        .variable("TMPDIR")
-        .map(PathBuf::from);
+pub(super) fn save(
+    result: &ResultToSave<'_>,
+    session: &dyn SessionState,
+) -> Result<PathBuf, String> {
+    let set = session.variable("TMPDIR").map(PathBuf::from);
     let temporary = set.filter(|path| path.is_absolute());
     let temporary = temporary.unwrap_or_else(|| PathBuf::from("/tmp"));
     let top = top_in(&temporary)?;
-    let directory = top.join(&keeping.directory);
+    let directory = top.join(&result.directory);
     if !hermes_fs::exists_no_follow(&directory) {
         sweep(&top);
     }
     if !make_own(&directory)? {
         return Err(format!("{} belongs to somebody else.", directory.display()));
     }
-    let path = directory.join(&keeping.file);
-    hermes_fs::write_atomic_exact(&path, keeping.text.as_bytes(), FILE_MODE)
+    let path = directory.join(&result.file);
+    hermes_fs::write_atomic_exact(&path, result.text.as_bytes(), FILE_MODE)
         .map_err(|error| error.to_string())?;
     Ok(path)
 }

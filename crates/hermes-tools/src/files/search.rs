@@ -1,14 +1,104 @@
-//! The result of a search: the page that was asked for, and whether there is more.
+//! `search_files`: the tool around a search, wherever the files are, and its result: the page that was
+//! asked for, and whether there is more.
 
 use std::path::{Path, PathBuf};
 
+use hermes_secret::Sink;
 use serde_json::{Map, Value, json};
 
-use super::query::{FileQuery, OutputMode, ResultPage, SearchTarget};
-use super::results::{ResultLine, SearchResults};
+use super::read::is_variables;
+use crate::argument::{ArgKind, Argument};
+use crate::filesystem::{
+    FileQuery, OutputMode, ResultLine, ResultPage, SearchResults, SearchTarget,
+};
+use crate::result::error;
+use crate::tool::{CallContext, Tool, ToolReach, ToolSpec};
 
-/// The result of the call.
-pub(super) fn report(query: &FileQuery, found: &SearchResults) -> Value {
+const SPEC: ToolSpec = ToolSpec {
+    name: "search_files",
+    toolset: "file",
+    description: "Searches files below a directory. With target 'content' the pattern is a regular \
+     expression looked for in every line; with target 'files' it is a glob for file names, \
+     newest first. Use this instead of grep, find and ls. Files named in .gitignore, hidden \
+     files and binary files are skipped.",
+    arguments: &[
+        Argument::required(
+            "pattern",
+            ArgKind::Text,
+            "Regular expression (target 'content') or glob such as *.py (target 'files').",
+        ),
+        Argument::optional(
+            "target",
+            ArgKind::Choice(&["content", "files", "grep", "find"]),
+            "'content' searches in files, 'files' searches names. Default 'content'.",
+        ),
+        Argument::text(
+            "path",
+            "Directory or file to search. Default: the working directory.",
+        ),
+        Argument::text(
+            "file_glob",
+            "Only files whose name matches this glob, with target 'content'.",
+        ),
+        Argument::optional(
+            "limit",
+            ArgKind::ClampedInt { min: 1, max: 1000 },
+            "Most results to return. Default 50.",
+        ),
+        Argument::optional(
+            "offset",
+            ArgKind::clamped_from(0),
+            "Results to skip, for the next page. Default 0.",
+        ),
+        Argument::optional(
+            "output_mode",
+            ArgKind::Choice(&["content", "files_only", "count"]),
+            "'content' gives lines, 'files_only' paths, 'count' matches per file. Default \
+             'content'.",
+        ),
+        Argument::optional(
+            "context",
+            ArgKind::ClampedInt { min: 0, max: 20 },
+            "Lines before and after each match. Default 0.",
+        ),
+    ],
+    reach: ToolReach::ReadOnly,
+    ..ToolSpec::DEFAULT
+};
+
+/// The tool.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SearchFilesTool;
+
+impl Tool for SearchFilesTool {
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    fn call(&self, args: &Value, context: &CallContext) -> Value {
+        search(args, context).unwrap_or_else(error)
+    }
+}
+
+fn search(args: &Value, context: &CallContext) -> Result<Value, String> {
+    let query = FileQuery::of(args, |root| context.resolve(root))?;
+    let files = context.filesystem.operations();
+    let mut found = files.search(&query, context.file_call())?;
+    mask_variables(&mut found, context);
+    Ok(report(&query, &found))
+}
+
+/// Masks lines of files of variables, whose names say what the values are.
+fn mask_variables(found: &mut SearchResults, context: &CallContext) {
+    let mut redactor = None;
+    let lines = found.matches.iter_mut();
+    for line in lines.filter(|line| is_variables(&line.path)) {
+        let redactor = redactor.get_or_insert_with(|| context.redactor.for_sink(Sink::Variables));
+        line.text = redactor.redact(&line.text).into_owned();
+    }
+}
+
+fn report(query: &FileQuery, found: &SearchResults) -> Value {
     let root = query.shown_root();
     let shown = |path: &Path| shown_path(&root, &found.root, path);
     let (mut result, more) = match (&query.what, query.mode) {

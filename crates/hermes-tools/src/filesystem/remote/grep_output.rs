@@ -22,7 +22,6 @@ pub(super) struct Record<'a> {
     pub(super) is_cut: bool,
 }
 
-/// The records of an answer.
 pub(super) struct Records<'a> {
     rest: &'a [u8],
     root: &'a [u8],
@@ -70,8 +69,9 @@ impl<'a> Iterator for Records<'a> {
             self.rest = rest.get(1..).unwrap_or_default();
             let is_cut = line.len() >= MOST_LINE;
             let Some(nul) = line.iter().position(|byte| *byte == 0) else {
-                if let (Some(path), Some(numbered)) = (&self.file, Numbered::read(line)) {
-                    return Some(numbered.record(path.clone(), is_cut));
+                if let (Some(path), Some(record)) = (&self.file, record(line, is_cut)) {
+                    let path = path.clone();
+                    return Some(Record { path, ..record });
                 }
                 if self.pieces.len() >= MOST_PIECES {
                     self.pieces.clear();
@@ -91,47 +91,30 @@ impl<'a> Iterator for Records<'a> {
             self.file = None;
             if text == b"=" {
                 self.file = path;
-            } else if let (Some(path), Some(numbered)) = (path, Numbered::read(text)) {
-                return Some(numbered.record(path, is_cut));
+            } else if let (Some(path), Some(record)) = (path, record(text, is_cut)) {
+                return Some(Record { path, ..record });
             }
         }
     }
 }
 
-/// A line with its number.
-struct Numbered<'a> {
-    number: u64,
-    is_match: bool,
-    text: &'a [u8],
-}
-
-impl<'a> Numbered<'a> {
-    fn read(line: &'a [u8]) -> Option<Self> {
-        let end = line.iter().position(|byte| !byte.is_ascii_digit())?;
-        let (digits, rest) = line.split_at(end);
-        let (sign, text) = rest.split_first()?;
-        let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        let is_match = match sign {
-            b':' => true,
-            b'-' => false,
-            _ => return None,
-        };
-        Some(Self {
-            number,
-            is_match,
-            text,
-        })
-    }
-
-    fn record(self, path: PathBuf, is_cut: bool) -> Record<'a> {
-        Record {
-            path,
-            number: self.number,
-            text: self.text,
-            is_match: self.is_match,
-            is_cut,
-        }
-    }
+/// The record of a line with its number, still without its path.
+fn record(line: &[u8], is_cut: bool) -> Option<Record<'_>> {
+    let end = line.iter().position(|byte| !byte.is_ascii_digit())?;
+    let (digits, rest) = line.split_at(end);
+    let (sign, text) = rest.split_first()?;
+    let is_match = match sign {
+        b':' => true,
+        b'-' => false,
+        _ => return None,
+    };
+    Some(Record {
+        path: PathBuf::new(),
+        number: std::str::from_utf8(digits).ok()?.parse().ok()?,
+        text,
+        is_match,
+        is_cut,
+    })
 }
 
 #[cfg(test)]

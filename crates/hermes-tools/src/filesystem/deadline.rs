@@ -13,10 +13,8 @@ const CHECK_INTERVAL: usize = 256 * 1024;
 /// Why reading stopped before the end of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ReadStopped {
-    /// The call was interrupted.
     #[error("the call was interrupted")]
     Interrupted,
-    /// The deadline has passed.
     #[error("it took too long")]
     TooLong,
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hermes_policy::{PrivateHomes, ReadGuard, WriteContext, check_write_by_text};
 
-use crate::context::CrossProfile;
+use crate::filesystem::operations::CrossProfile;
 
 /// Which paths of a remote host are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,6 @@ impl WriteRules {
     }
 }
 
-/// A write to be judged.
 pub(super) struct JudgedWrite<'a> {
     /// The path as the call means it.
     pub(super) written: &'a Path,

@@ -16,12 +16,12 @@ pub(crate) struct FileStamp(String);
 
 impl FileStamp {
     /// The stamp of a file on a remote host, as the system there prints it.
-    pub(super) fn reported(text: String) -> Self {
+    pub(crate) fn reported(text: String) -> Self {
         Self(text)
     }
 
     /// The stamp of a file of this machine.
-    pub(super) fn of(meta: &Metadata) -> Self {
+    pub(crate) fn of(meta: &Metadata) -> Self {
         Self(format!(
             "{} {} {}.{}",
             meta.size(),
@@ -32,22 +32,22 @@ impl FileStamp {
     }
 
     /// The state of a file of this machine now; `None` if it cannot be looked at.
-    pub(super) fn now(path: &Path) -> Option<Self> {
+    pub(crate) fn now(path: &Path) -> Option<Self> {
         hermes_fs::metadata(path).ok().map(|meta| Self::of(&meta))
     }
 }
 
 /// One page of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct PageKey {
-    pub(super) path: PathBuf,
-    pub(super) offset: u64,
-    pub(super) limit: u64,
+pub(crate) struct PageKey {
+    pub(crate) path: PathBuf,
+    pub(crate) offset: u64,
+    pub(crate) limit: u64,
 }
 
 /// What the session knows of a page that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PageStatus {
+pub(crate) enum PageStatus {
     /// Not seen in this state.
     New,
     /// Already shown, once.
@@ -84,7 +84,7 @@ impl FileLedger {
     }
 
     /// Notes a reading and says what it is.
-    pub(super) fn note_read(&self, page: PageKey, stamp: FileStamp) -> PageStatus {
+    pub(crate) fn note_read(&self, page: PageKey, stamp: FileStamp) -> PageStatus {
         let mut seen = self.lock();
         seen.files.insert(page.path.clone(), stamp.clone());
         if self.remembers_nothing {
@@ -103,7 +103,7 @@ impl FileLedger {
     }
 
     /// Notes that the session itself brought the file into this state; `None` if it is gone.
-    pub(super) fn note_written(&self, path: &Path, stamp: Option<FileStamp>) {
+    pub(crate) fn note_written(&self, path: &Path, stamp: Option<FileStamp>) {
         let mut seen = self.lock();
         seen.pages.retain(|page, _| page.path != path);
         match stamp {
@@ -113,7 +113,7 @@ impl FileLedger {
     }
 
     /// A warning if the file, now in this state, changed since the session last read or wrote it.
-    pub(super) fn staleness(&self, path: &Path, now: Option<&FileStamp>) -> Option<String> {
+    pub(crate) fn staleness(&self, path: &Path, now: Option<&FileStamp>) -> Option<String> {
         let known = self.lock().files.get(path).cloned()?;
         (now != Some(&known)).then(|| {
             format!(

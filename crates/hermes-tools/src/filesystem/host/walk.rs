@@ -2,24 +2,24 @@
 //! memory; skips what `.gitignore` names, hidden and binary files.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use hermes_policy::ReadGuard;
 use hermes_proc::Wake;
 use ignore::WalkBuilder;
 
-use super::query::{Contents, FileQuery, NameGlob, SearchTarget};
-use super::results::{MAX_COUNTED, ResultLine, SearchResults, shown_text};
-use crate::files::deadline::{InterruptibleReader, ReadDeadline, ReadStopped};
+use crate::filesystem::deadline::{InterruptibleReader, ReadDeadline, ReadStopped};
+use crate::filesystem::search::{
+    Contents, FileQuery, MAX_COUNTED, NameGlob, ResultLine, SEARCH_TIMEOUT, SearchResults,
+    SearchTarget, shown_text,
+};
 
-/// A search that takes longer ends with what it has.
-pub(crate) const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// A line that needs more memory ends the search of its file.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Searches below (or in) `root`, which is without links.
-pub(crate) fn walk_and_search(
+pub(super) fn walk_and_search(
     root: PathBuf,
     query: &FileQuery,
     guard: &ReadGuard,

@@ -1,25 +1,29 @@
-//! The arguments of a search, parsed and checked before any file is touched.
+//! A search: its arguments, checked before any file is touched, and its results, bounded in memory.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use serde_json::Value;
 
-use crate::context::CallContext;
+/// A search that takes longer ends with what it has.
+pub(super) const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
+/// Matches after which counting stops.
+pub(crate) const MAX_COUNTED: usize = 10_000;
+/// Longer lines are cut, in characters.
+const MAX_LINE_CHARS: usize = 500;
 
-/// A search.
 pub(crate) struct FileQuery {
     /// Where: absolute, links not followed.
     pub(crate) root: PathBuf,
     /// The root as the call wrote it.
     raw_root: String,
     pub(crate) what: SearchTarget,
-    pub(super) mode: OutputMode,
-    pub(super) page: ResultPage,
+    pub(crate) mode: OutputMode,
+    pub(crate) page: ResultPage,
 }
 
-/// What is searched.
 pub(crate) enum SearchTarget {
     Contents(Contents),
     /// Files whose name fits.
@@ -41,24 +45,26 @@ pub(crate) struct Contents {
 
 /// What the result of a search for contents consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutputMode {
+pub(crate) enum OutputMode {
     Lines,
     Files,
     Counts,
 }
 
-/// Which of the results are shown.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ResultPage {
-    pub(super) skip: usize,
-    pub(super) limit: usize,
+pub(crate) struct ResultPage {
+    pub(crate) skip: usize,
+    pub(crate) limit: usize,
 }
 
 impl FileQuery {
     /// The search a call asks for; the error is a sentence.
-    pub(super) fn of(args: &Value, context: &CallContext) -> Result<Self, String> {
+    pub(crate) fn of(
+        args: &Value,
+        resolve: impl FnOnce(&str) -> Result<PathBuf, String>,
+    ) -> Result<Self, String> {
         let raw_root = args["path"].as_str().unwrap_or(".");
-        let root = context.resolve(raw_root)?;
+        let root = resolve(raw_root)?;
         let pattern = args["pattern"].as_str().unwrap_or_default();
         if pattern.is_empty() {
             return Err("The pattern is empty.".to_owned());
@@ -99,7 +105,7 @@ impl FileQuery {
     }
 
     /// With what paths in the result begin: the root as the call wrote it.
-    pub(super) fn shown_root(&self) -> PathBuf {
+    pub(crate) fn shown_root(&self) -> PathBuf {
         let raw = &self.raw_root;
         if Path::new(raw).is_absolute() || raw.starts_with('~') {
             return self.root.clone();
@@ -116,10 +122,9 @@ impl FileQuery {
 /// A word without wildcards means every name that contains it.
 fn names(pattern: &str) -> Result<NameGlob, String> {
     if pattern.contains(['*', '?', '[', '{']) {
-        NameGlob::new(pattern)
-    } else {
-        NameGlob::new(&format!("*{pattern}*"))
+        return NameGlob::new(pattern);
     }
+    NameGlob::new(&format!("*{pattern}*"))
 }
 
 fn count(args: &Value, name: &str, default: usize) -> usize {
@@ -139,7 +144,6 @@ impl NameGlob {
             .map_err(|error| format!("Invalid glob: {error}"))
     }
 
-    /// The glob as it was written.
     pub(crate) fn text(&self) -> &str {
         self.0.glob().glob()
     }
@@ -151,5 +155,65 @@ impl NameGlob {
         } else {
             path.file_name().is_some_and(|name| self.0.is_match(name))
         }
+    }
+}
+
+/// The results of a search. Paths are absolute and without links.
+#[derive(Default)]
+pub(crate) struct SearchResults {
+    /// The root without links.
+    pub(crate) root: PathBuf,
+    /// Lines in the order of files and of numbers, matches and what is around them.
+    pub(crate) matches: Vec<ResultLine>,
+    /// Files with matches, and how many each has.
+    pub(crate) counts: Vec<(PathBuf, usize)>,
+    /// Files whose names fit, the newest first.
+    pub(crate) names: Vec<PathBuf>,
+    /// How much was found, shown or not.
+    pub(crate) total: usize,
+    /// Why the search ended early, if so.
+    pub(crate) stopped: Option<&'static str>,
+    /// What else the model should know of this search.
+    pub(crate) remark: Option<&'static str>,
+}
+
+impl SearchResults {
+    /// Why a search ends before its end.
+    pub(crate) const INTERRUPTED: &'static str = "The search was interrupted.";
+    /// The same, because of the time limit.
+    pub(crate) const TOO_LONG: &'static str =
+        "The search took too long; narrow it with path or file_glob.";
+    /// The same, because enough was found.
+    pub(crate) const TOO_MANY: &'static str = "There are more results than were counted.";
+
+    /// Takes a line if it can be shown; a match counts in any case. Of the matches `keep` are wanted.
+    pub(crate) fn push(&mut self, line: ResultLine, keep: usize) {
+        if line.is_match {
+            self.total += 1;
+        }
+        // One more than wanted, so that the page ends before the context of the next match.
+        if self.total <= keep.saturating_add(1) {
+            self.matches.push(line);
+        }
+    }
+}
+
+pub(crate) struct ResultLine {
+    pub(crate) path: PathBuf,
+    pub(crate) number: u64,
+    pub(crate) text: String,
+    /// As opposed to a line around a match.
+    pub(crate) is_match: bool,
+}
+
+/// The text of a line as it is shown.
+pub(crate) fn shown_text(bytes: &[u8]) -> String {
+    let head = bytes.get(..MAX_LINE_CHARS * 4).unwrap_or(bytes);
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_end_matches(['\n', '\r']);
+    if text.chars().count() > MAX_LINE_CHARS || head.len() < bytes.len() {
+        format!("{}... [truncated]", hermes_text::cut(text, MAX_LINE_CHARS))
+    } else {
+        text.to_owned()
     }
 }

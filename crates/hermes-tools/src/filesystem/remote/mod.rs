@@ -6,10 +6,9 @@
 mod files;
 mod grep_output;
 mod grep_syntax;
-mod read;
+mod page;
 mod rules;
 mod search;
-mod write;
 
 pub use files::RemoteFiles;
 pub use rules::WriteRules;

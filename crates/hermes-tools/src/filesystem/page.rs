@@ -21,7 +21,6 @@ const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "ti
 pub(crate) struct PageRequest {
     /// Number of the first, from 1.
     pub(crate) offset: u64,
-    /// How many.
     pub(crate) limit: u64,
     /// Most characters of them all.
     pub(crate) max_chars: usize,
@@ -77,19 +76,14 @@ impl PageLines {
             let is_behind = number >= wanted.end();
             let is_wanted = number >= wanted.offset && !is_behind;
             line.clear();
-            let taking = LineLimits {
-                keep: if is_wanted {
-                    wanted.max_line_bytes()
-                } else {
-                    0
-                },
-                stop_after: if is_behind {
-                    MAX_COUNTED_BYTES.saturating_sub(scanned)
-                } else {
-                    u64::MAX
-                },
+            let keep = if is_wanted {
+                wanted.max_line_bytes()
+            } else {
+                0
             };
-            let length = match next_line(reader, taking, &mut line) {
+            let counted_on = is_behind.then(|| MAX_COUNTED_BYTES.saturating_sub(scanned));
+            let stop_after = counted_on.unwrap_or(u64::MAX);
+            let length = match next_line(reader, keep, stop_after, &mut line) {
                 Ok(length) => length,
                 // The page is there; only how much follows it is not known.
                 Err(error) if is_behind && ReadStopped::from_error(&error).is_some() => {
@@ -142,15 +136,14 @@ impl PageLines {
         };
         if text.chars().count() > wanted.max_line_chars {
             self.cut.get_or_insert((number, wanted.max_line_chars));
-            let start: String = text.chars().take(wanted.max_line_chars).collect();
+            let start = hermes_text::cut(text, wanted.max_line_chars);
             format!("{number:6}|{start}... [truncated]")
         } else {
             format!("{number:6}|{text}")
         }
     }
 
-    /// The result of a call.
-    pub(super) fn to_json(&self, offset: u64, size: u64) -> Value {
+    pub(crate) fn to_json(&self, offset: u64, size: u64) -> Value {
         let last = offset + self.shown.len() as u64 - 1;
         let goes_on = last < self.total || self.uncounted;
         let mut result = json!({
@@ -190,19 +183,12 @@ impl PageLines {
     }
 }
 
-/// How a line is read.
-#[derive(Clone, Copy)]
-struct LineLimits {
-    /// Bytes of it that are kept.
-    keep: usize,
-    /// Bytes after which it is given up.
-    stop_after: u64,
-}
-
-/// Reads one line, its end included in the returned length; keeps its beginning in `line`.
+/// Reads one line, its end included in the returned length; keeps `keep` bytes of it in `line`, and
+/// gives it up after `stop_after`.
 fn next_line(
     reader: &mut impl BufRead,
-    taking: LineLimits,
+    keep: usize,
+    stop_after: u64,
     line: &mut Vec<u8>,
 ) -> std::io::Result<u64> {
     let mut length = 0;
@@ -213,12 +199,12 @@ fn next_line(
         }
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(buffer.len(), |end| end + 1);
-        let room = taking.keep.saturating_sub(line.len());
+        let room = keep.saturating_sub(line.len());
         let text = end.unwrap_or(buffer.len()).min(room);
         line.extend_from_slice(buffer.get(..text).unwrap_or_default());
         reader.consume(taken);
         length += taken as u64;
-        if end.is_some() || length >= taking.stop_after {
+        if end.is_some() || length >= stop_after {
             return Ok(length);
         }
     }
@@ -258,8 +244,7 @@ impl BinaryFile {
         (data.is_binary || data.is_image).then_some(data)
     }
 
-    /// The result of a call.
-    pub(super) fn to_json(self, size: u64) -> Value {
+    pub(crate) fn to_json(self, size: u64) -> Value {
         let hint = if self.is_image {
             "This is an image; look at it with vision_analyze."
         } else {

@@ -6,12 +6,11 @@ use std::time::Instant;
 
 use grep_matcher::Matcher;
 use hermes_policy::ReadGuard;
+use hermes_proc::Wake;
 
-use super::files::RemoteFiles;
 use super::grep_output::{MOST_LINE, Records};
 use super::grep_syntax::at_least;
-use crate::context::CallContext;
-use crate::files::search::{
+use crate::filesystem::search::{
     Contents, FileQuery, MAX_COUNTED, NameGlob, ResultLine, SEARCH_TIMEOUT, SearchResults,
     SearchTarget, shown_text,
 };
@@ -27,40 +26,30 @@ const MOST_ANSWER: usize = 16 * 1024 * 1024;
 const WITHOUT_RIPGREP: &str = "ripgrep (rg) is not installed there, so files named in .gitignore \
                                were searched too.";
 
-/// One search on a remote host.
-struct Search<'a> {
-    files: &'a RemoteFiles,
-    query: &'a FileQuery,
-    guard: ReadGuard,
-    context: &'a CallContext,
+pub(super) struct Search<'a> {
+    /// Runs a script on the host.
+    pub(super) ask: &'a dyn Fn(ScriptQuery<'_>) -> Result<ScriptAnswer, String>,
+    pub(super) query: &'a FileQuery,
+    pub(super) guard: ReadGuard,
+    pub(super) interrupt: &'a Wake,
 }
 
-/// Whether ripgrep may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ripgrep {
     IfThere,
     Never,
 }
 
-impl RemoteFiles {
-    pub(super) fn search_remote(
-        &self,
-        query: &FileQuery,
-        context: &CallContext,
-    ) -> Result<SearchResults, String> {
+impl Search<'_> {
+    /// Searches; the error is a sentence.
+    pub(super) fn run(&self) -> Result<SearchResults, String> {
         let started = Instant::now();
-        let search = Search {
-            files: self,
-            query,
-            guard: self.read_guard(context)?,
-            context,
-        };
-        let mut found = search.run(Ripgrep::IfThere);
+        let mut found = self.attempt(Ripgrep::IfThere);
         if matches!(found, Ok(None)) {
             // An older ripgrep may not know all of our syntax.
-            found = search.run(Ripgrep::Never);
+            found = self.attempt(Ripgrep::Never);
         }
-        let stopped = if context.interrupt.is_raised() {
+        let stopped = if self.interrupt.is_raised() {
             SearchResults::INTERRUPTED
         } else if started.elapsed() >= SEARCH_TIMEOUT {
             SearchResults::TOO_LONG
@@ -69,16 +58,14 @@ impl RemoteFiles {
         };
         // What was found until then has stayed there.
         Ok(found.ok().flatten().unwrap_or_else(|| SearchResults {
-            root: query.root.clone(),
+            root: self.query.root.clone(),
             stopped: Some(stopped),
             ..SearchResults::default()
         }))
     }
-}
 
-impl Search<'_> {
     /// The search; `None` if it must be made without ripgrep.
-    fn run(&self, ripgrep: Ripgrep) -> Result<Option<SearchResults>, String> {
+    fn attempt(&self, ripgrep: Ripgrep) -> Result<Option<SearchResults>, String> {
         let mut answer = match &self.query.what {
             SearchTarget::Contents(contents) => self.ask_for_contents(contents, ripgrep)?,
             SearchTarget::Names(glob) => self.ask_for_names(glob, ripgrep)?,
@@ -158,12 +145,12 @@ impl Search<'_> {
     }
 
     fn ask(&self, body: &str, arguments: &[&[u8]]) -> Result<ScriptAnswer, String> {
-        self.files.ask(ScriptQuery {
+        (self.ask)(ScriptQuery {
             functions: WALK,
             arguments,
             limit: SEARCH_TIMEOUT,
             most_output: MOST_ANSWER,
-            ..ScriptQuery::new(body, &self.context.interrupt)
+            ..ScriptQuery::new(body, self.interrupt)
         })
     }
 
@@ -180,12 +167,7 @@ impl Search<'_> {
         let mut file: Vec<ResultLine> = Vec::new();
         for record in records.by_ref() {
             if file.first().is_some_and(|line| line.path != record.path) {
-                take_file(
-                    std::mem::take(&mut file),
-                    contents.around,
-                    contents.keep,
-                    found,
-                );
+                take_file(std::mem::take(&mut file), contents, found);
             }
             if found.total >= MAX_COUNTED {
                 found.stopped = Some(SearchResults::TOO_MANY);
@@ -204,7 +186,7 @@ impl Search<'_> {
                 });
             }
         }
-        take_file(file, contents.around, contents.keep, found);
+        take_file(file, contents, found);
         found.total > 0 || records.exit_code.unwrap_or(0) < 2
     }
 
@@ -246,7 +228,7 @@ impl Search<'_> {
 }
 
 /// Takes the lines of one file: matches, and those within reach of one.
-fn take_file(lines: Vec<ResultLine>, around: usize, keep: usize, found: &mut SearchResults) {
+fn take_file(lines: Vec<ResultLine>, wanted: &Contents, found: &mut SearchResults) {
     let matches: Vec<u64> = lines
         .iter()
         .filter(|line| line.is_match)
@@ -258,12 +240,12 @@ fn take_file(lines: Vec<ResultLine>, around: usize, keep: usize, found: &mut Sea
     if matches.is_empty() {
         return;
     }
-    let around = around as u64;
+    let around = wanted.around as u64;
     for line in lines {
         let next = matches.partition_point(|number| number.saturating_add(around) < line.number);
         let reaches = |number: &u64| number.saturating_sub(around) <= line.number;
         if matches.get(next).is_some_and(reaches) {
-            found.push(line, keep);
+            found.push(line, wanted.keep);
         }
     }
     found.counts.push((path, matches.len()));

@@ -8,14 +8,16 @@ use std::time::Duration;
 use hermes_policy::{PrivateHomes, ReadGuard};
 use hermes_terminal::remote::ScriptRunner;
 
-use super::deadline::{InterruptibleReader, ReadDeadline};
-use super::file_ledger::FileStamp;
-use super::filesystem::{Content, FileOperations, FilePage, Loaded, PageRead, Writing, Written};
-use super::kept_host;
-use super::page::{BinaryFile, PageLines, PageRequest, SNIFFED_BYTES};
-use super::search::{FileQuery, SearchResults, walk_and_search};
-use crate::context::{CallContext, WriteGuard};
-use crate::saved_result::ResultToSave;
+use super::kept;
+use super::walk::walk_and_search;
+use crate::file_ledger::FileStamp;
+use crate::filesystem::deadline::{InterruptibleReader, ReadDeadline};
+use crate::filesystem::operations::{
+    FileCall, FileContent, FileOperations, Filesystem, Loaded, PageRead, ResultToSave, WriteGuard,
+    Writing, Written,
+};
+use crate::filesystem::page::{BinaryFile, PageLines, PageRequest, SNIFFED_BYTES};
+use crate::filesystem::search::{FileQuery, SearchResults};
 
 /// A reading that takes longer ends with what it has.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,41 +29,25 @@ pub struct HostFiles {
     pub home: PathBuf,
     /// Homes whose private places are not shown.
     pub private_homes: PrivateHomes,
-    /// Where may be written.
     pub write_guard: Arc<dyn WriteGuard>,
 }
 
-impl FileOperations for HostFiles {
-    fn describe(&self) -> String {
-        "this machine".to_owned()
+impl From<HostFiles> for Filesystem {
+    fn from(files: HostFiles) -> Self {
+        Self::new(files)
     }
+}
 
+impl FileOperations for HostFiles {
     fn script_runner(&self) -> Option<Arc<dyn ScriptRunner>> {
         None
     }
 
     fn real_path(&self, path: &Path) -> Option<PathBuf> {
-        let existing = path
-            .ancestors()
-            .find_map(|above| Some((above, hermes_fs::canonicalize(above).ok()?)));
-        let Some((above, real)) = existing else {
-            return Some(path.to_owned());
-        };
-        let below = path.strip_prefix(above).unwrap_or(Path::new(""));
-        let mut whole = real;
-        for part in below.components() {
-            match part {
-                Component::CurDir => {}
-                Component::ParentDir => {
-                    whole.pop();
-                }
-                part => whole.push(part),
-            }
-        }
-        Some(whole)
+        Some(real_path(path))
     }
 
-    fn home(&self, _: &CallContext) -> Result<PathBuf, String> {
+    fn home(&self, _: FileCall<'_>) -> Result<PathBuf, String> {
         Ok(self.home.clone())
     }
 
@@ -73,7 +59,7 @@ impl FileOperations for HostFiles {
         &self,
         path: &Path,
         wanted: PageRequest,
-        context: &CallContext,
+        call: FileCall<'_>,
     ) -> Result<PageRead, String> {
         if let Some(message) = ReadGuard::here(&self.private_homes).refusal(&real(path)) {
             return Err(message);
@@ -81,8 +67,7 @@ impl FileOperations for HostFiles {
         let file = match hermes_fs::open(path) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => {
-                let neighbours = neighbours(path);
-                return Ok(PageRead::Missing { neighbours });
+                return Ok(PageRead::Missing(neighbours(path)));
             }
             Err(error) => return Err(error.to_string()),
         };
@@ -102,20 +87,20 @@ impl FileOperations for HostFiles {
             .read_to_end(&mut head)
             .map_err(lost)?;
         let content = if let Some(data) = BinaryFile::recognised(path, &head) {
-            Content::BinaryFile(data)
+            FileContent::Binary(data)
         } else {
             std::io::Seek::rewind(&mut &file).map_err(lost)?;
-            let deadline = ReadDeadline::new(&context.interrupt, READ_TIMEOUT);
+            let deadline = ReadDeadline::new(call.interrupt, READ_TIMEOUT);
             let mut reader =
                 BufReader::with_capacity(64 * 1024, InterruptibleReader::new(file, deadline));
-            Content::Text(PageLines::read(&mut reader, 1, wanted, path)?)
+            FileContent::Text(PageLines::read(&mut reader, 1, wanted, path)?)
         };
-        Ok(PageRead::File(FilePage {
+        Ok(PageRead::File {
             real: real(path),
             size: meta.len(),
             stamp: FileStamp::of(&meta),
             content,
-        }))
+        })
     }
 
     fn load(&self, write: &Writing<'_>, most: u64) -> Result<Option<Loaded>, String> {
@@ -138,29 +123,33 @@ impl FileOperations for HostFiles {
         Ok((!hermes_fs::exists_no_follow(&target)).then_some(target))
     }
 
-    fn write(&self, target: &Path, bytes: &[u8], _: &CallContext) -> Result<Written, String> {
+    fn write(&self, target: &Path, bytes: &[u8], _: FileCall<'_>) -> Result<Written, String> {
         refuse_special(target)?;
         let before = FileStamp::now(target);
-        let dirs_created = make_parent(target)?;
-        hermes_fs::write_atomic(target, bytes, new_file_mode())
+        let missing = target.parent().filter(|parent| !parent.is_dir());
+        let umask = umask();
+        if let Some(parent) = missing {
+            hermes_fs::create_dir_all(parent, 0o777 & !umask).map_err(|error| error.to_string())?;
+        }
+        hermes_fs::write_atomic(target, bytes, 0o666 & !umask)
             .map_err(|error| error.to_string())?;
         Ok(Written {
             target: target.to_owned(),
-            dirs_created,
+            dirs_created: missing.is_some(),
             before,
             after: FileStamp::now(target),
         })
     }
 
-    fn keep(&self, keeping: &ResultToSave<'_>) -> Result<PathBuf, String> {
-        kept_host::keep(keeping)
+    fn save(&self, result: &ResultToSave<'_>, call: FileCall<'_>) -> Result<PathBuf, String> {
+        kept::save(result, call.session)
     }
 
-    fn remove(&self, target: &Path, _: &CallContext) -> Result<(), String> {
+    fn remove(&self, target: &Path, _: FileCall<'_>) -> Result<(), String> {
         hermes_fs::remove_file(target).map_err(|error| error.to_string())
     }
 
-    fn search(&self, query: &FileQuery, context: &CallContext) -> Result<SearchResults, String> {
+    fn search(&self, query: &FileQuery, call: FileCall<'_>) -> Result<SearchResults, String> {
         let root = hermes_fs::canonicalize(&query.root).map_err(|error| {
             if error.is_not_found() {
                 query.not_found()
@@ -172,8 +161,26 @@ impl FileOperations for HostFiles {
         if let Some(message) = guard.refusal(&root) {
             return Err(message);
         }
-        Ok(walk_and_search(root, query, &guard, &context.interrupt))
+        Ok(walk_and_search(root, query, &guard, call.interrupt))
     }
+}
+
+/// The path without links and `..`, as far as it exists; the rest by its text.
+pub fn real_path(path: &Path) -> PathBuf {
+    let existing = path
+        .ancestors()
+        .find_map(|above| Some((above, hermes_fs::canonicalize(above).ok()?)));
+    let (above, mut whole) = existing.unwrap_or((Path::new(""), PathBuf::new()));
+    for part in path.strip_prefix(above).unwrap_or(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                whole.pop();
+            }
+            part => whole.push(part),
+        }
+    }
+    whole
 }
 
 /// The path without links; what does not exist is judged by its name.
@@ -195,18 +202,6 @@ fn refuse_special(target: &Path) -> Result<(), String> {
     }
 }
 
-/// Makes the directory of a file; says whether it had to.
-fn make_parent(target: &Path) -> Result<bool, String> {
-    match target.parent() {
-        Some(parent) if !parent.is_dir() => {
-            hermes_fs::create_dir_all(parent, new_directory_mode())
-                .map_err(|error| error.to_string())?;
-            Ok(true)
-        }
-        _ => Ok(false),
-    }
-}
-
 /// What lies in the directory of a path.
 fn neighbours(path: &Path) -> Vec<PathBuf> {
     // A directory that cannot be read has no suggestions to offer.
@@ -215,17 +210,7 @@ fn neighbours(path: &Path) -> Vec<PathBuf> {
     entries.into_iter().map(|entry| entry.path).collect()
 }
 
-/// The mode of a new file under the umask of this process.
-fn new_file_mode() -> u32 {
-    0o666 & !umask()
-}
-
-/// The mode of a new directory under the umask of this process.
-fn new_directory_mode() -> u32 {
-    0o777 & !umask()
-}
-
-/// Read from the kernel: the system call can only ask by changing it, for all threads.
+/// The umask of this process, read from the kernel: the system call can only ask by changing it, for all threads.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     let status = hermes_fs::read_text_capped(Path::new("/proc/self/status"), 64 * 1024);
