@@ -93,7 +93,6 @@ pub(crate) fn kills_everything(command: &Command) -> bool {
                 words.next();
                 signal_seen = true;
             }
-            "--" => signal_seen = true,
             "-1" if signal_seen => return true,
             "-l" | "-L" => return false,
             _ => signal_seen = true,
