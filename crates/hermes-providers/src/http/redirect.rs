@@ -6,7 +6,7 @@
 use reqwest::{Method, Url};
 
 /// Redirects followed for one request.
-pub(super) const MOST: usize = 5;
+pub(super) const MAX_REDIRECTS: usize = 5;
 
 /// Where a redirect leads, if it may be followed.
 pub(super) fn target(

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn archives_of_a_supervised_gateway() {
+    fn archives_of_a_supervised_gateway_are_read_newest_first() {
         let dir = tempfile::tempdir().unwrap();
         let logs = dir.path().join("gateways/coder");
         std::fs::create_dir_all(&logs).unwrap();

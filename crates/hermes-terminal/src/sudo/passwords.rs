@@ -115,7 +115,7 @@ impl SudoPasswords {
         }
         let typed = prompt
             .ask(PROMPT_TIMEOUT)
-            .filter(|typed| !typed.is_empty())?;
+            .filter(|typed| !typed.expose().is_empty())?;
         self.remembered.put(session, typed.clone(), Instant::now());
         Some(typed)
     }
