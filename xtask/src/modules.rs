@@ -22,15 +22,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "hermes::commands::tools",
         "`tools call` reads further calls line by line with the same arguments",
     ),
-    ("hermes-proc", "a child with streams is a child"),
-    (
-        "hermes-proc::env",
-        "a policy decides by lists and tiers that are read with it",
-    ),
-    (
-        "hermes-terminal::background",
-        "a process is registered, started, listed and killed by one registry",
-    ),
 ];
 
 /// Siblings that need each other.

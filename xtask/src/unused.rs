@@ -19,42 +19,10 @@ use crate::code::{
 const TESTS_ONLY: &str = "only tests call it";
 
 /// Items that may have no caller outside tests, with the reason.
-pub(crate) const ALLOWED: &[(&str, &str)] = &[
-    ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
-    ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
-    (
-        "hermes-terminal::background::kill::Processes::kill_all",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::background::recover::Processes::wait_until_idle",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::background::registry::Processes::drain_notices",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::background::registry::Processes::on_notice",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::carried_files::request::CarriedRequest::declare",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::carried_files::request::CarriedRequest::new",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::shell::sessions::Sessions::fork",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-terminal::sudo::passwords::SudoPasswords::in_messaging",
-        TESTS_ONLY,
-    ),
-];
+pub(crate) const ALLOWED: &[(&str, &str)] = &[(
+    "hermes-terminal::background::registry::Processes::drain_notices",
+    TESTS_ONLY,
+)];
 
 /// A public item without a caller.
 #[derive(Debug, PartialEq, Eq)]

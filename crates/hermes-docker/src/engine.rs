@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hermes_proc::{ChildSpec, EnvPlan, SpawnClass};
+use hermes_proc::{ChildSpec, EnvPlan, EnvRequest, SpawnClass};
 use serde::Serialize;
 
 use super::discovery::{WELL_KNOWN, find_engine};
 use super::engine_words::{engine_words, last_line};
 use super::error::{DockerError, Result};
 use super::socket::EngineSocket;
-use hermes_terminal::environment::{Circumstances, LiveEnvironment};
+use hermes_terminal::environment::LiveEnvironment;
 
 /// Docker Desktop on WSL2 is often slower than five seconds when cold.
 const PROBE_LIMIT: Duration = Duration::from_secs(15);
@@ -99,13 +99,10 @@ impl Engine {
             .filter_map(|(name, _)| name.to_str())
             .filter(|name| name.starts_with("DOCKER_") || name.starts_with("CONTAINER"))
             .collect();
-        let plan = builder.plan(
-            SpawnClass::Helper,
-            &Circumstances {
-                grants: &own,
-                ..Circumstances::default()
-            },
-        );
+        let plan = EnvPlan::build(&EnvRequest {
+            grants: &own,
+            ..builder.request(SpawnClass::Helper)
+        });
         plan.with("HOME", builder.policy().child_home.real_home())
     }
 

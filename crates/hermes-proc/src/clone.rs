@@ -21,7 +21,6 @@ use crate::{ChildSpec, Group};
 
 /// Room for what runs in the child before it becomes the program: 64 KiB.
 const STACK_WORDS: usize = 4096;
-/// Signals there are.
 const LAST_SIGNAL: c_int = 64;
 
 /// A child and the descriptor that becomes readable when it ends.

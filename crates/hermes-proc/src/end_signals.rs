@@ -18,7 +18,6 @@ use signal_hook::low_level::{emulate_default_handler, pipe};
 pub enum EndSignal {
     /// SIGINT: Ctrl-C.
     Interrupt,
-    /// SIGTERM.
     Terminate,
     /// SIGHUP: the terminal is gone.
     HangUp,

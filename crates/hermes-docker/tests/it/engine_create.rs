@@ -436,7 +436,7 @@ fn forwarded_values_are_in_no_argument() {
         .iter()
         .map(hermes_testkit::EngineCall::line)
         .collect();
-    lines.push(format!("{launch:?}"));
+    lines.push(format!("{:?} {:?}", launch.program, launch.args));
     for line in lines {
         assert!(
             !line.contains("of-process") && !line.contains("of-env-file"),

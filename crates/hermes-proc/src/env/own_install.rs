@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 /// What the roots are found from.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnInstallFacts<'a> {
-    /// The running executable.
     pub program: &'a Path,
-    /// Home of the default profile.
     pub root: &'a Path,
     /// The account's home: an install that holds it is not a dedicated directory.
     pub real_home: &'a Path,

@@ -36,14 +36,10 @@ const SINGLE: &[&str] = &[
     "CURL_CA_BUNDLE",
 ];
 
-/// What tier 4 says to a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Tier4 {
-    /// Nothing in it is ours.
     Untouched,
-    /// This is left of it.
     Cut(OsString),
-    /// Nothing is left of it.
     Gone,
 }
 
@@ -131,7 +127,7 @@ mod tests {
         let mut policy = EnvPolicy::new(
             dir.join("hh"),
             dir.join("apps/hermes"),
-            ChildHome::unchanged(dir.join("u")),
+            ChildHome::default(),
         );
         policy.own_install = OwnInstall::of_roots([dir.join("own")]);
         policy

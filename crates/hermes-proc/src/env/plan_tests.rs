@@ -15,7 +15,14 @@ fn policy() -> EnvPolicy {
     let mut policy = EnvPolicy::new(
         PathBuf::from("/hh"),
         PathBuf::from("/nowhere/hermes"),
-        ChildHome::unchanged(PathBuf::from("/u")),
+        ChildHome::resolve(&HomeFacts {
+            mode: HomeMode::Profile,
+            is_container: false,
+            hermes_home: Path::new("/hh"),
+            inherited_real_home: None,
+            inherited_home: Some(OsStr::new("/u")),
+            account_home: None,
+        }),
     );
     policy.secret_names.insert("MY_PROVIDER".to_owned());
     policy.own_install = OwnInstall::of_roots([PathBuf::from("/own")]);
@@ -586,10 +593,7 @@ fn nothing_prints_a_value() {
         ..EnvRequest::new(SpawnClass::ToolShell, &base, &policy)
     };
     let plan = EnvPlan::build(&request);
-    let printed = format!(
-        "{plan:?} {plan:#?} {request:?} {overlay:?} {:?}",
-        plan.receipt()
-    );
+    let printed = format!("{plan:?} {plan:#?} {overlay:?} {:?}", plan.receipt());
     assert!(!printed.contains("hunter2"), "{printed}");
     assert!(!plan.receipt().to_json().to_string().contains("hunter2"));
 }

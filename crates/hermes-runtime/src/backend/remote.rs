@@ -9,6 +9,7 @@ use hermes_config::vars;
 use hermes_docker::{DockerHost, DockerSandbox, Removal, SandboxRequest};
 use hermes_policy::parse_safe_roots;
 use hermes_ssh::{SshHost, SshSettings, SshSurroundings, check_programs};
+use hermes_terminal::backend::Backend;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::remote::{RemoteBackend, RemoteSettings};
 use hermes_tools::{Filesystem, RemoteFiles, WriteRules};
@@ -175,7 +176,7 @@ impl RemoteLease {
         if let Kind::Container { sandbox, .. } = &self.kind
             && sandbox.container().is_some()
         {
-            tracing::info!(backend = ?self.backend, "idle; released");
+            tracing::info!(host = Backend::describe(&*self.backend), "idle; released");
             self.backend.detach();
             sandbox.cleanup(Removal::AsConfigured);
         }

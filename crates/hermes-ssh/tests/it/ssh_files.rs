@@ -24,9 +24,11 @@ fn furnished() -> SshWorld {
 }
 
 fn request(world: &SshWorld) -> CarriedRequest {
-    let mut request = CarriedRequest::new(world.path("home"));
-    request.declare("mail", ["token.json", ".env"]);
-    request
+    CarriedRequest {
+        hermes_home: world.path("home"),
+        credential_files: ["token.json", ".env"].map(str::to_owned).into(),
+        external_skills: Vec::new(),
+    }
 }
 
 fn host(world: &SshWorld) -> SshHost {
@@ -193,7 +195,10 @@ fn files_of_another_home_are_not_taken_for_ours() {
     std::fs::create_dir(world.path("other")).unwrap();
     write(&world.path("other/skills/mail/SKILL.md"), "of the other");
     let other = world.host_with(|_, surroundings| {
-        surroundings.carried = CarriedRequest::new(world.path("other"));
+        surroundings.carried = CarriedRequest {
+            hermes_home: world.path("other"),
+            ..CarriedRequest::default()
+        };
     });
     other.ensure().unwrap();
     assert_eq!(read(&world.there("skills/mail/SKILL.md")), "of the other");

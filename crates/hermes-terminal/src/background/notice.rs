@@ -11,18 +11,14 @@ pub struct Ending {
     pub exit_code: Option<i32>,
     /// `exited`, `killed` or `lost`.
     pub reason: EndReason,
-    /// Who killed it.
     pub source: Option<String>,
 }
 
 /// Why a process is no longer there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
-    /// It ended by itself.
     Exited,
-    /// Someone of us killed it.
     Killed,
-    /// Its supervisor is gone, and nobody knows.
     Lost,
 }
 
@@ -40,23 +36,16 @@ impl EndReason {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// The process ended.
     Completion(Ending),
-    /// Lines matched a pattern.
     WatchMatch {
-        /// The first pattern that matched.
         pattern: String,
     },
     /// Watching ended because too much matched.
     WatchDisabled {
-        /// Lines not told in the last window.
         dropped: usize,
     },
-    /// Matches of all processes are not told for a while.
     WatchOverflowTripped,
-    /// They are told again.
     WatchOverflowReleased {
-        /// How many were not told.
         suppressed: usize,
     },
 }
@@ -64,15 +53,10 @@ pub enum NoticeKind {
 /// One message for one session. Its texts have been redacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The process.
     pub process_id: String,
-    /// The session that hears of it.
     pub session: SessionKey,
-    /// What happened.
     pub kind: NoticeKind,
-    /// The command.
     pub command: String,
-    /// The end of the output, or the lines that matched.
     pub output: String,
 }
 

@@ -52,7 +52,6 @@ impl Record {
     }
 }
 
-/// The file.
 #[derive(Debug)]
 pub(super) struct ProcessFile {
     path: PathBuf,
@@ -65,7 +64,6 @@ impl ProcessFile {
         }
     }
 
-    /// All entries.
     pub(super) fn load(&self) -> hermes_fs::Result<Vec<Record>> {
         let Some(bytes) = hermes_fs::read_optional(&self.path, LARGEST)? else {
             return Ok(Vec::new());

@@ -4,18 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use hermes_proc::EnvPolicy;
-use hermes_proc::env::{HermesLink, ensure_hermes_link};
+use hermes_proc::env::ensure_hermes_link;
 use hermes_proc::home::{KEYCHAIN, LinkOutcome, ensure_home_links};
 
 /// Makes what is missing; gives what the operator should know. No failure stops a child.
 pub(super) fn make(policy: &EnvPolicy, keychain: bool, entries: &[PathBuf]) -> Vec<String> {
     let mut warnings = Vec::new();
     match ensure_hermes_link(policy) {
-        Ok(HermesLink::Present | HermesLink::Made) => {}
-        Ok(HermesLink::Blocked) => warnings.push(format!(
+        Ok(LinkOutcome::Occupied) => warnings.push(format!(
             "{} is not the link it should be; children may find another hermes",
             policy.link_dir().join("hermes").display()
         )),
+        Ok(_) => {}
         Err(error) => warnings.push(format!("children may not find hermes: {error}")),
     }
     let own = keychain.then_some(Path::new(KEYCHAIN));

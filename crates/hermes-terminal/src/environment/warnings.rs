@@ -1,11 +1,13 @@
 //! Telling once what is wrong with the settings about child environments.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hermes_config::Config;
 use hermes_config::settings::{Layer, Problem};
 use hermes_proc::EnvPolicy;
+
+use crate::lock::lock;
 
 /// Settings whose problems matter to every child.
 const OWN_KEYS: &[&str] = &[
@@ -65,7 +67,7 @@ fn relevant(problem: &Problem) -> Option<String> {
 
 /// Logs what this process has not said before.
 pub fn tell_once(warnings: &[String]) {
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut told = lock(&TOLD);
     for warning in warnings {
         if told.insert(warning.clone()) {
             tracing::warn!("{warning}");

@@ -19,7 +19,6 @@ pub struct LocalBackend {
     pub(super) settings: TerminalSettings,
     pub(super) shells: ShellFinder,
     pub(super) environment: Arc<dyn ShellEnvironment>,
-    /// Shells that wait for a command.
     pub(super) prepared: PreparedShells,
     guard: OnceLock<Option<CrashGuard>>,
 }

@@ -22,7 +22,6 @@ const PIPE_SIZE: usize = 256 * 1024;
 #[derive(Clone, Copy)]
 pub(super) struct ShellStart<'a> {
     pub(super) shell: &'a Shell,
-    /// Whether the shell reads the start-up files of a login.
     pub(super) login: bool,
     pub(super) cwd: &'a Path,
     pub(super) variables: &'a [(OsString, OsString)],
@@ -143,7 +142,6 @@ impl ShellStart<'_> {
 }
 
 impl GatedShell {
-    /// The process.
     pub(super) fn child(&self) -> &Child {
         &self.child
     }

@@ -21,7 +21,6 @@ pub struct CollectorOptions {
     pub most: usize,
     /// Where the whole goes if it does not fit; `None` keeps no file.
     pub full_output: Option<PathBuf>,
-    /// What masks secrets.
     pub redactor: Arc<Redactor>,
 }
 
@@ -48,7 +47,6 @@ struct Sink {
 pub struct Collected {
     /// The text, redacted and cut.
     pub text: String,
-    /// Where the whole is, if the text was cut.
     pub full_output: Option<PathBuf>,
 }
 

@@ -16,7 +16,6 @@ const LIMIT: Duration = Duration::from_secs(3);
 pub enum SudoNeeds {
     /// It works as it is: no password is asked for here, or one was given a moment ago.
     Nothing,
-    /// A password, as far as one can tell.
     Password,
     /// There is no `sudo`; the shell will say so.
     Sudo,

@@ -2,7 +2,7 @@
 
 use hermes_proc::SpawnClass;
 use hermes_proc::env::Fate;
-use hermes_terminal::environment::{Circumstances, LiveEnvironment};
+use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{CommandOutcome, NotRun, Refusal, RefusalKind};
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ pub fn failure_hint(outcome: &CommandOutcome, environment: &LiveEnvironment) -> 
         return None;
     }
     let builder = environment.current();
-    let plan = builder.plan(SpawnClass::ToolShell, &Circumstances::default());
+    let plan = builder.plan(SpawnClass::ToolShell);
     let stripped: Vec<Stripped<'_>> = plan
         .receipt()
         .rows()

@@ -86,7 +86,7 @@ impl BoardStage {
                 program: program.clone(),
                 location: Location::resolve(&env, &SystemFacts::of_process()).unwrap(),
                 base: vec![("PATH".into(), path)],
-                policy: EnvPolicy::new(root.clone(), program, ChildHome::unchanged(root.clone())),
+                policy: EnvPolicy::new(root.clone(), program, ChildHome::default()),
                 log: LogRotation::default(),
                 timing: WORKER_TIMING,
                 toolsets: Arc::new(|_| Vec::new()),

@@ -1,9 +1,8 @@
 //! `hermes doctor`: checks as a table or as JSON. Read-only without `--fix`. With `--child-env`, the
 //! receipt of a child environment instead.
 
-use hermes_proc::SpawnClass;
 use hermes_proc::env::{Fate, Receipt, ReceiptRow};
-use hermes_terminal::environment::Circumstances;
+use hermes_proc::{EnvPlan, EnvRequest, SpawnClass};
 use serde_json::json;
 
 use crate::context::Context;
@@ -69,12 +68,11 @@ fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> 
     for warning in builder.warnings() {
         context.printer.warn(warning, None)?;
     }
-    let circumstances = Circumstances {
+    let plan = EnvPlan::build(&EnvRequest {
         // The agent's commands are told apart by it; a real one is random.
         exec_id: runs_for_agent(class).then_some("0000000000000000"),
-        ..Circumstances::default()
-    };
-    let plan = builder.plan(class, &circumstances);
+        ..builder.request(class)
+    });
     if as_json {
         context.printer.json(&plan.receipt().to_json())?;
     } else {

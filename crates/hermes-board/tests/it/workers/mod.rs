@@ -183,7 +183,7 @@ fn worker_setup(root: &Path) -> WorkerSetup {
     ];
     let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
     let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-    let home = ChildHome::unchanged(root.to_owned());
+    let home = ChildHome::default();
     WorkerSetup {
         policy: EnvPolicy::new(root.to_owned(), program.clone(), home),
         program,

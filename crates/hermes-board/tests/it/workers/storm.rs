@@ -105,7 +105,7 @@ impl Place {
         let env = Environment::from_pairs([("HOME", &self.0), ("HERMES_HOME", &self.0)]);
         let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
         let program = self.0.join("worker");
-        let home = ChildHome::unchanged(self.0.clone());
+        let home = ChildHome::default();
         let workers = WorkerSetup {
             base: vec![
                 ("PATH".into(), "/usr/bin:/bin".into()),
