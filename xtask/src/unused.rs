@@ -431,7 +431,10 @@ fn local_names(tokens: &[Token]) -> BTreeSet<&str> {
                 .iter()
                 .any(|word| window[0].is_name(word))
                 || window[0].is_mark("|");
-            (binds && window[1].kind == TokenKind::Name).then_some(window[1].text.as_str())
+            let name = window[1].text.as_str();
+            // `&mut Type` binds nothing.
+            let is_type = name.starts_with(char::is_uppercase);
+            (binds && !is_type && window[1].kind == TokenKind::Name).then_some(name)
         }))
         .collect()
 }
