@@ -62,7 +62,7 @@ impl ApprovalModel {
                 Some(answer.text)
             }
             Err(Unanswered::NoModel(error)) => {
-                tracing::debug!(error, "there is no approval model");
+                tracing::debug!(error, "no approval model is available");
                 None
             }
             Err(error) => {

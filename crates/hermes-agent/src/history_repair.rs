@@ -9,8 +9,7 @@ use hermes_providers::{Content, ContentPart, Message, Role, ToolCall};
 use serde_json::Value;
 
 /// Placeholder for a missing result.
-const NO_RESULT: &str =
-    "[There is no result of this call: it was cut off, or its result was lost.]";
+const NO_RESULT: &str = "[This call has no result: it was cut off, or its result was lost.]";
 /// Prefix of the result of a call with damaged arguments.
 const LOST_ARGUMENTS: &str = "[The arguments of this call were damaged and are not shown.]\n";
 

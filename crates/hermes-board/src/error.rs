@@ -44,7 +44,7 @@ pub enum Error {
         /// The text, made harmless.
         shown: String,
     },
-    #[error("there is no board '{slug}'")]
+    #[error("no such board: '{slug}'")]
     UnknownBoard { slug: String },
     #[error("the default board cannot be removed")]
     DefaultBoard,
@@ -55,9 +55,9 @@ pub enum Error {
     Metadata { path: PathBuf, detail: String },
     #[error("{what} must be an absolute path, not '{}'", path.display())]
     RelativePath { what: &'static str, path: PathBuf },
-    #[error("there is no card '{}'", crate::shown(id.as_str(), 64))]
+    #[error("no such card: '{}'", crate::shown(id.as_str(), 64))]
     UnknownTask { id: TaskId },
-    #[error("there is no card {}", names(ids))]
+    #[error("no such card: {}", names(ids))]
     UnknownParents { ids: Vec<TaskId> },
     #[error("cannot {action} {id}: it is {status}")]
     NotAllowed {
@@ -154,7 +154,7 @@ impl Error {
     }
 
     pub(crate) fn unknown_attachment(number: i64) -> Self {
-        Self::BadRequest(format!("there is no attachment {number}"))
+        Self::BadRequest(format!("no such attachment: {number}"))
     }
 
     pub(crate) fn unknown_board(slug: &str) -> Self {
@@ -196,7 +196,8 @@ impl Error {
             )),
             Self::DefaultBoard => Some("archive or delete its cards instead".to_owned()),
             Self::ForeignBoard { own, .. } => Some(format!(
-                "leave the board out, or name '{own}'; work for another board belongs on a card there"
+                "leave the board out, or name '{own}'; work for another board belongs on a card \
+                 there"
             )),
             Self::Metadata { path, .. } => Some(format!("repair or remove {}", path.display())),
             Self::UnknownTask { .. } | Self::UnknownParents { .. } => {

@@ -110,7 +110,7 @@ fn use_candidate(
 ) -> Found {
     let Some(facts) = facts else {
         if !plan.network {
-            let why = "whether it has a network cannot be read";
+            let why = "its network cannot be determined";
             return replace(host, &candidate.id, why);
         }
         let name = plan.identity.shared_name();
@@ -130,7 +130,8 @@ fn use_candidate(
             return replace(host, &facts.id, &why);
         }
         host.notice_once(
-            "the sandbox is kept although its settings have changed: background processes run in it",
+            "the sandbox was kept although its settings have changed: background processes are \
+             running in it",
         );
     }
     let found = woken(host, &facts.id, facts.name.clone(), facts.state());
@@ -201,7 +202,7 @@ fn succeeds(host: &DockerHost, verb: &str, id: &str) -> bool {
     let what = format!("{verb} of the sandbox");
     let done = host.engine.demand(&what, &[verb, id], START_LIMIT);
     if let Err(error) = &done {
-        tracing::warn!(container = id, "{error}; a new container is made");
+        tracing::warn!(container = id, "{error}; creating a new container");
     }
     done.is_ok()
 }
@@ -218,7 +219,7 @@ fn comes_up(host: &DockerHost, id: &str) -> bool {
     }
     tracing::warn!(
         container = id,
-        "it keeps restarting; a new container is made"
+        "it keeps restarting; creating a new container"
     );
     false
 }

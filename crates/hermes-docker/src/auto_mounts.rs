@@ -104,7 +104,7 @@ impl AutoMounts {
                 self.mounts.push(Mount::generated(source, target, origin));
             }
             Ok(_) => self.warnings.push(format!(
-                "{} is not mounted: it is no directory",
+                "{} is not mounted: it is not a directory",
                 source.display()
             )),
             Err(error) if error.is_not_found() => {}
@@ -114,7 +114,7 @@ impl AutoMounts {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::path::PathBuf;
 

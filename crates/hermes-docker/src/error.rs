@@ -18,7 +18,8 @@ pub enum DockerError {
     NoEngine { looked: String },
     /// The variable that names the engine names nothing.
     #[error(
-        "HERMES_DOCKER_BINARY is '{value}', which is no executable file and no program on PATH"
+        "HERMES_DOCKER_BINARY is '{value}', which is neither an executable file nor a program on \
+         PATH"
     )]
     BadOverride { value: String },
     /// The engine is there and cannot be executed.
@@ -86,7 +87,7 @@ impl DockerError {
             }
             Self::Settings { hint, .. } => hint,
             Self::Files { hint, .. } => return hint.clone(),
-            Self::InUse { .. } => "end that process first",
+            Self::InUse { .. } => "stop that process first",
         };
         Some(hint.to_owned())
     }

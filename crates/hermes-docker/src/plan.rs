@@ -40,7 +40,8 @@ pub struct HostFacts {
 #[derive(Debug, Clone, Default)]
 pub struct SandboxRequest {
     pub task: String,
-    /// The directory of the host that the work is about, bound at `/workspace` whatever the settings
+    /// The directory of the host that the work is about, bound at `/workspace` whatever the
+    /// settings
     /// say. Such a sandbox goes with this process: nobody comes back to the directory of a card.
     pub workspace: Option<PathBuf>,
     /// The directory with files that belong to the card, mounted to be read.
@@ -270,8 +271,8 @@ impl Builder<'_> {
     fn add(&mut self, mut mount: Mount) -> bool {
         let Some(there) = self.host_paths.translate(Path::new(&mount.source)) else {
             self.warnings.push(format!(
-                "{} is not mounted: Hermes runs in a container, and where this is on the host is \
-                 not known; name it in terminal.docker_host_path_map",
+                "{} is not mounted: Hermes runs in a container and does not know the path on the \
+                 host; add it to terminal.docker_host_path_map",
                 mount.source
             ));
             return false;

@@ -47,7 +47,7 @@ pub(crate) fn pull(
         if !is_ready {
             // Dropped, the child and its group are ended.
             return Err(failed(format!(
-                "it was not there after {} s",
+                "it was not available after {} s",
                 limit.as_secs()
             )));
         }

@@ -30,7 +30,7 @@ pub(crate) fn sweep_in_background(host: &Arc<DockerHost>) {
         .name("sandbox-reaper".to_owned())
         .spawn(move || sweep(&worker));
     if let Err(error) = started {
-        tracing::debug!(%error, "no sweep of old containers");
+        tracing::debug!(%error, "could not sweep old containers");
     }
 }
 

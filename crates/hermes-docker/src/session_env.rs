@@ -61,7 +61,7 @@ fn explicit(policy: &EnvPolicy, forward: &[String]) -> Vec<String> {
     let refused = trusted.refusals();
     for refusal in &refused {
         tracing::warn!(
-            "terminal.docker_forward_env: {} is not handed over: {}",
+            "terminal.docker_forward_env: {} is not forwarded: {}",
             refusal.name,
             refusal.reason.text()
         );
@@ -134,7 +134,8 @@ mod tests {
     #[test]
     fn credentials_pass_only_where_they_are_listed_for_containers() {
         let found = variables(
-            "terminal: {env_passthrough: [OPENAI_API_KEY, MINE], docker_forward_env: [GITHUB_TOKEN]}\n",
+            "terminal: {env_passthrough: [OPENAI_API_KEY, MINE], docker_forward_env: \
+             [GITHUB_TOKEN]}\n",
             "",
             &[
                 ("OPENAI_API_KEY", "k"),

@@ -159,7 +159,9 @@ impl Reader<'_> {
         let image = config.text("terminal.docker_image").trim().to_owned();
         if image.is_empty() || image.starts_with('-') || image.contains(char::is_whitespace) {
             return Err(DockerError::Settings {
-                message: format!("terminal.docker_image is '{image}', which names no image"),
+                message: format!(
+                    "terminal.docker_image is '{image}', which is not a valid image name"
+                ),
                 hint: "set it to a name such as debian:12".to_owned(),
             });
         }
@@ -223,7 +225,7 @@ impl Reader<'_> {
                 Value::String(text) if text.trim().is_empty() => {}
                 Value::String(text) => texts.push(text),
                 other => self.warnings.push(format!(
-                    "{key}: {what} {} is left out: it is not a text",
+                    "{key}: ignoring {what} {}: it is not a string",
                     brief(&other)
                 )),
             }
@@ -240,7 +242,7 @@ impl Reader<'_> {
             let name = text.trim();
             if !is_valid_name(name) {
                 self.warnings.push(format!(
-                    "{key}: '{}' is left out: it is no name of a variable",
+                    "{key}: ignoring '{}': it is not a valid variable name",
                     name.escape_debug()
                 ));
             } else if seen.insert(name.to_owned()) {
@@ -264,11 +266,11 @@ impl Reader<'_> {
             };
             match text {
                 _ if !is_valid_name(name) => self.warnings.push(format!(
-                    "{KEY}: '{}' is left out: it is no name of a variable",
+                    "{KEY}: ignoring '{}': it is not a valid variable name",
                     name.escape_debug()
                 )),
                 None => self.warnings.push(format!(
-                    "{KEY}: {name} is left out: its value is {}",
+                    "{KEY}: ignoring {name}: its value is {}",
                     brief(value)
                 )),
                 Some(text) => {
@@ -289,7 +291,7 @@ impl Reader<'_> {
                     map.push((PathBuf::from(here), PathBuf::from(there)));
                 }
                 _ => self.warnings.push(format!(
-                    "{KEY}: '{here}' is left out: both sides are absolute paths"
+                    "{KEY}: ignoring '{here}': both sides must be absolute paths"
                 )),
             }
         }

@@ -39,7 +39,8 @@ impl Teardown {
             .name("sandbox-teardown".to_owned())
             .spawn(move || worker.stop_and_remove(&container));
         if let Err(error) = started {
-            tracing::warn!(container = id, %error, "no thread to remove a container with");
+            tracing::warn!(container = id, %error, "could not start a thread to remove a \
+                container");
             self.remove_detached(id);
             self.forget(id);
         }
@@ -91,8 +92,11 @@ impl Teardown {
             ..self.engine.command(&["rm", "-f", id])
         };
         match removal.spawn() {
-            Ok(_) => tracing::warn!(container = id, "a container goes away after us"),
-            Err(error) => tracing::warn!(container = id, %error, "a container may be left"),
+            Ok(_) => tracing::warn!(
+                container = id,
+                "a container is removed after this process ends"
+            ),
+            Err(error) => tracing::warn!(container = id, %error, "a container may be left behind"),
         }
     }
 

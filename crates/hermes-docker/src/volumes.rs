@@ -89,7 +89,7 @@ fn parse(entry: &str, context: VolumeContext<'_>) -> std::result::Result<Mount, 
     };
     if !target.starts_with('/') {
         return Err(format!(
-            "Docker volume '{entry}' is not mounted: '{target}' is no absolute path"
+            "Docker volume '{entry}' is not mounted: '{target}' is not an absolute path"
         ));
     }
     if source.is_empty() {

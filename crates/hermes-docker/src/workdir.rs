@@ -70,13 +70,13 @@ impl Workdir {
         if facts.workspace_is_taken && facts.workspace.is_some() {
             self.warnings.push(format!(
                 "{} is not in the sandbox, because docker_volumes mounts something else at \
-                 {WORKSPACE}; what is done there is not found in the workspace of the card",
+                 {WORKSPACE}; changes made there do not reach the card's workspace",
                 source.display()
             ));
         } else if facts.workspace_is_taken {
             tracing::debug!("a volume is mounted at {WORKSPACE}; the current directory is not");
         } else if !source.is_dir() {
-            tracing::debug!(path = %source.display(), "not mounted: it is no directory");
+            tracing::debug!(path = %source.display(), "not mounted: it is not a directory");
         } else if real == Path::new("/") || real == home {
             self.warnings.push(format!(
                 "{} is not mounted at {WORKSPACE}: docker_mount_cwd_to_workspace would hand all of \
@@ -135,7 +135,7 @@ fn container_path(setting: &str) -> String {
     if looks_like_host(setting) {
         tracing::info!(
             directory = setting,
-            "a directory of the host does not exist in a container; {CONTAINER_HOME} is used"
+            "host directories do not exist in the container; using {CONTAINER_HOME}"
         );
         return CONTAINER_HOME.to_owned();
     }

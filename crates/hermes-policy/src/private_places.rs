@@ -65,14 +65,14 @@ impl PrivatePlace {
     /// What it is, for messages: continues "it …".
     pub(crate) fn description(self) -> &'static str {
         match self {
-            Self::Credentials => "holds keys or credentials",
+            Self::Credentials => "contains keys or credentials",
             Self::ShellStartup => "is a start-up file of the user's shell",
-            Self::HermesSecrets => "holds credentials of Hermes",
-            Self::HermesState => "is changed by Hermes and the user only",
+            Self::HermesSecrets => "contains credentials of Hermes",
+            Self::HermesState => "may be changed only by Hermes and the user",
             Self::System | Self::PlatformDirectory => "is part of the system's settings",
             Self::EngineSocket => "is the socket of a container engine",
-            Self::Device => "is a device without an end",
-            Self::ProcessInternals => "shows the inside of a process",
+            Self::Device => "is an endless device",
+            Self::ProcessInternals => "exposes the inside of a process",
         }
     }
 }
@@ -185,8 +185,10 @@ pub(crate) fn named_anywhere(path: &Path) -> Option<PrivatePlace> {
     suffixes(path).find_map(in_home)
 }
 
-/// Whether a file of a Hermes home, named relative to it, must not go along to a container or another
-/// machine: the stores of the home itself and of its profiles. A file that a skill keeps under the same
+/// Whether a file of a Hermes home, named relative to it, must not go along to a container or
+/// another
+/// machine: the stores of the home itself and of its profiles. A file that a skill keeps under the
+/// same
 /// name is the skill's, and may be declared.
 pub fn refuses_carrying(relative: &Path) -> bool {
     in_hermes_home(relative).is_some_and(|found| found.refuses(Access::Carry))

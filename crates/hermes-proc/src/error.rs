@@ -14,7 +14,8 @@ pub enum Error {
     Start { program: PathBuf, source: io::Error },
     #[error("could not start {} in {}: no such directory", program.display(), cwd.display())]
     MissingDirectory { program: PathBuf, cwd: PathBuf },
-    #[error("{} did not finish within {} s and was stopped", program.display(), limit.as_secs_f32())]
+    #[error("{} did not finish within {} s and was \
+        stopped", program.display(), limit.as_secs_f32())]
     Deadline { program: PathBuf, limit: Duration },
     #[error("lost track of {}: {source}", program.display())]
     Wait { program: PathBuf, source: io::Error },
@@ -25,7 +26,7 @@ pub enum Error {
         pid: u32,
         source: io::Error,
     },
-    #[error("process {pid} is still there after SIGKILL")]
+    #[error("process {pid} is still running after SIGKILL")]
     Unkillable { pid: u32 },
 }
 
@@ -50,7 +51,7 @@ impl Error {
             Self::Signal { source, pid, .. } => (source.kind() == io::ErrorKind::PermissionDenied)
                 .then(|| format!("process {pid} belongs to another user; stop it as that user")),
             Self::Unkillable { .. } => {
-                Some("it waits for a device or a network disk; try again later".to_owned())
+                Some("it is waiting for a device or a network disk; try again later".to_owned())
             }
             Self::Wait { .. } => None,
         }

@@ -26,7 +26,7 @@ pub enum HomeMode {
 
 /// A word that is no home mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no home mode; auto, real and profile are")]
+#[error("unknown home mode '{0}'; use auto, real or profile")]
 pub struct UnknownHomeMode(String);
 
 impl HomeMode {

@@ -47,10 +47,10 @@ pub enum Error {
     #[error("{0}; nothing was run")]
     WrongBackendSetting(WrongValue),
     /// None of the toolsets asked for exists.
-    #[error("none of the toolsets named exists")]
+    #[error("none of the given toolsets exists")]
     NoToolset,
     /// The process or the machine is out of file descriptors or threads.
-    #[error("no file descriptor is left: {0}")]
+    #[error("out of file descriptors: {0}")]
     NoDescriptor(#[source] std::io::Error),
     /// Anything else that somebody can do something about.
     #[error("{message}")]

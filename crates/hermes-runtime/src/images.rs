@@ -25,7 +25,7 @@ pub fn load_image(path: &Path) -> Result<Image> {
         Some("heic") => "image/heic",
         _ => {
             return Err(Error::user(
-                format!("{} is no image that can be sent", path.display()),
+                format!("{} is not an image that can be sent", path.display()),
                 Some("png, jpg, gif, webp, bmp, tiff and heic files can be sent"),
             ));
         }

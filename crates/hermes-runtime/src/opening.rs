@@ -37,14 +37,17 @@ pub(crate) fn chosen_session(
         SessionChoice::Named(text) => store.resolve(text)?,
         SessionChoice::Latest => store.most_recent(&request.source)?.ok_or_else(|| {
             let source = &request.source;
-            let message = format!("there is no earlier session of the source '{source}'");
-            Error::user(message, Some("`hermes sessions list` shows what there is"))
+            let message = format!("no earlier session with source '{source}'");
+            Error::user(
+                message,
+                Some("list the sessions with `hermes sessions list`"),
+            )
         })?,
     };
     let session = store.session(&id)?;
     session
         .map(Some)
-        .ok_or_else(|| Error::user(format!("there is no session '{id}'"), None))
+        .ok_or_else(|| Error::user(format!("no such session: '{id}'"), None))
 }
 
 /// The context in the directory that the conversation works in.
@@ -77,7 +80,7 @@ pub(crate) fn offered_tools(
         ToolSelection::resolve(context.config(), &context.env, &request.platform, named);
     let offer = call.registry.offer(&selection, call);
     for name in &offer.unknown {
-        person.notify(&format!("There is no toolset '{name}'; it is left out."));
+        person.notify(&format!("No such toolset: '{name}'; ignoring it."));
     }
     if named.is_some() && offer.unknown.len() >= selection.names.len() {
         return Err(Error::NoToolset);

@@ -208,7 +208,7 @@ fn check_settings(
         return Err(Error::BrokenSettings(problem.clone()));
     }
     if let Some(wrong) = config.wrong_value("model.context_length") {
-        let message = format!("{wrong}; it is found out instead");
+        let message = format!("{wrong}; it is detected instead");
         person.warn(&message, Some(&wrong.hint()));
     }
     Ok(())

@@ -38,7 +38,7 @@ impl Worktree {
         let Ok(top) = git.run(&start, ["rev-parse", "--show-toplevel"]) else {
             let start = start.display();
             return Err(Error::user(
-                format!("a worktree needs a git repository, and {start} is in none"),
+                format!("a worktree needs a git repository, and {start} is not inside one"),
                 Some("change into a repository, or leave -w out"),
             ));
         };
@@ -49,7 +49,7 @@ impl Worktree {
         let shown = path.display().to_string();
         let words = ["worktree", "add", "-b", &branch, &shown, "HEAD"];
         git.run(&repository, words).map_err(|error| {
-            Error::user(format!("the worktree could not be made: {error}"), None)
+            Error::user(format!("could not create the worktree: {error}"), None)
         })?;
         let mut worktree = Self {
             git,
@@ -72,8 +72,8 @@ impl Worktree {
     /// The paragraph of the system prompt about the worktree.
     pub(crate) fn note(&self) -> String {
         format!(
-            "You work in a git worktree of its own: {}, on the branch `{}`. Commit what is to be \
-             kept; the main working tree at {} is not yours to change.",
+            "You work in a separate git worktree: {}, on the branch `{}`. Commit what should be \
+             kept; do not change the main working tree at {}.",
             self.path.display(),
             self.branch,
             self.repository.display()
@@ -87,7 +87,8 @@ impl Worktree {
         match self.remove() {
             Ok(None) => {}
             Ok(Some(what)) => person.notify(&format!(
-                "The worktree {shown} is kept: it holds {what} that are nowhere else (branch {}).",
+                "The worktree {shown} was kept: it contains {what} that exist nowhere else (branch \
+                 {}).",
                 self.branch
             )),
             Err(message) => {
@@ -176,7 +177,7 @@ impl Worktree {
             let Ok(relative) = hermes_fs::confined_relative(entry) else {
                 tracing::warn!(
                     entry,
-                    "not copied into the worktree: it leads out of the repository"
+                    "not copied into the worktree: it points outside the repository"
                 );
                 continue;
             };
@@ -210,7 +211,7 @@ impl Drop for Worktree {
     fn drop(&mut self) {
         // The conversation could not be opened.
         if !self.is_finished && self.remove() != Ok(None) {
-            tracing::warn!(path = %self.path.display(), "a worktree was left behind");
+            tracing::warn!(path = %self.path.display(), "could not remove a worktree");
         }
     }
 }

@@ -32,7 +32,7 @@ pub enum Error {
     Exists { id: String },
     #[error("the title '{title}' is already used by session {holder}")]
     TitleTaken { title: String, holder: String },
-    #[error("the title is too long: {length} characters, the limit is {most}")]
+    #[error("the title is too long: {length} characters (limit {most})")]
     TitleTooLong { length: usize, most: usize },
     #[error("the title is empty")]
     EmptyTitle,

@@ -22,7 +22,8 @@ const DIRECTORIES: [&str; 4] = [
 
 /// Makes sure that programs can be started there. Whoever comes first opens the connection for all.
 ///
-/// A shared connection that does not answer, because the network has changed under it, is put aside:
+/// A shared connection that does not answer, because the network has changed under it, is put
+/// aside:
 /// what runs over it is left alone, and newcomers get another.
 pub(crate) fn connect(
     client: &SshClient,
@@ -35,7 +36,7 @@ pub(crate) fn connect(
         Ok(()) => Ok(()),
         Err((_, true)) if was_shared => {
             tracing::warn!(
-                "the connection to {} does not answer; a new one is made",
+                "the connection to {} does not answer; opening a new one",
                 client.target()
             );
             put_aside(client, control);
@@ -72,10 +73,11 @@ fn test(
     Err((connection_failed(&said, settings), is_lost))
 }
 
-/// The home there, and the directories of Hermes in it. A machine that does not answer sensibly gets
+/// The home there, and the directories of Hermes in it. A machine that does not answer sensibly
+/// gets
 /// the benefit of the doubt: commands run all the same.
 pub(crate) fn find_home(client: &SshClient, settings: &SshSettings, timing: &SshTiming) -> String {
-    let asked = best_effort("ask for the home on the other machine", || {
+    let asked = best_effort("determine the remote home directory", || {
         client.run("echo $HOME", timing.question)
     });
     let told = asked.filter(|captured| captured.status.success());
@@ -88,13 +90,13 @@ pub(crate) fn find_home(client: &SshClient, settings: &SshSettings, timing: &Ssh
         .into_iter()
         .chain(paths.iter().map(String::as_str))
         .collect();
-    let made = best_effort("make the directories on the other machine", || {
+    let made = best_effort("create the remote directories", || {
         client.run(&command_line(&argv), timing.question)
     });
     if let Some(captured) = made.filter(|captured| !captured.status.success()) {
         let said = words(&String::from_utf8_lossy(&captured.stderr));
         tracing::warn!(
-            "the directories of Hermes at {} cannot be made: {said}",
+            "could not create the Hermes directories on {}: {said}",
             client.target()
         );
     }

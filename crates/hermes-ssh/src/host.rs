@@ -79,7 +79,7 @@ impl SshHost {
         }
         for copy in &pulled.kept {
             tracing::warn!(
-                "a file was changed here and at {target}; what was here is kept as {}",
+                "a file was changed here and on {target}; the local version is kept as {}",
                 copy.display()
             );
         }
@@ -101,7 +101,7 @@ impl SshHost {
 
     fn not_connected(&self) -> TransportError {
         let target = self.settings.target();
-        diagnosis::down(format!("there is no connection to {target}"), None)
+        diagnosis::down(format!("not connected to {target}"), None)
     }
 
     fn client_program(&self) -> Result<PathBuf, TransportError> {
@@ -139,7 +139,7 @@ impl Connection {
         let is_last = self.mux.leave(&self.client);
         tracing::debug!(
             is_last,
-            "let go of the connection to {}",
+            "release the connection to {}",
             self.client.target()
         );
     }
@@ -222,7 +222,7 @@ impl Drop for SshHost {
 fn check_key(key: &Path) -> Result<(), TransportError> {
     let reason = match hermes_fs::metadata(key) {
         Ok(meta) if meta.is_file() => return Ok(()),
-        Ok(_) => "it is not a file".to_owned(),
+        Ok(_) => "it is not a regular file".to_owned(),
         Err(error) if error.is_not_found() => "there is no such file".to_owned(),
         Err(error) => error.to_string(),
     };

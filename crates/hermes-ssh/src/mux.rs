@@ -40,7 +40,7 @@ impl MuxUser {
     /// Lets go, and closes the connection if nobody else uses it. Says whether it did.
     pub(crate) fn leave(self, client: &SshClient) -> bool {
         let Self { share, control } = self;
-        let alone = best_effort("let go of a shared connection", || share.release());
+        let alone = best_effort("release a shared connection", || share.release());
         let Some(Some(alone)) = alone else {
             return false;
         };
@@ -61,7 +61,7 @@ impl MuxUser {
 
 /// Lets what runs over a connection go on, but nothing new begin: whoever comes next makes another.
 pub(crate) fn put_aside(client: &SshClient, control: &ControlPaths) {
-    best_effort("put a connection aside", || client.control("stop", CLOSING));
+    best_effort("set a connection aside", || client.control("stop", CLOSING));
     best_effort("remove the socket of a connection", || {
         hermes_fs::remove_file_if_present(&control.socket)
     });

@@ -112,7 +112,7 @@ fn run(steps: Steps<'_>, backup: &Backup<'_, '_>, from: &Database) -> Result<()>
             other => {
                 return Err(Error::Corrupt {
                     path: from.path().to_owned(),
-                    detail: format!("SQLite's backup gave an unexpected result: {other:?}"),
+                    detail: format!("SQLite's backup returned an unexpected result: {other:?}"),
                 });
             }
         }

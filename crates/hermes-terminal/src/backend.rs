@@ -119,14 +119,18 @@ impl From<WorkdirError> for BackendError {
 pub(crate) fn survivors_error(survivors: &[u32]) -> Option<String> {
     (!survivors.is_empty()).then(|| {
         let pids: Vec<String> = survivors.iter().map(u32::to_string).collect();
-        format!("could not be killed and still run: {}", pids.join(", "))
+        format!(
+            "could not be killed and are still running: {}",
+            pids.join(", ")
+        )
     })
 }
 
 /// The note about a session whose directory is gone.
 pub(crate) fn moved_note(from: &Path, to: &Path) -> String {
     format!(
-        "{} is gone or cannot be entered; the command ran in {}, which is now the working directory.",
+        "{} no longer exists or cannot be entered; the command ran in {}, which is now the working \
+         directory.",
         from.display(),
         to.display()
     )

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 const AGE: Duration = Duration::from_hours(24);
 
-/// Removes old files and sockets of this user from a directory, as far as their names are meant; says
+/// Removes old files and sockets of this user from a directory, as far as their names are meant;
+/// says
 /// how many. Nothing else in the directory is touched.
 pub(crate) fn remove_old_files(
     directory: &Path,
@@ -39,7 +40,7 @@ pub(crate) fn remove_old_files(
 /// in the temporary directory. We write none.
 #[expect(
     clippy::case_sensitive_file_extension_comparisons,
-    reason = "these are the names that were written"
+    reason = "the names of the files written"
 )]
 pub(crate) fn is_snapshot_name(name: &str) -> bool {
     if let Some(rest) = name.strip_prefix("hermes-snap-") {
@@ -51,7 +52,7 @@ pub(crate) fn is_snapshot_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
     use super::*;
 
     #[test]

@@ -80,7 +80,7 @@ impl TerminalSettings {
                 Ok(value) if value > 0 => self.longest_timeout = Duration::from_secs(value),
                 _ => tracing::warn!(
                     value = text,
-                    "TERMINAL_MAX_FOREGROUND_TIMEOUT is no number of seconds; 600 is used"
+                    "TERMINAL_MAX_FOREGROUND_TIMEOUT is not a number of seconds; using 600"
                 ),
             }
         }

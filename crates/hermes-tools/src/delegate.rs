@@ -15,13 +15,13 @@ use crate::tool::{CallContext, ChildRunner, Tool, ToolSpec};
 const ROLES: &[&str] = &["leaf", "orchestrator"];
 
 const JOB_FIELDS: &[Argument] = &[
-    Argument::required("goal", ArgKind::Text, "What is to be achieved."),
-    Argument::text("context", "What the other agent has to know."),
+    Argument::required("goal", ArgKind::Text, "What to achieve."),
+    Argument::text("context", "What the other agent needs to know."),
     Argument::texts("toolsets", "Toolsets it gets."),
     Argument::optional(
         "role",
         ArgKind::Choice(ROLES),
-        "Whether it may hand on parts.",
+        "Whether it may delegate parts of its work.",
     ),
 ];
 
@@ -35,18 +35,18 @@ const SPEC: ToolSpec = ToolSpec {
      single tool call, and not for anything that needs the user. Verify what a summary claims \
      before relying on it.",
     arguments: &[
-        Argument::text("goal", "What is to be achieved."),
-        Argument::text("context", "What the other agent has to know."),
+        Argument::text("goal", "What to achieve."),
+        Argument::text("context", "What the other agent needs to know."),
         Argument::texts("toolsets", "Toolsets it gets; yours if left out."),
         Argument::optional(
             "role",
             ArgKind::Choice(ROLES),
-            "Whether it may hand on parts itself. Default leaf.",
+            "Whether it may delegate parts of its work. Default leaf.",
         ),
         Argument::optional(
             "tasks",
             ArgKind::Records(JOB_FIELDS),
-            "Several pieces of work side by side, instead of goal; usually up to three.",
+            "Several tasks in parallel, instead of goal; usually up to three.",
         ),
     ],
     ..ToolSpec::DEFAULT

@@ -117,8 +117,8 @@ impl FileLedger {
         let known = self.lock().files.get(path).cloned()?;
         (now != Some(&known)).then(|| {
             format!(
-                "{} was changed by something else since it was last read in this session; read it \
-                 again to see what it was.",
+                "{} has been changed by something else since it was last read in this session; \
+                 read it again to see the change.",
                 path.display()
             )
         })

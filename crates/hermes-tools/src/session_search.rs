@@ -19,11 +19,11 @@ const DEFAULT_WINDOW: usize = 5;
 const SPEC: ToolSpec = ToolSpec {
     name: "session_search",
     toolset: "session_search",
-    description: "Looks into earlier conversations. With query: finds where something was said, the messages \
-     around it, and how that conversation began and ended (mode discover). With session_id and \
-     around_message_id: the messages around one, to read on (mode scroll). Without either: the \
-     latest conversations (mode browse). Use it when the user refers to something you do not \
-     see here, before asking them.",
+    description: "Searches earlier conversations. With query: finds where something was said, the \
+        messages around it, and how that conversation began and ended (mode discover). With \
+        session_id and around_message_id: the messages around one, to read on (mode scroll). \
+        Without either: the latest conversations (mode browse). Use it when the user refers to \
+        something you do not see here, before asking them.",
     arguments: &[
         Argument::text(
             "query",
@@ -43,7 +43,7 @@ const SPEC: ToolSpec = ToolSpec {
         Argument::optional(
             "sort",
             ArgKind::Choice(&["newest", "oldest"]),
-            "Order by time instead of by how well it fits.",
+            "Order by time instead of by relevance.",
         ),
         Argument::optional(
             "window",

@@ -13,7 +13,7 @@ const ITEM: &[Argument] = &[
         ArgKind::Text,
         "Short name of the item, unique in the list.",
     ),
-    Argument::required("content", ArgKind::Text, "What is to be done."),
+    Argument::required("content", ArgKind::Text, "What to do."),
     Argument::required("status", ArgKind::Choice(&STATES), "Where it stands."),
 ];
 

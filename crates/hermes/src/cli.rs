@@ -31,7 +31,7 @@ const USAGE: &str = "Usage: ";
     after_help = "Settings: hermes config --help. Profiles: hermes profile --help.",
 )]
 struct Cli {
-    /// Act for this profile instead of the active one
+    /// Use this profile instead of the active one
     // Taken out of the arguments before they get here; what is left is not a profile name.
     #[arg(short, long, global = true, value_name = "NAME", value_parser = ProfileName::parse)]
     profile: Option<ProfileName>,
@@ -45,7 +45,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// See agents at work on a board, with no key and nothing of yours
+    /// Watch agents work on a board; needs no key and touches none of your data
     Demo(commands::demo::Args),
     /// Talk to the agent
     Chat(Box<commands::chat::Args>),
@@ -54,44 +54,44 @@ enum Command {
 }
 
 verbs! { Context;
-    /// Look at and change settings
+    /// Show and change settings
     Config(commands::config::Args) => commands::config::run,
-    /// Manage profiles: agents with a home of their own
+    /// Manage profiles: agents, each with its own home
     Profile(commands::profile::Args) => commands::profile::run,
-    /// File, watch and finish the cards of the task board
+    /// Create, watch and complete cards on the task board
     Kanban(Box<commands::kanban::Args>) => commands::kanban::run,
-    /// Manage the keys of model providers
+    /// Manage the keys for model providers
     #[command(subcommand)]
     Auth(commands::auth::Verb) => commands::auth::Verb::run,
-    /// Manage who is asked when the first provider fails
+    /// Manage the providers to fall back to when the first one fails
     #[command(subcommand)]
     Fallback(commands::fallback::Verb) => commands::fallback::Verb::run,
-    /// Show what is configured and what runs
+    /// Show what is configured and what is running
     Status(commands::status::Args) => commands::status::run,
-    /// Check the installation and say how to mend it
+    /// Check the installation and suggest fixes
     Doctor(commands::doctor::Args) => commands::doctor::run,
     /// Show and follow log files
     Logs(commands::logs::Args) => commands::logs::run,
-    /// Print a summary of the set-up for a report
+    /// Print a summary of the setup for a bug report
     Dump(commands::dump::Args) => commands::dump::run,
-    /// Back up the whole home into one file
+    /// Back up the whole home to one file
     Backup(commands::backup::Args) => commands::backup::run,
     /// Restore a backup
     Import(commands::import::Args) => commands::import::run,
     /// Run a command as an agent's terminal would
     Exec(commands::exec::Args) => commands::exec::run,
-    /// Manage the containers in which agents work
+    /// Manage the containers that agents work in
     #[command(subcommand)]
     Sandbox(commands::sandbox::Verb) => commands::sandbox::run,
     /// List, search, export and prune stored conversations
     #[command(subcommand)]
     Sessions(commands::sessions::Verb) => commands::sessions::run,
-    /// List and call the tools of agents
+    /// List and call agent tools
     #[command(subcommand)]
     Tools(commands::tools::Verb) => commands::tools::Verb::run,
     /// Print a completion script for a shell
     Completion(commands::completion::Args) => commands::completion::run,
-    /// Show the version and where the program is
+    /// Show the version and the path of the program
     Version(NoArgs) => commands::version::run,
     /// Steps that scripts and services call
     #[command(hide = true, subcommand)]
@@ -99,7 +99,8 @@ verbs! { Context;
 }
 
 impl Command {
-    /// Whether the command is pointless where the home is no directory. `doctor` says what is wrong.
+    /// Whether the command is pointless where the home is no directory. `doctor` says what is
+    /// wrong.
     fn needs_home(&self) -> bool {
         !matches!(
             self,
@@ -153,7 +154,7 @@ pub(crate) fn run(env: &Environment, printer: Printer, args: &[OsString]) -> Res
     let is_chat = matches!(cli.command, None | Some(Command::Chat(_)));
     if !is_chat && cli.chat.is_given() {
         return Err(CommandError::usage(
-            "these flags belong to `hermes chat`, not to this command",
+            "these flags only apply to `hermes chat`",
         ));
     }
     if cli.command.as_ref().is_none_or(Command::needs_home) {

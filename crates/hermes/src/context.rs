@@ -109,7 +109,7 @@ impl Context {
     pub(crate) fn refuse_if_managed(&self, what: &str) -> Result<()> {
         match self.home_policy().managed {
             Some(managed) => Err(CommandError::user(format!(
-                "{what} belongs to {} on this machine and is not changed here",
+                "{what} is managed by {} on this machine and cannot be changed here",
                 managed.name()
             ))
             .hint(managed.settings_advice())),

@@ -207,7 +207,9 @@ impl From<hermes_runtime::Error> for CommandError {
         use hermes_runtime::{Error, ErrorKind};
         match error {
             Error::Board(error) => return error.into(),
-            Error::NoToolset => return Self::usage("--toolsets names no toolset that exists"),
+            Error::NoToolset => {
+                return Self::usage("--toolsets does not name any existing toolset");
+            }
             _ => {}
         }
         let kind = match error.kind() {

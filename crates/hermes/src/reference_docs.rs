@@ -26,9 +26,9 @@ pub(crate) fn render(page: Page, tree: &clap::Command) -> String {
 
 fn commands(tree: &clap::Command) -> String {
     let mut out = String::from(
-        "# Commands\n\nEvery command takes `-p NAME` to act for a profile, before or after its own \
-         name.\nExit codes: 0 done, 1 refused or failed for a reason you can act on, 2 usage, 3 a \
-         needed outside part\nis missing, 70 a bug.\n",
+        "# Commands\n\nEvery command accepts `-p NAME` to select a profile, before or after the \
+         command name.\nExit codes: 0 success, 1 refused or failed for a reason you can act on, 2 \
+         usage error, 3 a required external\ncomponent is missing, 70 a bug.\n",
     );
     for command in tree
         .get_subcommands()
@@ -122,11 +122,12 @@ fn meaning(doc: &str, python_only: bool) -> String {
 
 fn settings() -> String {
     let mut out = String::from(
-        "# Settings\n\nKeys of `config.yaml`. Change one with `hermes config set KEY VALUE`, look at \
+        "# Settings\n\nKeys of `config.yaml`. Change one with `hermes config set KEY VALUE`, show \
          one with\n`hermes config get KEY --origin`. Order of precedence: flag, environment, \
-         `config.yaml`, `.env`, default;\nan administrator's file beats all but flags. `*` stands for \
-         a name of yours.\nWhat is used by the Python runtime only is kept for it and has no effect on Hermes; `hermes config check` \
-         names\nsuch settings of yours.\n",
+         `config.yaml`, `.env`, default;\nan administrator's file overrides everything except \
+         flags. `*` stands for a name you choose.\nSettings used only by the Python runtime are \
+         kept for it and have no effect on Hermes; `hermes config check` lists\nthe ones you have \
+         set.\n",
     );
     for section in sections().filter(|section| !section.keys.is_empty()) {
         out.push_str(&format!("\n## `{}`\n\n{}\n\n", section.name, section.doc));
@@ -143,7 +144,7 @@ fn settings() -> String {
         }
     }
     out.push_str(
-        "\n## Further sections\n\nTheir keys are not checked.\n\n| Section | About |\n|---|---|\n",
+        "\n## Other sections\n\nTheir keys are not checked.\n\n| Section | About |\n|---|---|\n",
     );
     for section in sections().filter(|section| section.keys.is_empty()) {
         let meaning = meaning(section.doc, python_runtime::is_setting(section.name));
@@ -176,8 +177,8 @@ fn default_text(fallback: Fallback) -> String {
 
 fn variables() -> String {
     let mut out = String::from(
-        "# Environment variables\n\nRead once when a process starts. None of them is ever set by \
-         Hermes for itself.\n\n| Variable | Meaning |\n|---|---|\n",
+        "# Environment variables\n\nRead once when a process starts. Hermes never sets any of them \
+         for itself.\n\n| Variable | Meaning |\n|---|---|\n",
     );
     for var in vars::ALL {
         let meaning = meaning(var.doc.trim(), python_runtime::is_variable(var.name));
@@ -190,8 +191,8 @@ fn variables() -> String {
         out.push_str(&format!("| `{name}` | {setting} |\n"));
     }
     out.push_str(
-        "\n## Names known in `.env`\n\nThe process environment wins over `.env`. Other names may \
-         stand there too.\n\n| Name | Belongs to | Secret | Used by |\n|---|---|---|---|\n",
+        "\n## Known names in `.env`\n\nThe process environment takes precedence over `.env`. Other \
+         names are allowed too.\n\n| Name | Belongs to | Secret | Used by |\n|---|---|---|---|\n",
     );
     for known in known_names() {
         let secret = if known.secret { "yes" } else { "no" };

@@ -38,7 +38,8 @@ pub(crate) struct SignalWatch {
 }
 
 impl SignalWatch {
-    /// Handles signals from now on: they interrupt the commands of this terminal, and the program ends
+    /// Handles signals from now on: they interrupt the commands of this terminal, and the program
+    /// ends
     /// within `limit`.
     pub(crate) fn start(setup: &TerminalSetup, limit: Duration) -> Result<Self> {
         let watch = Self {
@@ -105,7 +106,7 @@ impl Watcher {
                 Ok(Some(0)) => return,
                 Ok(Some(_)) => {}
                 Ok(None) => {
-                    tracing::warn!("the program did not end in time");
+                    tracing::warn!("the program did not exit in time");
                     let signal = self.received.get().copied();
                     return signal.unwrap_or(EndSignal::Terminate).obey();
                 }

@@ -30,6 +30,6 @@ pub(crate) fn request<'a>(
 pub(crate) fn interrupt() -> Result<Arc<Wake>> {
     let wake = Wake::new();
     Ok(Arc::new(wake.map_err(|error| {
-        CommandError::environment(format!("no file descriptor is left: {error}"))
+        CommandError::environment(format!("no file descriptors left: {error}"))
     })?))
 }

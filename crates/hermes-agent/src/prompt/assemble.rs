@@ -145,7 +145,8 @@ fn environment(parts: &PromptParts) -> String {
     let mut text = String::from("# Environment\n");
     if environment.is_remote {
         text.push_str(
-            "\nCommands and file tools run on a remote backend, not on the machine of this program.",
+            "\nCommands and file tools run on a remote backend, not on the machine of this \
+             program.",
         );
     }
     for (name, value) in [
@@ -163,7 +164,8 @@ fn environment(parts: &PromptParts) -> String {
     text
 }
 
-/// The parts that change. The date has day precision, so that the prompt of a session stays the same.
+/// The parts that change. The date has day precision, so that the prompt of a session stays the
+/// same.
 fn volatile(parts: &PromptParts) -> String {
     let mut lines = vec![format!("Conversation started: {}", parts.date)];
     for (name, value) in [
@@ -205,7 +207,7 @@ fn add_notices(file: &ContextFile, notices: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
     use std::path::Path;
 

@@ -1,4 +1,4 @@
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use pretty_assertions::assert_eq;
 

@@ -91,7 +91,7 @@ pub fn detach(store: &mut SqliteBoard, number: i64) -> Result<Attachment> {
         }
         None => tracing::warn!(
             path = %attachment.stored_path.display(),
-            "the file of an attachment lies elsewhere and is kept"
+            "the file of an attachment is outside the board and was kept"
         ),
     }
     Ok(attachment)

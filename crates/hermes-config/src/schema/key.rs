@@ -157,7 +157,8 @@ pub struct Section {
     pub name: &'static str,
     pub doc: &'static str,
     pub keys: &'static [Key],
-    /// Keys beyond these are nobody's mistake: another part of the program, or an add-on, owns them.
+    /// Keys beyond these are nobody's mistake: another part of the program, or an add-on, owns
+    /// them.
     pub open: bool,
 }
 
@@ -185,7 +186,7 @@ impl Kind {
             Self::IntOr(words) => format!("a whole number or {}", words.join(", ")),
             Self::List => "a list".to_owned(),
             Self::Map => "a mapping".to_owned(),
-            Self::TextOrMap => "a text or a mapping".to_owned(),
+            Self::TextOrMap => "a string or a mapping".to_owned(),
             Self::ListOrMap => "a list or a mapping".to_owned(),
         }
     }

@@ -58,7 +58,7 @@ impl ConfigError {
             Self::WrongType { expected, .. } if expected.contains("list") => {
                 Some("write a list as '[\"a\", \"b\"]'".into())
             }
-            Self::WrongType { .. } => Some("--force saves it all the same".into()),
+            Self::WrongType { .. } => Some("--force saves it anyway".into()),
             Self::Managed { .. } => Some("ask the administrator".into()),
             Self::Variable(_) => Some("behaviour belongs in config.yaml".into()),
             Self::DotEnv { .. } => Some("save the file as UTF-8".into()),

@@ -21,7 +21,7 @@ use super::render::{after_colon, scalar_text, to_block_text, to_flow_text};
 pub enum EditError {
     #[error("{0}")]
     Syntax(#[from] YamlError),
-    #[error("the file does not hold a mapping of settings")]
+    #[error("the file does not contain a mapping of settings")]
     NotAMapping,
     #[error("'{0}' has an empty segment")]
     EmptySegment(String),

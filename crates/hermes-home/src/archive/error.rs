@@ -19,9 +19,9 @@ pub enum Error {
     #[error("Unsupported archive member type: {member} ({kind})")]
     UnsupportedType { member: String, kind: String },
     /// Two members claim one path; which of them counts would depend on the reader.
-    #[error("the archive holds {member} twice, or as a file and a directory")]
+    #[error("the archive contains {member} twice, or as both a file and a directory")]
     Duplicate { member: String },
-    #[error("the archive must hold exactly one top-level directory, found {found}")]
+    #[error("the archive must contain exactly one top-level directory, found {found}")]
     NotOneRoot { found: String },
     #[error("the archive has more than {limit} members")]
     TooManyMembers { limit: u64 },
@@ -47,14 +47,14 @@ impl Error {
         let advice = match self {
             Self::NotAnArchive { .. } => "pass a file written by `hermes profile export`",
             Self::UnsafePath { .. } | Self::UnsupportedType { .. } | Self::Duplicate { .. } => {
-                "nothing was imported; ask where the archive comes from"
+                "nothing was imported; check where the archive comes from"
             }
-            Self::NotOneRoot { .. } => "pack the profile's directory, not its content",
+            Self::NotOneRoot { .. } => "archive the profile's directory, not its contents",
             Self::TooManyMembers { .. } | Self::TooLarge { .. } => {
                 "nothing was imported; remove what does not belong to the profile"
             }
             Self::NameTaken { .. } => "choose another name with --name",
-            Self::Write { .. } => "check the space left and the output path",
+            Self::Write { .. } => "check the free space and the output path",
             Self::File(error) => return error.hint(),
         };
         Some(advice.to_owned())

@@ -30,7 +30,7 @@ pub(super) fn objection(links: &Links, link: &Path) -> Option<&'static str> {
             }
             Component::ParentDir => {
                 if !at.pop() {
-                    return Some("a link that leaves the profile");
+                    return Some("a link that points outside the profile");
                 }
             }
             Component::Normal(name) => {

@@ -72,6 +72,6 @@ fn locate(output: &Path) -> Result<PathBuf> {
 /// failure is noted and nothing more.
 pub(crate) fn sweep(parent: &Path, prefix: &str) {
     if let Err(error) = Staging::sweep(parent, prefix) {
-        tracing::debug!(%error, "left-overs could not be swept");
+        tracing::debug!(%error, "could not remove left-over files");
     }
 }

@@ -64,7 +64,7 @@ impl ApprovalSettings {
             None => default.mode,
             Some(value) => mode(&value).unwrap_or_else(|| {
                 warnings.push(format!(
-                    "approvals.mode: {value} is not one of manual, smart, off; manual is used"
+                    "approvals.mode: {value} is not one of manual, smart, off; using manual"
                 ));
                 ApprovalMode::Manual
             }),
@@ -73,7 +73,7 @@ impl ApprovalSettings {
             None => Unattended::Deny,
             Some(value) => unattended(&value).unwrap_or_else(|| {
                 warnings.push(format!(
-                    "{key}: {value} is not one of deny, approve; deny is used"
+                    "{key}: {value} is not one of deny, approve; using deny"
                 ));
                 Unattended::Deny
             }),
@@ -199,7 +199,9 @@ mod tests {
             assert_eq!(settings(yaml).cron, expected, "{yaml}");
         }
         let all = settings(
-            "approvals:\n  deny: ['sudo *']\n  timeout: 5\n  gateway_timeout: -1\n  noninteractive_mode: approve\ncommand_allowlist: [recursive delete, 'git *']\nterminal: {foreground_guard: false}\n",
+            "approvals:\n  deny: ['sudo *']\n  timeout: 5\n  gateway_timeout: -1\n  \
+             noninteractive_mode: approve\ncommand_allowlist: [recursive delete, 'git \
+             *']\nterminal: {foreground_guard: false}\n",
         );
         assert_eq!(all.deny, ["sudo *"]);
         assert_eq!(all.allowlist, ["recursive delete", "git *"]);

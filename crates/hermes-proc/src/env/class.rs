@@ -23,7 +23,7 @@ pub enum SpawnClass {
 
 /// A letter that names no class.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no child class '{0}'; the classes are A, B, C, D, E, F and G")]
+#[error("unknown child class '{0}'; the classes are A, B, C, D, E, F and G")]
 pub struct UnknownClass(String);
 
 impl SpawnClass {

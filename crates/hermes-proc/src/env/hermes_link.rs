@@ -30,7 +30,7 @@ fn link(program: &Path, link: &Path) -> hermes_fs::Result<LinkOutcome> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
     use crate::home::ChildHome;
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(
             fs::read_dir(&bin).unwrap().count(),
             1,
-            "nothing else is left there"
+            "nothing else remains in the directory"
         );
         fs::remove_file(&link).unwrap();
         fs::write(&link, "mine").unwrap();

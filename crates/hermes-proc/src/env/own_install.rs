@@ -150,7 +150,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
     use std::fs;

@@ -23,7 +23,7 @@ impl RefusalReason {
             Self::Credential => "credential managed by Hermes",
             Self::Internal => "internal to Hermes",
             Self::Activation => "a skill cannot activate an environment",
-            Self::Pattern => "names are given whole, without wildcards",
+            Self::Pattern => "wildcards are not allowed; give the full name",
         }
     }
 }

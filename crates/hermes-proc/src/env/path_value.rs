@@ -112,7 +112,7 @@ fn joined<'e>(entries: impl IntoIterator<Item = &'e OsStr>) -> OsString {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
     use crate::home::ChildHome;
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(
             shown(dir.path(), Some("/a:@/hh/cache/bin")),
             format!("@/hh/cache/bin:/a:{SYSTEM}"),
-            "moved to the front, not doubled"
+            "moved to the front, not added twice"
         );
     }
 

@@ -1,5 +1,5 @@
 //! Tests of the rules, class by class.
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -140,7 +140,8 @@ fn the_operator_lets_markers_through_and_no_credential() {
             "env passthrough: refused *: names are given whole, without wildcards (source: config)",
             "env passthrough: refused GH_TOKEN: credential managed by Hermes (source: config)",
             "env passthrough: refused MY_PROVIDER: credential managed by Hermes (source: config)",
-            "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: config)",
+            "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: \
+             config)",
             "env passthrough: refused _HERMES_GATEWAY: internal to Hermes (source: config)",
         ]
     );

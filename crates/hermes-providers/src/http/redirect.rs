@@ -17,7 +17,7 @@ pub(super) fn target(
 ) -> Result<Url, String> {
     let to = from
         .join(location)
-        .map_err(|_| "it redirects to something that is no address".to_owned())?;
+        .map_err(|_| "it redirects to an invalid address".to_owned())?;
     // 301, 302 and 303 turn a POST into a GET, and a question into nothing.
     if *method != Method::GET && !matches!(status, 307 | 308) {
         return Err(format!(

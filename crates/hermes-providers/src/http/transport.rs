@@ -19,7 +19,8 @@ pub(crate) use reqwest::Method;
 /// that is gone when we write.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Idle connections that are kept, encrypted ones only. A plain one is on this machine or next to it
+/// Idle connections that are kept, encrypted ones only. A plain one is on this machine or next to
+/// it
 /// and costs nothing to make, whereas answers in small pieces over a used one meet the delayed
 /// acknowledgements of TCP: 40 ms for every answer of a server that does not know better.
 const IDLE_CONNECTIONS: usize = 8;
@@ -58,7 +59,7 @@ impl Transport {
     pub(crate) fn send(&self, request: HttpRequest) -> Result<Exchange, String> {
         let url = Url::parse(&request.url).map_err(|_| "its address is not a URL".to_owned())?;
         let (handle, client) = self.client_for(&url)?;
-        let queue = Queue::new().map_err(|error| format!("no descriptor is left: {error}"))?;
+        let queue = Queue::new().map_err(|error| format!("out of file descriptors: {error}"))?;
         let queue = Arc::new(queue);
         let headers = header_map(&request.headers)?;
         let driven = drive(client, request, url, headers, Arc::clone(&queue));
@@ -116,7 +117,7 @@ impl Transport {
 }
 
 fn start() -> Result<Running, String> {
-    let failed = |error: std::io::Error| format!("the network thread cannot start: {error}");
+    let failed = |error: std::io::Error| format!("could not start the network thread: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -145,7 +146,7 @@ fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
         let mut value = HeaderValue::from_str(value)
-            .map_err(|_| format!("the header `{name}` holds characters no header can"))?;
+            .map_err(|_| format!("the header `{name}` contains invalid characters"))?;
         value.set_sensitive(true);
         map.append(HeaderName::from_static(name), value);
     }
@@ -202,7 +203,7 @@ async fn answer(
             _ => return Ok(response),
         }
     }
-    Err(Next::Redirected("it redirects in a circle".to_owned()))
+    Err(Next::Redirected("it redirects in a loop".to_owned()))
 }
 
 /// What went wrong. Addresses stay out: they may hold a key.
@@ -210,7 +211,7 @@ fn reason(error: reqwest::Error) -> String {
     let what = if error.is_connect() {
         "no connection"
     } else if error.is_builder() {
-        "no request could be made"
+        "the request could not be sent"
     } else {
         "the connection broke"
     };

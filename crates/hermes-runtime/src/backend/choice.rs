@@ -36,7 +36,7 @@ impl BackendKind {
                 Some("`hermes config set terminal.backend local` runs commands on this machine"),
             )),
             other => Err(Error::user(
-                format!("there is no terminal backend '{other}'; nothing was run"),
+                format!("unknown terminal backend '{other}'; nothing was run"),
                 Some(&format!("the backends are {}", KNOWN.join(", "))),
             )),
         }

@@ -60,7 +60,7 @@ impl OrphanSweep {
                 state.is_busy = true;
                 state.sweeper = Some(thread);
             }
-            Err(error) => tracing::warn!(%error, "containers of lost workers are not looked for"),
+            Err(error) => tracing::warn!(%error, "could not look for containers of lost workers"),
         }
     }
 
@@ -100,7 +100,7 @@ impl OrphanSweep {
                 let reaped = sweep_ownerless(&host);
                 tracing::debug!(reaped, home = %home.display(), "containers of lost workers");
             }
-            Err(error) => tracing::debug!(%error, "containers of lost workers are not looked for"),
+            Err(error) => tracing::debug!(%error, "could not look for containers of lost workers"),
         }
     }
 

@@ -180,7 +180,8 @@ impl RemoteLease {
         }
     }
 
-    /// Releases the backend for good, once: a container of this process alone is removed, files that
+    /// Releases the backend for good, once: a container of this process alone is removed, files
+    /// that
     /// changed on another machine are fetched.
     pub(crate) fn release(&self, shutdown: Shutdown) {
         if self.is_released.swap(true, Ordering::AcqRel) {
@@ -201,7 +202,7 @@ impl RemoteLease {
             Kind::Machine(host) => match host.cleanup() {
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "files of the remote machine were not fetched");
+                    tracing::warn!(%error, "files of the remote machine could not be fetched");
                 }
             },
         }

@@ -40,8 +40,8 @@ impl Progress {
     fn next(&mut self, verdict: GoalVerdict) -> Next {
         match verdict {
             GoalVerdict::Reached if self.asked_to_finish => Next::Block(
-                "the goal looks reached, but the worker never completed the card, also after it \
-                 was asked to"
+                "the goal looks reached, but the worker never completed the card, even after being \
+                 asked to"
                     .to_owned(),
             ),
             GoalVerdict::Unjudged(_) if self.asked_to_finish => Next::End,
@@ -108,9 +108,9 @@ pub(super) fn pursue(
             .judge
             .judge(&claim, conversation.tools.interrupt());
         observer.on(TurnEvent::Notice(match &verdict {
-            GoalVerdict::Reached => "The judge finds the goal reached.".to_owned(),
+            GoalVerdict::Reached => "The judge considers the goal reached.".to_owned(),
             GoalVerdict::NotYet(reason) => {
-                format!("The judge finds the goal not reached: {reason}")
+                format!("The judge considers the goal not reached: {reason}")
             }
             GoalVerdict::Unjudged(why) => format!("The goal could not be judged: {why}"),
         }));

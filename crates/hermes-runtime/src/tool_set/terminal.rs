@@ -149,7 +149,8 @@ impl TerminalSetup {
         }
     }
 
-    /// Releases the remote backend for good. A process that ends by signals calls this while it still
+    /// Releases the remote backend for good. A process that ends by signals calls this while it
+    /// still
     /// handles them: what is not released stays behind.
     pub fn release(&self) {
         let shutdown = if self.interrupt.is_raised() {
@@ -195,7 +196,7 @@ fn working_directory(context: &Context) -> Result<PathBuf> {
         named.filter(|path| path.is_absolute())
     };
     start.or_else(named).ok_or_else(|| {
-        let message = "the current directory does not exist any more";
+        let message = "the current directory no longer exists";
         Error::user(message, Some("change to one that does"))
     })
 }

@@ -65,7 +65,7 @@ impl ToolSet {
             setup.approver.clone(),
         );
         let notices = NoticeSupport::Unsupported(
-            "this call has no conversation that could hear of it later".to_owned(),
+            "this call belongs to no conversation that could be notified later".to_owned(),
         );
         let registry = ToolRegistry::default()
             .with(TerminalTool {
@@ -102,7 +102,8 @@ impl ToolSet {
         })
     }
 
-    /// Ends the background processes that sessions of this tool set started, unless the settings keep
+    /// Ends the background processes that sessions of this tool set started, unless the settings
+    /// keep
     /// them, and tells the person how many. Those of other processes keep running.
     pub fn stop_background(&self, context: &Context, person: &dyn Person) {
         if context.config().text("terminal.background_on_exit") == "keep" {

@@ -143,7 +143,7 @@ impl SessionTransaction<'_> {
 fn refuse_incomplete(step: &ConversationStep) -> Result<()> {
     let incomplete = |detail: String| Err(Error::IncompleteStep { detail });
     if step.assistant.role != MessageRole::Assistant {
-        return incomplete("the first message is not an answer of the model".to_owned());
+        return incomplete("the first message is not an assistant message".to_owned());
     }
     let mut open = step.assistant.call_ids();
     for result in &step.results {

@@ -10,7 +10,7 @@ use crate::session::Session;
 use crate::{MessageId, Result, SessionId};
 
 /// Placeholder for a result that was never stored.
-const LOST_RESULT: &str = "[No result of this call was stored; it may or may not have run.]";
+const LOST_RESULT: &str = "[The result of this call was not stored; it may or may not have run.]";
 
 /// The active messages of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,7 +43,8 @@ impl SessionStore {
         })
     }
 
-    /// The conversation to continue: messages that were neither undone nor summarised. An unanswered
+    /// The conversation to continue: messages that were neither undone nor summarised. An
+    /// unanswered
     /// call at the end is left out; one in the middle gets a placeholder result.
     pub fn load_history(&self, session: &SessionId) -> Result<ConversationHistory> {
         self.read(|transaction| {

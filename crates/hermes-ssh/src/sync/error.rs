@@ -97,44 +97,46 @@ impl SyncError {
 
     pub(super) fn message(&self, host: &str) -> String {
         match self {
-            Self::Unlistable(source) => format!("files for {host} cannot be listed: {source}"),
+            Self::Unlistable(source) => format!("could not list the files for {host}: {source}"),
             Self::File(source) => format!("files for {host}: {source}"),
             Self::Client(source) => format!("files for {host}: {source}"),
-            Self::NoTar { action } => format!("files cannot be {action} {host}: there is no tar"),
+            Self::NoTar { action } => {
+                format!("files cannot be {action} {host}: tar is not installed")
+            }
             Self::Refused { action, words, .. } => {
                 format!("files cannot be {action} {host}: {words}")
             }
-            Self::TooLarge => format!(
-                "the files at {host} are more than {MAX_FETCHED} bytes; nothing was fetched"
-            ),
+            Self::TooLarge => {
+                format!("the files on {host} exceed {MAX_FETCHED} bytes; nothing was fetched")
+            }
             Self::UnsafeName(name) => format!(
-                "the archive from {host} names '{name}', which leads out of its directory; nothing \
-                 was fetched"
+                "the archive from {host} contains '{name}', which points outside its directory; \
+                 nothing was fetched"
             ),
             Self::Broken(detail) => {
-                format!("the archive from {host} cannot be read: {detail}; nothing was fetched")
+                format!("could not read the archive from {host}: {detail}; nothing was fetched")
             }
         }
     }
 
     fn hint(&self, host: &str) -> Option<String> {
         Some(match self {
-            Self::NoTar { .. } => format!("install the package tar at {host}"),
+            Self::NoTar { .. } => format!("install the package tar on {host}"),
             Self::Refused { .. } => format!(
-                "check ~/.hermes at {host}: its owner, and whether the disk is full or read-only"
+                "check ~/.hermes on {host}: its owner, and whether the disk is full or read-only"
             ),
-            Self::TooLarge => format!(
-                "remove what is not needed from ~/.hermes/skills and ~/.hermes/cache at {host}"
-            ),
+            Self::TooLarge => {
+                format!("remove unneeded files from ~/.hermes/skills and ~/.hermes/cache on {host}")
+            }
             Self::UnsafeName(_) | Self::Broken(_) => {
-                format!("look at what `tar` is at {host}; files there are not trusted")
+                format!("check which `tar` is installed on {host}; its output is not trusted")
             }
             Self::File(source) | Self::Unlistable(Unlistable::Directory(source)) => {
                 return source.hint();
             }
             Self::Client(source) => return source.hint(),
             Self::Unlistable(Unlistable::TooMany { root }) => {
-                format!("move what is no skill out of {}", root.display())
+                format!("move files that are not skills out of {}", root.display())
             }
         })
     }

@@ -113,12 +113,10 @@ impl FileSync {
             self.is_checked = true;
         }
         let plan = PushPlan::new(files, &manifest, &once_there);
-        let unnamed = plan.unnamed.iter().map(|path| {
-            format!(
-                "{} does not go along: its name is not UTF-8",
-                path.display()
-            )
-        });
+        let unnamed = plan
+            .unnamed
+            .iter()
+            .map(|path| format!("{} was not copied: its name is not UTF-8", path.display()));
         tell_once(&unnamed.collect::<Vec<_>>());
         if plan.is_empty() {
             return Ok(());
@@ -159,13 +157,13 @@ impl FileSync {
             }
         };
         let left_out = sent.left_out.iter();
-        let left_out = left_out.map(|reason| format!("left out of what goes to {host}: {reason}"));
+        let left_out = left_out.map(|reason| format!("not copied to {host}: {reason}"));
         tell_once(&left_out.collect::<Vec<_>>());
         tracing::debug!(
             files = sent.files.len(),
             removed = plan.remove.len(),
             milliseconds = started.elapsed().as_millis(),
-            "brought files to {host}"
+            "copied files to {host}"
         );
         for gone in &plan.remove {
             manifest.files.remove(gone);
@@ -192,7 +190,7 @@ impl FileSync {
                 return Err(error);
             };
             let reason = error.message(there.host());
-            tracing::warn!("{reason}; tried again in {} s", pause.as_secs());
+            tracing::warn!("{reason}; retrying in {} s", pause.as_secs());
             std::thread::sleep(*pause);
         }
     }
@@ -214,7 +212,7 @@ impl FileSync {
         let destinations = Destinations(&carried.roots);
         let parent = home.join("cache/sync");
         if let Err(error) = Staging::sweep(&parent, "pull") {
-            tracing::warn!("what an earlier transfer left stays: {error}");
+            tracing::warn!("could not remove the remains of an earlier transfer: {error}");
         }
         let staging = Staging::begin(&parent, "pull")?;
         let fetched = self.fetch(there, &manifest, &destinations, staging.path())?;
@@ -229,7 +227,7 @@ impl FileSync {
         if own.is_none_or(|own| own.home != found.home) {
             return Ok(PulledBack {
                 warnings: vec![format!(
-                    "nothing was fetched from {}: another Hermes home has brought its files there",
+                    "nothing was fetched from {}: its files belong to another Hermes home",
                     there.host()
                 )],
                 ..PulledBack::default()
@@ -266,7 +264,7 @@ impl FileSync {
         let mut child = there.client.start(&line, self.timing.transfer)?;
         if let Err(error) = child.write_all(destinations.listing(manifest).as_bytes()) {
             // It does not compare, or it has ended and tells why below.
-            tracing::debug!("{host} does not read the list of files: {error}");
+            tracing::debug!("could not send the list of files to {host}: {error}");
         }
         child.close_input();
         let expected = Expected {

@@ -137,7 +137,7 @@ impl Receiver<'_> {
         let ignored = match (&member.kind, clean) {
             (TarKind::Dir, _) => return Ok(()),
             (TarKind::File, Some(_)) => None,
-            (TarKind::File, None) => Some(format!("'{}' is no usual name", shown())),
+            (TarKind::File, None) => Some(format!("'{}' is not a valid name", shown())),
             (TarKind::Symlink(_), _) => Some(format!("'{}' is a link", shown())),
             (TarKind::Unsupported(kind), _) => Some(format!("'{}' is a {kind}", shown())),
         };
@@ -160,7 +160,7 @@ impl Receiver<'_> {
         }
         self.received.present.insert(remote_path.clone());
         if !self.seen.insert(remote_path.clone()) {
-            let twice = io::Error::other(format!("it holds '{}' twice", shown()));
+            let twice = io::Error::other(format!("it contains '{}' twice", shown()));
             return Err(twice.into());
         }
         self.compare(remote_path, member.mode, size, content)
@@ -225,7 +225,8 @@ fn stage(staged: &Path, content: impl Read) -> Result<String, SyncError> {
     })
 }
 
-/// Whether a name is absolute or goes up: no `tar` that was asked for directories below its own makes
+/// Whether a name is absolute or goes up: no `tar` that was asked for directories below its own
+/// makes
 /// such a name.
 fn leads_out(name: &OsStr) -> bool {
     let mut components = Path::new(name).components();

@@ -108,10 +108,12 @@ impl Manifest {
         let loaded = match hermes_fs::read_optional(path, MAX_BYTES) {
             Ok(None) => return Self::default(),
             Ok(Some(bytes)) => match serde_json::from_slice::<Stored<Self>>(&bytes) {
-                Ok(stored) if stored.version != VERSION => Err("it has another form".to_owned()),
+                Ok(stored) if stored.version != VERSION => {
+                    Err("it has an unknown format".to_owned())
+                }
                 Ok(stored) => match stored.hermes_home {
                     Some(owner) if owner != shown(hermes_home) => {
-                        Err("it is another home's".to_owned())
+                        Err("it belongs to another home".to_owned())
                     }
                     _ => Ok(stored.manifest),
                 },
@@ -121,7 +123,7 @@ impl Manifest {
         };
         loaded.unwrap_or_else(|reason| {
             tracing::warn!(
-                "{} is not used, all files are sent again: {reason}",
+                "ignoring {}, all files are sent again: {reason}",
                 path.display()
             );
             Self::default()

@@ -126,7 +126,7 @@ fn older_files(path: &Path, name: &LogName) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
     use pretty_assertions::assert_eq;
 

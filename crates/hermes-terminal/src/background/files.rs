@@ -26,7 +26,7 @@ impl Files {
     pub(super) fn remove(&self) {
         for path in [&self.log, &self.exit, &self.socket] {
             if let Err(error) = hermes_fs::remove_file_if_present(path) {
-                tracing::debug!(%error, "a file of an old process stays");
+                tracing::debug!(%error, "could not remove a file of an old process");
             }
         }
     }

@@ -105,7 +105,7 @@ impl FrameReader {
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Frame>> {
-        let nonsense = || io::Error::other("a frame that makes no sense");
+        let nonsense = || io::Error::other("malformed frame");
         let bytes = self.bytes.make_contiguous();
         let Some((&kind, rest)) = bytes.split_first() else {
             return Ok(None);

@@ -51,7 +51,7 @@ fn listen(shared: &Weak<Shared>, epoll: &std::os::fd::OwnedFd) {
         match waited {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => {
-                tracing::error!(%error, "background processes are not heard any more");
+                tracing::error!(%error, "background processes can no longer be monitored");
                 return;
             }
         }

@@ -81,17 +81,19 @@ impl Notice {
                 format!("Background process {id} printed a line with {pattern:?}.")
             }
             NoticeKind::WatchDisabled { dropped } => format!(
-                "Background process {id} matches its watch patterns too often ({dropped} more lines \
-                 were not shown); they are not watched any more. You will be told when it ends."
+                "Background process {id} matched its watch patterns too often ({dropped} more \
+                 lines were not shown), so they are no longer watched. You will be notified when \
+                 it exits."
             ),
             NoticeKind::WatchOverflowTripped => {
-                return "[IMPORTANT: Watch patterns of background processes match too often; \
-                        matches are not reported for 30 s.]"
+                return "[IMPORTANT: Watch patterns of background processes matched too often; \
+                    matches will not be reported for 30 s.]"
                     .to_owned();
             }
             NoticeKind::WatchOverflowReleased { suppressed } => {
                 return format!(
-                    "[IMPORTANT: Watch patterns are reported again; {suppressed} matches were not.]"
+                    "[IMPORTANT: Watch patterns are reported again; {suppressed} matches were \
+                     suppressed.]"
                 );
             }
         };
@@ -198,7 +200,8 @@ mod tests {
     fn messages_say_what_happened() {
         assert_eq!(
             ended(Some(0), EndReason::Exited, None),
-            "[IMPORTANT: Background process proc_1 completed normally (exit code 0). Command: make Output:\ndone]"
+            "[IMPORTANT: Background process proc_1 completed normally (exit code 0). Command: make \
+             Output:\ndone]"
         );
         assert!(ended(Some(3), EndReason::Exited, None).contains("exited (exit code 3)"));
         assert!(ended(None, EndReason::Exited, None).contains("exited (exit code unknown)"));

@@ -154,7 +154,7 @@ impl Shared {
                 }
             }),
             Err(ProcessHostError::Gone(error)) => {
-                tracing::warn!(%error, "its background processes are lost");
+                tracing::warn!(%error, "lost its background processes");
                 self.update(|state| {
                     for StatusQuestion { id, .. } in &questions {
                         state.finish_as(id, Some(-1), EndReason::Lost);
@@ -163,7 +163,7 @@ impl Shared {
                 });
             }
             Err(ProcessHostError::Unanswered(error)) => {
-                tracing::debug!(%error, "no news of background processes");
+                tracing::debug!(%error, "could not read the state of background processes");
             }
         }
     }

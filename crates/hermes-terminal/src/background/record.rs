@@ -78,7 +78,7 @@ impl ProcessFile {
         hermes_fs::rename(&self.path, &aside)?;
         tracing::warn!(
             moved_to = %aside.display(),
-            "processes.json made no sense and was moved aside"
+            "processes.json could not be parsed and was moved aside"
         );
         Ok(Vec::new())
     }
@@ -117,7 +117,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Record>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
     use super::*;
     use pretty_assertions::assert_eq;
     use serde_json::json;

@@ -36,7 +36,7 @@ impl Processes {
         if adopted > 0
             && let Err(error) = self.ensure_monitor()
         {
-            tracing::error!(%error, "recovered processes are not heard");
+            tracing::error!(%error, "recovered processes cannot be monitored");
         }
         remove_old_files(&self.shared.directory, SystemTime::now(), |name| {
             let id = name.rsplit_once('.').map(|(id, _)| id.to_owned());
@@ -81,7 +81,7 @@ impl Shared {
                     .get(&id)
                     .map_or(Ok(()), |process| self.listen(process));
                 if let Err(error) = listening {
-                    tracing::warn!(%error, process = id, "a recovered process is not heard");
+                    tracing::warn!(%error, process = id, "a recovered process cannot be monitored");
                 }
                 true
             }
@@ -150,7 +150,8 @@ pub(super) fn connect(directory: &Path, id: &str) -> io::Result<Link> {
     Ok(link)
 }
 
-/// Ends what is left of a process whose supervisor is gone without a last word: nobody would hear of
+/// Ends what is left of a process whose supervisor is gone without a last word: nobody would hear
+/// of
 /// it again. From a thread, because it may take seconds.
 pub(super) fn kill_lost(process: &Process) {
     // Entries of other programs have no mark; what became of those is not ours to decide.
@@ -162,6 +163,6 @@ pub(super) fn kill_lost(process: &Process) {
         .name("lost-process".to_owned())
         .spawn(move || kill_tree(&tree, KillTiming::default()));
     if let Err(error) = started {
-        tracing::warn!(%error, process = process.id, "a lost process may still run");
+        tracing::warn!(%error, process = process.id, "a lost process may still be running");
     }
 }

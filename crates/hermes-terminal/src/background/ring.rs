@@ -53,7 +53,7 @@ impl RingLog {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 

@@ -84,8 +84,10 @@ pub enum StartError {
     Record(#[from] hermes_fs::Error),
 }
 
-/// Starts this program again as a helper, the supervisor of a background process or the crash guard;
-/// the first frame tells it which of the two it is. It gets no variable, and of our descriptors only
+/// Starts this program again as a helper, the supervisor of a background process or the crash
+/// guard;
+/// the first frame tells it which of the two it is. It gets no variable, and of our descriptors
+/// only
 /// `inherited`.
 pub(super) fn start_helper(
     command: &[OsString],
@@ -110,7 +112,8 @@ pub(super) fn start_helper(
     Ok((spec.spawn()?, Link::new(ours)))
 }
 
-/// Starts a process of this machine under a supervisor; it waits to be released. `mark` is the value
+/// Starts a process of this machine under a supervisor; it waits to be released. `mark` is the
+/// value
 /// of `HERMES_EXEC_ID` among its variables.
 pub(crate) fn start_supervised(
     spec: StartSpec,
@@ -163,7 +166,7 @@ impl Processes {
             let mut state = self.shared.lock();
             if state.running() >= MOST {
                 return Err(StartError::Failed(format!(
-                    "{MOST} background processes are running, which is the limit; kill one first"
+                    "the limit of {MOST} background processes is reached; kill one first"
                 )));
             }
             state.starting += 1;
@@ -216,7 +219,10 @@ impl Processes {
             if let Some((host, seeds)) = host
                 && let Err(reason) = host.kill(&seeds, Duration::from_secs(1), true)
             {
-                tracing::warn!(reason, "a process that could not be recorded may still run");
+                tracing::warn!(
+                    reason,
+                    "a process that could not be recorded may still be running"
+                );
             }
             return Err(error.into());
         }

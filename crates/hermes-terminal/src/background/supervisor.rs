@@ -29,7 +29,8 @@ const COLUMNS: u16 = 120;
 const SILENCE: Duration = Duration::from_millis(300);
 const LONGEST_DRAIN: Duration = Duration::from_secs(3);
 
-/// Runs as the supervisor of a process, or as the guard of a Hermes: reads which from standard input
+/// Runs as the supervisor of a process, or as the guard of a Hermes: reads which from standard
+/// input
 /// and returns when there is nothing left to do. The program calls this before it does anything
 /// else.
 pub fn supervise() -> io::Result<()> {
@@ -41,7 +42,7 @@ pub fn supervise() -> io::Result<()> {
         _ => return Err(io::Error::other("nothing to start")),
     };
     let Some(spec) = StartSpec::decode(&spec) else {
-        return Err(io::Error::other("what to start makes no sense"));
+        return Err(io::Error::other("malformed start request"));
     };
     match Supervisor::start(&spec) {
         Ok((supervisor, gate)) => supervisor.run(hermes, gate),

@@ -57,15 +57,15 @@ pub enum WaitEnd {
 /// Why nothing was written to a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    #[error("there is no such background process")]
+    #[error("no such background process")]
     NotFound,
     #[error("the process has ended")]
     Ended,
-    #[error("writing to a process works with the local backend only")]
+    #[error("writing to a process is supported by the local backend only")]
     Unsupported,
     #[error("the process has no input; start it again with pty=true to write to it")]
     NoTerminal,
-    #[error("the process cannot be reached any more")]
+    #[error("the process can no longer be reached")]
     Unreachable,
 }
 

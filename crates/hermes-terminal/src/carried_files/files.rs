@@ -31,12 +31,14 @@ pub struct CarriedFile {
 pub enum Unlistable {
     #[error(transparent)]
     Directory(#[from] hermes_fs::Error),
-    #[error("{} holds more than {MAX_FILES} files or is nested too deeply", root.display())]
+    #[error("{} contains more than {MAX_FILES} files or is nested too deeply", root.display())]
     TooMany { root: PathBuf },
 }
 
-/// Every file of these roots by where it belongs below `.hermes`. Links, sockets and devices are left
-/// out, as are names that another system could read as a way out, copies kept of a conflict and files
+/// Every file of these roots by where it belongs below `.hermes`. Links, sockets and devices are
+/// left
+/// out, as are names that another system could read as a way out, copies kept of a conflict and
+/// files
 /// half written. Of two files for one path the first counts.
 pub fn files_of(roots: &[CarriedRoot]) -> Result<BTreeMap<PathBuf, CarriedFile>, Unlistable> {
     let mut files = BTreeMap::new();

@@ -50,7 +50,8 @@ impl CarriedRequest {
             match declared_credential(&self.hermes_home, declared) {
                 Ok((source, target)) => carried.add(CarriedKind::Credential, source, target),
                 Err(refusal) => carried.warnings.push(format!(
-                    "the credential file '{}' (terminal.credential_files) does not go along: {refusal}",
+                    "the credential file '{}' (terminal.credential_files) does not go along: \
+                     {refusal}",
                     declared.escape_debug(),
                 )),
             }
@@ -76,7 +77,7 @@ impl CarriedRequest {
             carried.add(CarriedKind::Skill, own, "skills".into());
         } else if own.exists() {
             carried.warnings.push(format!(
-                "skills do not go along: {} is not a directory",
+                "skills were not copied: {} is not a directory",
                 own.display()
             ));
         }
@@ -86,7 +87,7 @@ impl CarriedRequest {
                 carried.add(CarriedKind::Skill, source.clone(), target);
             } else {
                 carried.warnings.push(format!(
-                    "the skills of skills.external_dirs[{position}] do not go along: {} is not a \
+                    "the skills of skills.external_dirs[{position}] were not copied: {} is not a \
                      directory",
                     source.display()
                 ));

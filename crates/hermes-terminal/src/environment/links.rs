@@ -12,7 +12,7 @@ pub(super) fn make(policy: &EnvPolicy, keychain: bool, entries: &[PathBuf]) -> V
     let mut warnings = Vec::new();
     match ensure_hermes_link(policy) {
         Ok(LinkOutcome::Occupied) => warnings.push(format!(
-            "{} is not the link it should be; children may find another hermes",
+            "{} is not the expected link; children may find a different hermes",
             policy.link_dir().join("hermes").display()
         )),
         Ok(_) => {}
@@ -33,11 +33,13 @@ pub(super) fn make(policy: &EnvPolicy, keychain: bool, entries: &[PathBuf]) -> V
             | LinkOutcome::Occupied => continue,
             // Most machines have no keychain directory.
             LinkOutcome::NoSource if Some(&*entry) == own => continue,
-            LinkOutcome::NoSource => "the real home has no such entry".to_owned(),
+            LinkOutcome::NoSource => "it does not exist in the real home".to_owned(),
             LinkOutcome::BadEntry => "it is not a relative path inside a home".to_owned(),
             LinkOutcome::Failed(reason) => reason,
         };
-        warnings.push(format!("the profile's home has no link {shown}: {reason}"));
+        warnings.push(format!(
+            "{shown} was not linked into the profile's home: {reason}"
+        ));
     }
     warnings
 }

@@ -1,5 +1,5 @@
 //! Settings, derived names and links, end to end without a process.
-#![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+#![allow(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -176,7 +176,8 @@ tools: {env_passthrough: [CONDA_PREFIX, '*']}
         profile.builder().warnings(),
         [
             "env passthrough: refused *: names are given whole, without wildcards (source: config)",
-            "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: config)",
+            "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: \
+             config)",
         ]
     );
 }

@@ -18,7 +18,8 @@ const OWN_KEYS: &[&str] = &[
     "terminal.profile_home_keychain",
 ];
 
-/// Settings of one backend each. Only the backend that is chosen reads them, and says what is wrong.
+/// Settings of one backend each. Only the backend that is chosen reads them, and says what is
+/// wrong.
 const BACKEND_PREFIXES: &[&str] = &[
     "terminal.docker_",
     "terminal.container_",
@@ -35,9 +36,7 @@ pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
     let mut warnings: Vec<String> = config.problems().iter().filter_map(relevant).collect();
     warnings.extend(policy.refusals().iter().map(ToString::to_string));
     if !policy.child_home.is_real_home_known() {
-        warnings.push(
-            "no home directory was found for this account; children get /tmp instead".to_owned(),
-        );
+        warnings.push("this account has no home directory; children use /tmp instead".to_owned());
     }
     let password = config.candidates("terminal.sudo_password");
     if password
@@ -45,7 +44,7 @@ pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
         .is_some_and(|winner| winner.layer == Layer::File)
     {
         warnings.push(
-            "terminal.sudo_password stands in config.yaml; move it to SUDO_PASSWORD in .env"
+            "terminal.sudo_password is stored in config.yaml; move it to SUDO_PASSWORD in .env"
                 .to_owned(),
         );
     }

@@ -44,7 +44,7 @@ impl LocalBackend {
     pub(super) fn guard(&self) -> Option<&CrashGuard> {
         let start = || {
             CrashGuard::start(&self.settings.supervisor)
-                .inspect_err(|error| tracing::warn!(%error, "commands have no guard"))
+                .inspect_err(|error| tracing::warn!(%error, "commands are not checked"))
                 .ok()
         };
         self.guard.get_or_init(start).as_ref()

@@ -178,7 +178,7 @@ fn start_thread(slots: &Arc<Slots>) -> Option<SyncSender<(SessionKey, Birth)>> {
     match thread.spawn(move || start_on_request(&slots, &receiver)) {
         Ok(_) => Some(sender),
         Err(error) => {
-            tracing::debug!(%error, "no shells are started ahead");
+            tracing::debug!(%error, "no shells are started in advance");
             None
         }
     }
@@ -189,7 +189,7 @@ fn start_on_request(slots: &Slots, requests: &Receiver<(SessionKey, Birth)>) {
         match requests.recv_timeout(IDLE_LIMIT / 2) {
             Ok((session, birth)) => {
                 let prepared = Prepared::new(birth).unwrap_or_else(|error| {
-                    tracing::debug!(%error, "no shell was started ahead");
+                    tracing::debug!(%error, "no shell was started in advance");
                     None
                 });
                 slots.put(&session, prepared);

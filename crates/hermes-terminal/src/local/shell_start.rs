@@ -161,7 +161,7 @@ impl GatedShell {
     /// Ends the shell, which has run nothing.
     pub(super) fn discard(self) {
         if let Err(error) = self.child.kill_alone() {
-            tracing::debug!(%error, "a waiting shell was not waited for");
+            tracing::debug!(%error, "could not reap a waiting shell");
         }
     }
 }

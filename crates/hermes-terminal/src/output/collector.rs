@@ -142,7 +142,7 @@ impl Sink {
                 self.spill_out(&early);
             }
             Err(error) => {
-                tracing::warn!(%error, "the full output is not kept");
+                tracing::warn!(%error, "the full output is not being kept");
                 self.wants_spill = false;
             }
         }
@@ -153,7 +153,7 @@ impl Sink {
             && let Err(error) = spill.push(text)
         {
             // A full disk must not stop the command.
-            tracing::warn!(%error, "the full output is not kept");
+            tracing::warn!(%error, "the full output is not being kept");
             self.spill = None;
             self.wants_spill = false;
         }

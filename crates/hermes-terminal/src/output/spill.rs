@@ -20,7 +20,8 @@ const HELD: usize = 64 * 1024;
 /// Begins a secret of many lines.
 const KEY_BEGINS: &str = "-----BEGIN ";
 
-/// A file that receives the output as it comes. A thread redacts and writes, because the command would
+/// A file that receives the output as it comes. A thread redacts and writes, because the command
+/// would
 /// have to wait for us.
 #[derive(Debug)]
 pub(super) struct Spill {
@@ -109,7 +110,7 @@ fn safe_cut(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #![allow(clippy::disallowed_methods, reason = "tests access files directly")]
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 

@@ -11,13 +11,13 @@ pub enum RemoteError {
     #[error(transparent)]
     Unusable(#[from] TransportError),
     /// The host is not there any more; nothing was run.
-    #[error("{host} is not there any more")]
+    #[error("{host} no longer exists")]
     Gone { host: String },
     #[error("interrupted before the command was started")]
     Interrupted,
     /// The connection ended before the command was seen to start. It is not tried again, because it
     /// may have been on its way.
-    #[error("lost the connection to {host} before the command was seen to start")]
+    #[error("lost the connection to {host} before the command was confirmed to have started")]
     LostBeforeStart { host: String },
     /// The connection ended while the command ran.
     #[error(
@@ -46,10 +46,10 @@ impl RemoteError {
             Self::Unusable(error) => error.hint.as_deref(),
             Self::Gone { .. } | Self::Interrupted | Self::TimedOut { .. } => None,
             Self::NoProcess { .. } => {
-                Some("the limit of processes there may be reached; end some of them")
+                Some("its process limit may have been reached; stop some processes")
             }
             Self::LostBeforeStart { .. } | Self::LostWhileRunning { .. } => {
-                Some("look at what it has done so far before you run it again")
+                Some("check what it has already done before you run it again")
             }
         }
     }

@@ -184,7 +184,8 @@ impl RemoteHost {
             .kill(seeds, timing, self.transport.as_ref(), kind)
     }
 
-    /// Opens the control channel without keeping anyone waiting. It has to be there before the first
+    /// Opens the control channel without keeping anyone waiting. It has to be there before the
+    /// first
     /// command: once that has used up all processes there may be, nothing can be opened any more.
     fn open_control_beside(self: &Arc<Self>, kind: ShellKind) {
         if !self.control.wants_opening(kind) {
@@ -263,15 +264,17 @@ impl RemoteHost {
                 }
                 Err(NotOpened::Refused(error)) => Trouble::Final(error),
                 Err(NotOpened::Garbled) => Trouble::Passing(TransportError {
-                    hint: Some("look for something that prints to its error stream".to_owned()),
+                    hint: Some(
+                        "check for a start-up file that prints to standard error".to_owned(),
+                    ),
                     ..TransportError::missing(format!(
-                        "the answer of {} made no sense",
+                        "{} sent an unexpected answer",
                         self.transport.describe()
                     ))
                 }),
                 Err(NotOpened::Interrupted) => return Err(RemoteError::Interrupted),
                 Err(NotOpened::OldShell) if kind == ShellKind::Bash => {
-                    self.fall_back("Its bash is too old");
+                    self.fall_back("Bash is too old");
                     continue;
                 }
                 Err(NotOpened::Silent | NotOpened::OldShell) => {
@@ -282,7 +285,7 @@ impl RemoteHost {
                 }
                 Err(NotOpened::Ended { code, said }) => {
                     if kind == ShellKind::Bash && has_no_bash(code, &said) {
-                        self.fall_back("There is no bash");
+                        self.fall_back("Bash is missing");
                         continue;
                     }
                     self.transport.diagnose(code, &said)
@@ -374,7 +377,7 @@ impl RemoteHost {
         let mut choice = lock(&self.shell);
         choice.kind = ShellKind::Posix;
         choice.note = Some(format!(
-            "{reason} in {}, so commands run with sh: functions and aliases do not last from one \
+            "{reason} in {}, so commands run with sh: functions and aliases are not kept from one \
              command to the next.",
             self.transport.describe()
         ));

@@ -77,7 +77,7 @@ impl RemoteHost {
         if known.has_no_files {
             let host = self.transport.describe();
             return Err(StartError::Failed(format!(
-                "the files of the process could not be made in /tmp of {host}"
+                "could not create the files of the process in /tmp of {host}"
             )));
         }
         let started = match (executed.over, &known.started) {

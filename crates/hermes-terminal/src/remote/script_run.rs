@@ -119,7 +119,7 @@ impl RemoteHost {
     pub(super) fn prepare(&self) {
         if let Err(error) = self.transport.before_command() {
             let host = self.transport.describe();
-            tracing::warn!(%error, host, "not everything was brought there");
+            tracing::warn!(%error, host, "not all files were copied");
         }
     }
 }

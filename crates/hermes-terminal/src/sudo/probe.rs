@@ -54,7 +54,7 @@ impl Probe for LocalProbe {
             Ok(answer) if answer.status.success() => SudoNeeds::Nothing,
             Ok(_) => SudoNeeds::Password,
             Err(error) => {
-                tracing::debug!(%error, "sudo could not be asked");
+                tracing::debug!(%error, "sudo could not be run");
                 SudoNeeds::Password
             }
         }

@@ -107,7 +107,7 @@ impl PageLines {
                 if chars > wanted.max_chars {
                     return Err(format!(
                         "Lines {} to {} of {} have more than {} characters. Ask for fewer lines \
-                         with 'limit', or find the place with search_files first.",
+                         with 'limit', or locate the passage with search_files first.",
                         wanted.offset,
                         wanted.end() - 1,
                         path.display(),

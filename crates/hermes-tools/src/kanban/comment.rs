@@ -54,7 +54,7 @@ pub(super) fn heartbeat(call: &BoardCall<'_>) -> BoardAnswer {
         && store.extend_own_claim(&id, claim, access.claim_ttl_seconds)? == Applied::LostRace
     {
         return Err(BoardRefusal::from(format!(
-            "{id} is claimed by somebody else now; stop, and leave the card to them."
+            "{id} is now claimed by another worker; stop, and leave the card to it."
         ))
         .with("attempt_over", true));
     }

@@ -20,11 +20,7 @@ pub(super) const CREATE: ToolSpec = ToolSpec {
                   card with parents waits until they are done, and its worker reads their results. \
                   Create a card for follow-up work instead of doing it on the side.",
     arguments: &[
-        Argument::required(
-            "title",
-            ArgKind::Text,
-            "What is to be achieved, in one line.",
-        ),
+        Argument::required("title", ArgKind::Text, "What to achieve, in one line."),
         Argument::required("assignee", ArgKind::Text, "Profile of the worker."),
         Argument::text("body", "Everything the worker needs to know."),
         Argument::texts("parents", "Cards that must be done first."),

@@ -17,7 +17,7 @@ pub(super) const LIST: ToolSpec = ToolSpec {
                   each. Cards whose parents are done become ready first. kanban_show has the rest \
                   of a card.",
     arguments: &[
-        Argument::text("assignee", "Only cards given to this profile."),
+        Argument::text("assignee", "Only cards assigned to this profile."),
         Argument::optional(
             "status",
             ArgKind::Choice(&[
@@ -31,10 +31,10 @@ pub(super) const LIST: ToolSpec = ToolSpec {
                 "done",
                 "archived",
             ]),
-            "Only cards that stand there.",
+            "Only cards with this status.",
         ),
         Argument::text("tenant", "Only cards in this namespace."),
-        Argument::flag("include_archived", "Also cards that were put away."),
+        Argument::flag("include_archived", "Include archived cards."),
         Argument::optional(
             "limit",
             ArgKind::ClampedInt {

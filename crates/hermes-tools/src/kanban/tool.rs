@@ -87,7 +87,7 @@ impl BoardCall<'_> {
 
 pub(super) fn existing(store: &SqliteBoard, id: &TaskId) -> Result<Task, BoardRefusal> {
     let found = store.task(id)?;
-    Ok(found.ok_or_else(|| format!("there is no card '{id}'"))?)
+    Ok(found.ok_or_else(|| format!("no such card: '{id}'"))?)
 }
 
 /// The result of a call that was refused: a sentence and further fields.
@@ -167,13 +167,17 @@ impl Tool for KanbanTool {
         }
         let wanted = self.access.worker.is_some() || self.access.is_orchestrator;
         (!wanted).then(|| {
-            "this process is no worker, and the profile's toolsets do not list kanban".to_owned()
+            "this process is not a worker, and the profile's toolsets do not include kanban"
+                .to_owned()
         })
     }
 
     fn call(&self, args: &Value, context: &CallContext) -> Value {
         if let Some(reason) = self.kept_from_workers() {
-            return error(format!("{} cannot be used here: {reason}.", self.spec.name));
+            return error(format!(
+                "{} is not available here: {reason}.",
+                self.spec.name
+            ));
         }
         let answer = (self.run)(&BoardCall {
             access: &self.access,

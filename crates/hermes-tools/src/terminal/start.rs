@@ -76,10 +76,10 @@ impl Notices<'_> {
 fn result(started: &Started, notices: &Notices<'_>) -> Value {
     let asks_for_none = !notices.notify && notices.watch_patterns.is_empty();
     let hint = asks_for_none.then_some(if notices.are_delivered() {
-        "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\"), or start with \
-         notify_on_complete=true."
+        "You will not be notified when it exits: use process(action=\"poll\" or \"wait\"), or \
+         start with notify_on_complete=true."
     } else {
-        "Nothing will tell you when it ends: use process(action=\"poll\" or \"wait\")."
+        "You will not be notified when it exits: use process(action=\"poll\" or \"wait\")."
     });
     let mut fields = Fields::default()
         .with("output", "Background process started")
@@ -107,7 +107,8 @@ fn result(started: &Started, notices: &Notices<'_>) -> Value {
         .with_some(
             "watch_patterns_ignored",
             notices.is_contradictory().then_some(
-                "watch_patterns and notify_on_complete exclude each other; only the latter is used.",
+                "watch_patterns and notify_on_complete are mutually exclusive; only the latter is \
+                 used.",
             ),
         )
         .into_value()

@@ -124,12 +124,12 @@ fn advice_for((name, rule): &Stripped<'_>) -> Option<String> {
     let id = rule.id();
     match rule {
         Rule::Credential | Rule::ListedSecret | Rule::DerivedSecret => Some(format!(
-            "hint: {name} is set but kept from commands ({id}); to hand it over, the user adds it \
-             to terminal.trusted_env_passthrough in config.yaml"
+            "hint: {name} is set but withheld from commands ({id}); to pass it through, the user \
+             adds it to terminal.trusted_env_passthrough in config.yaml"
         )),
         Rule::ActivationMarker => Some(format!(
-            "hint: {name} is set but kept from commands ({id}); activate the environment in this \
-             session, or the user adds {name} to terminal.env_passthrough in config.yaml"
+            "hint: {name} is set but withheld from commands ({id}); activate the environment in \
+             this session, or the user adds {name} to terminal.env_passthrough in config.yaml"
         )),
         // Nobody can opt in to the others.
         _ => None,

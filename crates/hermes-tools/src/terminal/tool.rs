@@ -29,8 +29,8 @@ const TERMINAL: ToolSpec = ToolSpec {
                   use background and wait for it with process; for a server use background alone; for a program \
                   that asks questions use background with pty.",
     arguments: &[
-        Argument::required("command", ArgKind::Text, "Text for the shell."),
-        Argument::flag("background", "Run it on its own and return at once."),
+        Argument::required("command", ArgKind::Text, "The command line."),
+        Argument::flag("background", "Run it in the background and return at once."),
         Argument::optional(
             "timeout",
             ArgKind::at_least(1),
@@ -47,7 +47,7 @@ const TERMINAL: ToolSpec = ToolSpec {
         Argument::unlisted(
             "watch_patterns",
             ArgKind::Texts,
-            "With background: notices for lines that hold one of these texts.",
+            "With background: notices for lines that contain one of these texts.",
         ),
     ],
     checks_arguments: true,
@@ -58,9 +58,9 @@ const TERMINAL: ToolSpec = ToolSpec {
 
 const PROCESS: ToolSpec = ToolSpec {
     name: "process",
-    description: "Looks after processes started with terminal and background: list them, poll or read their \
-                  output, wait for their end, kill them, or write to those that have a terminal (submit adds \
-                  the line break, close ends the input).",
+    description: "Manages processes started with terminal and background: list them, poll or read \
+        their output, wait for their exit, kill them, or write to those that have a terminal \
+        (submit adds the line break, close ends the input).",
     arguments: &[
         Argument::required("action", ArgKind::Choice(ACTIONS), "What to do."),
         Argument::text("session_id", "The process; not needed for list."),

@@ -20,10 +20,10 @@ pub(crate) struct Args {
     /// File or directory to write to (default: your home directory)
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Only a snapshot of the essentials, kept inside the home
+    /// Only take a snapshot of the essentials, stored inside the home
     #[arg(short, long)]
     quick: bool,
-    /// A word for the name of the snapshot
+    /// Label to include in the name of the snapshot
     #[arg(short, long, value_name = "LABEL", requires = "quick")]
     label: Option<String>,
 }
@@ -53,7 +53,7 @@ fn say(context: &Context, report: &BackupReport) -> Result<()> {
             large.path.display(),
             human_size(large.size)
         ))?;
-        context.hint("HERMES_BACKUP_MAX_FILE_MB raises the limit; 0 means none")?;
+        context.hint("raise the limit with HERMES_BACKUP_MAX_FILE_MB; 0 means no limit")?;
     }
     for failed in &report.failed {
         context.warn(format!(
@@ -63,7 +63,7 @@ fn say(context: &Context, report: &BackupReport) -> Result<()> {
         ))?;
     }
     let what = format!(
-        "{} ({} files, {} before packing, {} now)",
+        "{} ({} files, {} uncompressed, {} compressed)",
         report.path.display(),
         report.files,
         human_size(report.bytes),
@@ -87,7 +87,7 @@ fn say(context: &Context, report: &BackupReport) -> Result<()> {
 fn quick(args: &Args, context: &Context) -> Result<()> {
     if args.output.is_some() {
         return Err(CommandError::usage(
-            "--quick keeps its snapshot in the home; leave out -o",
+            "--quick stores its snapshot in the home and cannot be used with -o",
         ));
     }
     let request = QuickRequest {
@@ -98,7 +98,7 @@ fn quick(args: &Args, context: &Context) -> Result<()> {
     let report = create_quick(&request)?;
     for failed in &report.failed {
         context.warn(format!(
-            "could not keep {}: {}",
+            "could not save {}: {}",
             failed.path.display(),
             failed.reason
         ))?;
@@ -130,7 +130,7 @@ fn max_file_bytes(context: &Context) -> Result<Option<u64>> {
         None => DEFAULT_MAX_MB,
         Some(text) => text.parse().map_err(|_| {
             CommandError::user(format!(
-                "{} is '{text}', which is not a number of megabytes",
+                "{} must be a number of megabytes, not '{text}'",
                 var.name
             ))
         })?,

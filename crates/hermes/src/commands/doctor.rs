@@ -12,13 +12,14 @@ use crate::ui::{Mark, Table, cut, heading};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Mend what can be mended safely
+    /// Fix what can be fixed safely
     #[arg(long)]
     fix: bool,
-    /// Look at the child environments of every profile
+    /// Check the child environments of every profile
     #[arg(long)]
     all_profiles: bool,
-    /// Show which variables children of a class get, and why (A to G; A if no class is given)
+    /// Show which variables child processes of a class get, and why (A to G; A if no class is
+    /// given)
     #[arg(
         long,
         value_name = "CLASS",
@@ -139,12 +140,12 @@ fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
     if issues.is_empty() {
         out.push_str("No problems found.\n");
     } else {
-        out.push_str(&format!("{} to mend:\n", issues.len()));
+        out.push_str(&format!("{} to fix:\n", issues.len()));
         for (number, row) in issues.iter().enumerate() {
             out.push_str(&format!("  {}. {}\n", number + 1, row.text));
         }
         if rows.iter().any(|row| row.fix.is_some()) {
-            out.push_str("`hermes doctor --fix` mends what can be mended safely.\n");
+            out.push_str("`hermes doctor --fix` fixes what can be fixed safely.\n");
         }
     }
     context.out(&out)

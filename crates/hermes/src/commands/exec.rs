@@ -21,25 +21,26 @@ const MISSING_PART: u8 = 3;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Directory for this command
+    /// Directory to run the command in
     #[arg(long, value_name = "DIR")]
     workdir: Option<String>,
-    /// Seconds it may take; then it is stopped and the exit code is 124
+    /// Timeout in seconds; the command is then stopped and the exit code is 124
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
     /// Conversation the command belongs to
     #[arg(long, value_name = "KEY", default_value = "cli")]
     session: String,
-    /// Where it runs, instead of the setting terminal.backend
+    /// Backend to use instead of the one in terminal.backend
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
-    /// Task whose container it runs in, instead of the one all tasks share
+    /// Task whose container to use, instead of the one all tasks share
     #[arg(long, value_name = "ID")]
     task: Option<String>,
     /// Print the tool's result as JSON instead of the output
     #[arg(long)]
     json: bool,
-    /// The command: one argument is a line for the shell, several are a program with its arguments
+    /// The command: a single argument is a shell command line, several are a program and its
+    /// arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
@@ -166,7 +167,7 @@ fn shell_code(code: i32) -> u8 {
 /// One argument is the line itself; several are quoted so that the shell sees each as one word.
 fn shell_line(command: &[OsString]) -> Result<String> {
     let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
-    let words = words.ok_or_else(|| CommandError::usage("the command is not UTF-8"))?;
+    let words = words.ok_or_else(|| CommandError::usage("the command is not valid UTF-8"))?;
     match words.as_slice() {
         [line] => Ok((*line).to_owned()),
         words => shlex::try_join(words.iter().copied())

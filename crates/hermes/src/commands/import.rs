@@ -13,9 +13,9 @@ use crate::ui::{confirm, human_size};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The zip written by hermes backup
+    /// The zip file written by hermes backup
     file: PathBuf,
-    /// Do not ask, and go on while a gateway runs (databases are then left alone)
+    /// Do not ask, and continue while a gateway is running (databases are then left alone)
     #[arg(short, long)]
     force: bool,
 }
@@ -34,22 +34,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     if !running.is_empty() && !args.force {
         let names: Vec<String> = running.iter().map(ToString::to_string).collect();
         return Err(
-            CommandError::user(format!("a gateway runs ({})", names.join(", ")))
-                .hint("stop it first, or restore all but the databases with --force"),
+            CommandError::user(format!("a gateway is running ({})", names.join(", ")))
+                .hint("stop it first, or use --force to restore everything except the databases"),
         );
     }
     if hermes_fs::exists_no_follow(&root.join("config.yaml")) && !args.force {
-        match confirm(
-            context.printer,
-            "There are settings already. Overwrite them?",
-        )? {
+        match confirm(context.printer, "Settings already exist. Overwrite them?")? {
             Some(true) => {}
             Some(false) => return Err(CommandError::cancelled()),
             None => {
-                return Err(
-                    CommandError::user("there are settings already, and nobody to ask")
-                        .hint("--force overwrites them"),
-                );
+                return Err(CommandError::user(
+                    "settings already exist, and there is no terminal to ask for confirmation",
+                )
+                .hint("--force overwrites them"));
             }
         }
     }
@@ -79,7 +76,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         ))
     } else {
         context.note(format!(
-            "Restore partial: {} files restored, {} skipped",
+            "Restore incomplete: {} files restored, {} skipped",
             report.restored,
             report.skipped.len()
         ))?;

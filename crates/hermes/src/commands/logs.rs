@@ -16,22 +16,22 @@ pub(crate) struct Args {
     /// agent, errors, gateway, gui, boot, gateways/PROFILE, or list
     #[arg(default_value = "agent")]
     name: String,
-    /// How many lines
+    /// Number of lines to print
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     lines: usize,
-    /// Go on printing what is added
+    /// Keep printing new lines
     #[arg(short, long)]
     follow: bool,
-    /// Least level: DEBUG, INFO, WARNING, ERROR or CRITICAL
+    /// Minimum level: DEBUG, INFO, WARNING, ERROR or CRITICAL
     #[arg(long, value_name = "L")]
     level: Option<String>,
-    /// Only lines of this session
+    /// Only lines from this session
     #[arg(long, value_name = "S")]
     session: Option<String>,
-    /// Only lines younger than this: 45s, 30m, 1h, 2d
+    /// Only lines newer than this: 45s, 30m, 1h, 2d
     #[arg(long, value_name = "AGE")]
     since: Option<String>,
-    /// Only lines of this part: gateway, agent, tools, cli or cron
+    /// Only lines from this component: gateway, agent, tools, cli or cron
     #[arg(long, value_name = "C")]
     component: Option<String>,
     /// With list: print JSON

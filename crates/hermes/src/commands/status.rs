@@ -33,16 +33,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     page.heading("Environment");
     page.row("Profile", context.location.profile_label());
     page.row("Home", &context.display(&context.location.home));
-    page.row(
-        ".env file",
-        if dotenv {
-            "✓ exists"
-        } else {
-            "✗ not there"
-        },
-    );
+    page.row(".env file", if dotenv { "✓ exists" } else { "✗ missing" });
     page.row("Model", model.unwrap_or("(not set)"));
-    page.row("Provider", provider.unwrap_or("(by the model's name)"));
+    page.row(
+        "Provider",
+        provider.unwrap_or("(derived from the model name)"),
+    );
 
     page.heading("API Keys");
     let mut any = false;

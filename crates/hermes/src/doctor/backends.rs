@@ -71,13 +71,14 @@ fn containers(context: &Context, report: &mut Report) {
         let text = format!("docker_extra_args weakens the sandbox: {weakenings}");
         report
             .warning("docker_extra_args", text)
-            .hint("commands in it are approved like those on this machine");
+            .hint("commands in the sandbox need the same approvals as commands on this machine");
     }
     let visible = host.visible_secrets().join(", ");
     if !visible.is_empty() {
-        let text = format!("docker_env holds what looks like a secret: {visible}");
+        let text = format!("docker_env seems to contain secrets: {visible}");
         report.warning("docker_env", text).hint(
-            "everyone who may use the engine can read it; name it in terminal.docker_forward_env instead",
+            "anyone with access to the engine can read them; list the names in \
+             terminal.docker_forward_env instead",
         );
     }
 }
@@ -100,7 +101,7 @@ fn image(host: &DockerHost, report: &mut Report) {
 fn idle(host: &DockerHost, report: &mut Report) {
     for sandbox in manage::idle(host, LONG_IDLE).unwrap_or_default() {
         let (name, task) = (&sandbox.name, &sandbox.task_id);
-        let text = format!("{name} (task {task}) has been running unused for more than a week");
+        let text = format!("{name} (task {task}) has been running idle for more than a week");
         report
             .warning("idle_sandbox", text)
             .hint(format!("`hermes sandbox stop --task {task}`"));
@@ -115,7 +116,7 @@ fn machine(context: &Context, report: &mut Report) {
         check_programs(context.env.os(&vars::PATH)).map(|_| settings.target())
     });
     match usable {
-        Ok(target) => report.ok("ssh", format!("ssh to {target} (not tried)")),
+        Ok(target) => report.ok("ssh", format!("ssh to {target} (connection not tested)")),
         Err(error) => report.problem("ssh", error.message).hints(error.hint),
     }
 }

@@ -18,10 +18,10 @@ pub(super) fn check(context: &Context, report: &mut Report) {
     check_problems(context, report);
     let zone = context.config().text("timezone");
     if !zone.is_empty() && hermes_time::named(zone).is_none() {
-        let text = format!("timezone is '{zone}', which this machine does not know");
+        let text = format!("timezone '{zone}' is not known on this machine");
         report
             .warning("timezone", text)
-            .hint("times are shown in the machine's zone; write one such as Europe/Berlin");
+            .hint("times are shown in the machine's timezone; use a name such as Europe/Berlin");
     }
     let python_only = python_runtime::in_use(context.config());
     if !python_only.is_empty() {
@@ -47,7 +47,7 @@ fn check_file(context: &Context, report: &mut Report) {
         FileState::Absent => {
             report.ok(
                 "config",
-                format!("{shown} is not there; defaults are in effect"),
+                format!("{shown} does not exist; defaults are in effect"),
             );
             return;
         }
@@ -80,7 +80,7 @@ fn check_file(context: &Context, report: &mut Report) {
                 "literal_secrets",
                 format!("secrets in plain text: {}", keys.join(", ")),
             )
-            .hint("keep them in .env and write ${NAME} here");
+            .hint("move them to .env and refer to them as ${NAME} here");
     }
     let entries = document.root().entries().iter();
     let misplaced: Vec<String> = entries
@@ -91,7 +91,7 @@ fn check_file(context: &Context, report: &mut Report) {
         let text = format!("variables in config.yaml: {}", misplaced.join(", "));
         report
             .warning("misplaced_keys", text)
-            .hint("they belong into .env")
+            .hint("they belong in .env")
             .fix(Fix::MoveVariables(misplaced));
     }
 }
@@ -104,7 +104,7 @@ fn check_dotenv(context: &Context, report: &mut Report) {
         Err(error) if error.is_not_found() => {
             report.ok(
                 "dotenv",
-                format!("{shown} is not there; no secrets are kept"),
+                format!("{shown} does not exist; no secrets are stored"),
             );
             return;
         }

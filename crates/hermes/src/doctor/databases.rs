@@ -41,7 +41,8 @@ pub(super) fn check(context: &Context, report: &mut Report) {
             Ok(None) => report.ok(
                 "database",
                 format!(
-                    "{name} was not checked: its write-ahead log is written back at the next start"
+                    "{name} was not checked: its write-ahead log will be checkpointed at the next \
+                     start"
                 ),
             ),
             Err(error) => {
@@ -56,7 +57,7 @@ pub(super) fn check(context: &Context, report: &mut Report) {
             let size = human_size(size);
             report
                 .warning("wal", format!("{name}-wal has grown to {size}"))
-                .hint("restart what has the database open");
+                .hint("restart the processes that have the database open");
         }
     }
 }

@@ -20,13 +20,13 @@ pub(super) fn check(context: &Context, report: &mut Report) {
         Ok(_) => {
             report
                 .problem("home", format!("{shown} is not a directory"))
-                .hint("move it away, or set HERMES_HOME elsewhere");
+                .hint("move it out of the way, or point HERMES_HOME elsewhere");
             return;
         }
         Err(error) if error.is_not_found() => {
             report
-                .warning("home", format!("{shown} is not there yet"))
-                .hint("it is made by the first command that writes")
+                .warning("home", format!("{shown} does not exist yet"))
+                .hint("the first command that writes creates it")
                 .fix(Fix::EnsureHome);
             return;
         }
@@ -41,7 +41,7 @@ pub(super) fn check(context: &Context, report: &mut Report) {
                 "interrupted_import",
                 "an import was interrupted; some files are old, some new",
             )
-            .hint("any other command finishes it, such as: hermes status");
+            .hint("run any other command to finish it, such as: hermes status");
     }
     let expected = EXPECTED.into_iter();
     let missing: Vec<&str> = expected.filter(|name| !home.join(name).is_dir()).collect();
@@ -50,7 +50,7 @@ pub(super) fn check(context: &Context, report: &mut Report) {
     } else {
         report
             .warning("subdirectories", format!("missing: {}", missing.join(", ")))
-            .hint("they are made by the first command that writes")
+            .hint("the first command that writes creates them")
             .fix(Fix::EnsureHome);
     }
     if home.join("SOUL.md").is_file() {
@@ -68,7 +68,7 @@ fn check_access(context: &Context, report: &mut Report, home: &Path, meta: &std:
     let mode = meta.permissions().mode() & 0o777;
     if access(home, Access::WRITE_OK | Access::EXEC_OK).is_err() {
         report
-            .problem("home", format!("{shown} cannot be written"))
+            .problem("home", format!("{shown} is not writable"))
             .hint("check its owner, its mode, and whether its file system is read-only");
     } else if mode & 0o077 != 0 && policy.set_dir_modes && policy.new_dir_mode & 0o077 == 0 {
         report
@@ -85,8 +85,8 @@ fn check_access(context: &Context, report: &mut Report, home: &Path, meta: &std:
         report
             .warning(
                 "owner",
-                format!("{shown} belongs to user {owner}, you are user {uid}"),
+                format!("{shown} is owned by user {owner}, but you are user {uid}"),
             )
-            .hint("files made now may be unusable for its owner");
+            .hint("files created now may be unusable for the owner");
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn apply_fixes(context: &Context, rows: &[Row]) -> Vec<String> {
         .map(|fix| match apply(context, fix) {
             Ok(done) => done,
             Err(_) => format!(
-                "could not {}; the row above says why",
+                "could not {}; see the row above for the reason",
                 describe(context, fix)
             ),
         })
@@ -29,14 +29,17 @@ pub(crate) fn apply_fixes(context: &Context, rows: &[Row]) -> Vec<String> {
 
 fn describe(context: &Context, fix: &Fix) -> String {
     match fix {
-        Fix::EnsureHome => format!("complete {}", context.display(&context.location.home)),
+        Fix::EnsureHome => format!(
+            "create what is missing in {}",
+            context.display(&context.location.home)
+        ),
         Fix::SetMode(path, mode) => {
             format!("set the mode of {} to {mode:04o}", context.display(path))
         }
         Fix::MigrateConfig => "migrate config.yaml".to_owned(),
         Fix::MoveVariables(names) => format!("move {} to .env", names.join(", ")),
         Fix::RemoveAlias(name) => format!("remove the alias {name}"),
-        Fix::MakeLinks(home) => format!("make the links of {}", context.display(home)),
+        Fix::MakeLinks(home) => format!("create the links for {}", context.display(home)),
     }
 }
 

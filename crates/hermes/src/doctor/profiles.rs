@@ -26,7 +26,8 @@ pub(super) fn check(context: &Context, report: &mut Report) {
     for alias in Aliases::of(&context.location).scan() {
         if existing(&context.location, &alias.profile).is_err() {
             let (path, profile) = (context.display(&alias.path), &alias.profile);
-            let text = format!("the command {path} selects '{profile}', which is gone");
+            let text =
+                format!("the command {path} selects profile '{profile}', which no longer exists");
             report
                 .warning("dangling_alias", text)
                 .fix(Fix::RemoveAlias(alias.name));
@@ -68,9 +69,9 @@ fn shared_tokens(profiles: &[ProfileSummary], report: &mut Report) {
         report
             .problem(
                 "shared_token",
-                format!("{name} is the same in {}", profiles.join(", ")),
+                format!("{name} has the same value in {}", profiles.join(", ")),
             )
-            .hint("give each profile a bot of its own");
+            .hint("give each profile its own bot");
     }
 }
 
@@ -90,6 +91,6 @@ fn shared_ports(profiles: &[ProfileSummary], report: &mut Report) {
                 "shared_port",
                 format!("port {port} is assigned to {}", names.join(", ")),
             )
-            .hint("remove gateway_port from profile.yaml of all but one");
+            .hint("remove gateway_port from profile.yaml in all but one of them");
     }
 }

@@ -36,11 +36,17 @@ pub(super) fn check(context: &Context, report: &mut Report) {
     match std::env::current_exe() {
         Ok(program) => report.ok("program", context.display(&program)),
         Err(error) => {
-            report.problem("program", format!("cannot find itself: {error}"));
+            report.problem(
+                "program",
+                format!("could not find its own executable: {error}"),
+            );
         }
     }
     if let Some(managed) = context.home_policy().managed {
-        report.warning("managed", format!("settings belong to {}", managed.name()));
+        report.warning(
+            "managed",
+            format!("settings are managed by {}", managed.name()),
+        );
     }
     match CA_BUNDLES.iter().find(|path| Path::new(path).is_file()) {
         Some(path) => report.ok("ca_certificates", format!("CA certificates: {path}")),
@@ -59,7 +65,7 @@ pub(super) fn check_command(context: &Context, report: &mut Report) {
     let Some(found) = find_on_path(OsStr::new("hermes"), context.env.os(&vars::PATH)) else {
         report
             .warning("on_path", "hermes is not on PATH")
-            .hint("link the program into a directory that is, such as ~/.local/bin");
+            .hint("link the program into a directory on PATH, such as ~/.local/bin");
         return;
     };
     let shown = context.display(&found);
@@ -72,9 +78,9 @@ pub(super) fn check_command(context: &Context, report: &mut Report) {
         report
             .warning(
                 "on_path",
-                format!("hermes on PATH is another program: {shown}"),
+                format!("hermes on PATH is a different program: {shown}"),
             )
-            .hint("both use the same home; make sure you call the one you mean");
+            .hint("both use the same home; make sure you run the one you intend to");
     }
 }
 

@@ -79,7 +79,7 @@ impl Subject<'_> {
             if warning.starts_with("env passthrough") {
                 report
                     .warning("passthrough", format!("{label}{warning}"))
-                    .hint("terminal.trusted_env_passthrough entrusts a credential to shells");
+                    .hint("use terminal.trusted_env_passthrough to pass a credential to shells");
             }
         }
     }
@@ -107,7 +107,7 @@ impl Subject<'_> {
         let text = format!("{label}Child HOME: {shown} (mode {mode}, {machine}{note})");
         if home.is_profile_home() && !home.is_writable() {
             report
-                .problem("home_mode", format!("{text} cannot be written"))
+                .problem("home_mode", format!("{text} is not writable"))
                 .hint("check its owner and mode, or set terminal.home_mode to real");
         } else {
             report.ok("home_mode", text);
@@ -124,13 +124,13 @@ impl Subject<'_> {
                 format!("keychain not linked: terminal.profile_home_keychain is false ({source})")
             }
             LinkState::Linked => format!("keychain linked to {source}"),
-            LinkState::Occupied => "keychain directory is the profile's own".to_owned(),
+            LinkState::Occupied => "keychain directory belongs to the profile itself".to_owned(),
             LinkState::Missing | LinkState::Stale => {
                 let text = format!("the profile's home hides the login keychain ({source})");
                 return report
                     .warning("keychain", format!("{label}{text}"))
                     .hint("programs you are logged in to will say \"not logged in\"")
-                    .hint("`hermes doctor --fix` links it; so does the next command of the agent")
+                    .hint("`hermes doctor --fix` links it; so will the agent's next command")
                     .fix(Fix::MakeLinks(self.home.to_owned()));
             }
         };
@@ -149,12 +149,12 @@ impl Subject<'_> {
                 format!("terminal.profile_home_links: the real home has no {shown}")
             }
             LinkState::Missing | LinkState::Stale => {
-                format!("the profile's home lacks its link {shown}")
+                format!("the profile's home is missing its link {shown}")
             }
         };
         let row = report.warning("home_link", format!("{label}{problem}"));
         if !is_home_entry(entry) {
-            row.hint("entries are relative paths without `..`");
+            row.hint("entries must be relative paths without `..`");
         } else if state != LinkState::NoSource {
             row.fix(Fix::MakeLinks(self.home.to_owned()));
         }
@@ -196,9 +196,10 @@ fn markers(context: &Context, builder: &EnvironmentBuilder, report: &mut Report)
         report.ok("markers", "no activation markers inherited");
     } else {
         let text = format!("inherited activation markers: {}", inherited.join(", "));
-        report
-            .warning("markers", text)
-            .hint("children do not see them; terminal.env_passthrough lets one through by name");
+        report.warning("markers", text).hint(
+            "child processes do not see them; list a name in terminal.env_passthrough to let \
+                it through",
+        );
     }
 }
 
@@ -245,7 +246,7 @@ fn damaged_installs(context: &Context, report: &mut Report) {
             report
                 .problem(
                     "own_install",
-                    format!("{shown} has lost the package hermes_agent"),
+                    format!("{shown} no longer contains the package hermes_agent"),
                 )
                 .hint("another project's installer replaced its packages")
                 .hint(format!(
@@ -264,8 +265,11 @@ fn shell(builder: &EnvironmentBuilder, report: &mut Report) {
     let Some(program) = find("bash") else {
         match find("sh") {
             Some(sh) => report
-                .warning("bash", format!("no bash; {} is used instead", sh.display()))
-                .hint("functions and aliases last from call to call with bash only"),
+                .warning(
+                    "bash",
+                    format!("bash was not found; using {} instead", sh.display()),
+                )
+                .hint("only bash keeps functions and aliases from call to call"),
             None => report
                 .problem("bash", "neither bash nor sh was found")
                 .hint("install bash"),

@@ -81,7 +81,8 @@ impl Person for TerminalPerson {
 
     fn sudo_password(&self, timeout: Duration) -> Option<SecretString> {
         let question = format!(
-            "\nThe command uses sudo. Password (hidden, within {} s, Enter to go on without): ",
+            "\nThe command uses sudo. Password (hidden, times out after {} s, Enter to continue \
+             without): ",
             timeout.as_secs()
         );
         self.ask(&question, timeout, Echo::Off)

@@ -39,7 +39,7 @@ impl Printer {
     }
 
     /// Data, as it is.
-    #[expect(clippy::unused_self, reason = "text leaves through a printer only")]
+    #[expect(clippy::unused_self, reason = "all text is written through a printer")]
     pub(crate) fn out(self, text: &str) -> Result<()> {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
@@ -47,7 +47,7 @@ impl Printer {
     }
 
     /// Data that comes bit by bit. Nobody else gets to print while it is held.
-    #[expect(clippy::unused_self, reason = "text leaves through a printer only")]
+    #[expect(clippy::unused_self, reason = "all text is written through a printer")]
     pub(crate) fn stream(self) -> impl Write {
         std::io::BufWriter::with_capacity(STREAM_BYTES, std::io::stdout().lock())
     }
@@ -63,7 +63,7 @@ impl Printer {
     }
 
     /// Words, as they are.
-    #[expect(clippy::unused_self, reason = "text leaves through a printer only")]
+    #[expect(clippy::unused_self, reason = "all text is written through a printer")]
     pub(crate) fn err(self, text: &str) -> Result<()> {
         Ok(std::io::stderr().lock().write_all(text.as_bytes())?)
     }

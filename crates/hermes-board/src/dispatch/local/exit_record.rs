@@ -23,7 +23,8 @@ struct Record {
     ended_at: i64,
 }
 
-/// Records how the worker of an attempt exited, unless a later attempt has a record already. Returns
+/// Records how the worker of an attempt exited, unless a later attempt has a record already.
+/// Returns
 /// whether it was written.
 pub fn write_exit_record(
     board: &Board,
@@ -87,7 +88,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #[expect(clippy::disallowed_methods, reason = "tests access files directly")]
     fn the_end_of_the_latest_attempt_is_kept() {
         let dir = tempfile::tempdir().unwrap();
         let board = Board::below(dir.path(), &BoardSlug::default_board());

@@ -239,7 +239,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #[expect(clippy::disallowed_methods, reason = "tests access files directly")]
     fn the_program_is_the_named_one_if_there_is_one_and_else_ours() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();

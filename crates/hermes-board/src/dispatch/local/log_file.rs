@@ -65,7 +65,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests look at files directly")]
+    #[expect(clippy::disallowed_methods, reason = "tests access files directly")]
     fn large_logs_move_on_and_the_oldest_goes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("logs/t_1.log");

@@ -5,13 +5,13 @@ use super::super::key::{
 };
 
 sections! {
-    /// Which model answers. A bare text is the name of the model.
+    /// The model that answers. A plain string is the name of the model.
     "model" open = false {
         /// Name of the model, or a mapping of the settings below.
         "": custom(Kind::TextOrMap, Fallback::Text(""));
         /// Name of the model.
         "default": text("").unset();
-        /// Provider to ask; empty means the first one with a key.
+        /// Provider to use; empty means the first one with a key.
         "provider": text("").unset().var("HERMES_INFERENCE_PROVIDER");
         /// Address of the provider's API.
         "base_url": text("").unset();
@@ -27,7 +27,7 @@ sections! {
         "context_length": int(0).unset();
         /// Most tokens of one answer.
         "max_tokens": int(0).unset();
-        /// Size of the context window asked of Ollama.
+        /// Size of the context window requested from Ollama.
         "ollama_num_ctx": int(0).unset();
         /// What to do about windows under 64,000 tokens; `warn` if unset.
         "min_context_enforcement": choice(&["warn", "strict", "off"], "warn").unset();
@@ -77,9 +77,9 @@ sections! {
         "gateway_timeout": int(1800).var("HERMES_AGENT_TIMEOUT");
         /// Seconds after which the user is warned.
         "gateway_timeout_warning": int(900).var("HERMES_AGENT_TIMEOUT_WARNING");
-        /// Seconds between signs of life.
+        /// Seconds between keep-alive messages.
         "gateway_notify_interval": int(180).var("HERMES_AGENT_NOTIFY_INTERVAL");
-        /// Seconds within which a cut-off turn is taken up again.
+        /// Seconds within which an interrupted turn is resumed.
         "gateway_auto_continue_freshness": int(3600).var("HERMES_AUTO_CONTINUE_FRESHNESS");
         /// Seconds a stopping gateway waits for running turns.
         "restart_drain_timeout": whole(180).var("HERMES_RESTART_DRAIN_TIMEOUT");
@@ -87,13 +87,13 @@ sections! {
         "api_max_retries": int(3);
         /// Seconds a question to the user stays open.
         "clarify_timeout": int(3600);
-        /// Whether a model is pressed to use its tools.
+        /// Whether a model is urged to use its tools.
         "tool_use_enforcement": text("auto");
         /// How images reach the model.
         "image_input_mode": text("auto");
         /// Toolsets that stay off everywhere.
         "disabled_toolsets": list();
-        /// Service tier asked of the provider.
+        /// Service tier requested from the provider.
         "service_tier": text("");
         /// Whether the agent checks its work before it stops.
         "verify_on_stop": custom(Kind::BoolOr(&["auto"]), Fallback::Bool(false));
@@ -103,9 +103,9 @@ sections! {
         "environment_hint": text("").unset();
         /// How much the model thinks.
         "reasoning_effort": text("").unset();
-        /// How much single models think, by name.
+        /// How much individual models think, by name.
         "reasoning_overrides": map();
-        /// Seconds a local server may be silent while it answers.
+        /// Seconds a local server may stay silent while answering.
         "local_stream_stale_timeout": whole(900);
     }
 
@@ -117,7 +117,7 @@ sections! {
         "max_iterations": int(50).unset();
         /// Seconds a sub-agent may take; 0 for no limit.
         "child_timeout_seconds": int(0).unset();
-        /// Generations of sub-agents; 1 if unset.
+        /// How deep sub-agents may nest; 1 if unset.
         "max_spawn_depth": int(1).unset();
     }
 
@@ -131,7 +131,7 @@ sections! {
         "memory_char_limit": int(2200);
         /// Most characters of `USER.md`.
         "user_char_limit": int(1375);
-        /// External memory; empty means the files alone.
+        /// External memory provider; empty means files only.
         "provider": text("");
         /// Whether the user approves each note.
         "write_approval": flag(false);
@@ -155,7 +155,7 @@ sections! {
         "write_approval": flag(false);
     }
 
-    /// Tools as a whole.
+    /// Settings for all tools.
     "tools" open = false {
         /// Whether rarely used tools are searched instead of listed.
         "tool_search.enabled": custom(Kind::BoolOr(&["auto"]), Fallback::Text("auto"));
@@ -173,13 +173,13 @@ sections! {
     "mcp_servers" open = false {
         /// Name of a server to its settings.
         "": map();
-        /// Program of a server that is started here.
+        /// Program that starts a local server.
         "*.command": text("").unset();
         /// Its arguments.
         "*.args": list().unset();
         /// Variables for it.
         "*.env": map().unset();
-        /// Address of a server that runs elsewhere.
+        /// Address of a remote server.
         "*.url": text("").unset();
         /// Headers sent to it.
         "*.headers": map().unset();

@@ -27,7 +27,7 @@ sections! {
         "max_in_progress_per_profile": custom(Kind::IntOr(&[]), Fallback::Null);
         /// Whether the parts of a split card become ready at once.
         "auto_promote_children": flag(true);
-        /// Whether a chat follows the cards its agent files.
+        /// Whether a chat subscribes to the cards its agent creates.
         "auto_subscribe_on_create": flag(true);
         /// Seconds each acceptance check of a card may take.
         "check_timeout_seconds": positive(600);
@@ -37,15 +37,15 @@ sections! {
         "diagnostics.crash_threshold": int(2);
         /// Hours after which a blocked card that nobody answers is reported.
         "diagnostics.blocked_stale_hours": whole(24);
-        /// Seconds after which a ready card that nobody takes is reported.
+        /// Seconds after which a ready card that nobody claims is reported.
         "diagnostics.stranded_threshold_seconds": whole(1800);
         /// Blocks after an unblock that are reported.
         "diagnostics.block_cycle_threshold": int(3);
         /// Seconds in which those are counted.
         "diagnostics.block_cycle_window_seconds": whole(86_400);
-        /// Whether large cards are split by themselves.
+        /// Whether large cards are split automatically.
         "auto_decompose": flag(true);
-        /// Most cards split at one look.
+        /// Most cards split per tick.
         "auto_decompose_per_tick": int(3);
         /// Seconds after which a silent worker counts as dead.
         "dispatch_stale_timeout_seconds": int(14_400);
@@ -53,13 +53,13 @@ sections! {
 
     /// The gateway process.
     "gateway" open = true {
-        /// Whether only files of allowed directories are delivered.
+        /// Whether only files in allowed directories are delivered.
         "strict": flag(false).var("HERMES_MEDIA_DELIVERY_STRICT");
         /// Directories whose files may be delivered.
         "media_delivery_allow_dirs": list().var("HERMES_MEDIA_ALLOW_DIRS");
-        /// Whether files just made may be delivered.
+        /// Whether newly created files may be delivered.
         "trust_recent_files": flag(true).var("HERMES_MEDIA_TRUST_RECENT_FILES");
-        /// How long a file counts as just made.
+        /// Seconds for which a file counts as newly created.
         "trust_recent_files_seconds": int(600).var("HERMES_MEDIA_TRUST_RECENT_FILES_SECONDS");
         /// Whether the default gateway serves all profiles.
         "multiplex_profiles": flag(false).var("GATEWAY_MULTIPLEX_PROFILES");
@@ -67,11 +67,11 @@ sections! {
         "platform_connect_timeout": whole(30);
         /// Largest file accepted from a chat.
         "max_inbound_media_bytes": int(134_217_728);
-        /// Restarts asked for by chat within the window.
+        /// Restarts requested by chat within the window.
         "restart_loop_guard.max_restarts": int(3);
         /// That window.
         "restart_loop_guard.window_seconds": int(60);
-        /// Starts within the window before the brake.
+        /// Starts within the window before restarts are held back.
         "respawn_storm.max_starts": int(5);
         /// That window.
         "respawn_storm.window_seconds": int(120);

@@ -7,7 +7,7 @@ sections! {
     "tool_output" open = true {
         /// Most bytes of a command's output.
         "max_bytes": positive(50_000);
-        /// Most lines of one file reading.
+        /// Most lines of one file read.
         "max_lines": positive(2_000);
         /// Most characters of one line.
         "max_line_length": positive(2_000);
@@ -39,11 +39,11 @@ sections! {
         "enabled": flag(true).unset();
         /// Share of the context window from which one is shortened; 0.5 if unset.
         "threshold": number(0.5).unset();
-        /// Share of that which stays as it is; 0.2 if unset.
+        /// Share of that which is kept verbatim; 0.2 if unset.
         "target_ratio": number(0.2).unset();
         /// Messages at the beginning that stay; 3 if unset.
         "protect_first_n": int(3).unset();
-        /// Whether everything stays as it is when no summary can be made.
+        /// Whether the conversation is left unchanged when no summary can be made.
         "abort_on_summary_failure": flag(false).unset();
     }
 
@@ -51,7 +51,7 @@ sections! {
     "openrouter" open = true {
         /// Whether answers may come from its cache.
         "response_cache": flag(false).unset();
-        /// Seconds such an answer may be old.
+        /// Maximum age of such an answer, in seconds.
         "response_cache_ttl": int(0).unset();
     }
 
@@ -61,15 +61,15 @@ sections! {
         "cache_ttl": text("").unset();
     }
 
-    /// Commands approved for good.
+    /// Permanently approved commands.
     "command_allowlist" open = false {
         /// Keys of patterns, or whole commands.
         "": list();
     }
 
-    /// When conversations start anew.
+    /// When conversations are reset.
     "session_reset" open = true {
-        /// Hours for which a background process keeps its conversation from starting anew.
+        /// Hours for which a background process keeps its conversation from being reset.
         "bg_process_max_age_hours": whole(24);
     }
 }

@@ -29,7 +29,7 @@ sections! {
         "acked_advisories": list();
     }
 
-    /// Which commands need a yes.
+    /// Which commands need approval.
     "approvals" open = true {
         /// Who decides about risky commands: `manual` asks the person, `smart` the model of
         /// `auxiliary.approval` first, `off` nobody.

@@ -5,11 +5,11 @@ use super::super::key::{Fallback, Kind, choice, custom, flag, int, whole};
 sections! {
     /// Stored conversations.
     "sessions" open = true {
-        /// Whether old sessions are removed by themselves.
+        /// Whether old sessions are removed automatically.
         "auto_prune": flag(false);
         /// Days a session is kept.
         "retention_days": int(90);
-        /// Whether the file shrinks afterwards.
+        /// Whether the database is vacuumed afterwards.
         "vacuum_after_prune": flag(true);
         /// Hours between two clean-ups.
         "min_interval_hours": whole(24);
@@ -19,7 +19,7 @@ sections! {
 
     /// Log files.
     "logging" open = true {
-        /// Least level written to `agent.log`.
+        /// Lowest level written to `agent.log`.
         "level": choice(&["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], "INFO");
         /// Size at which a log is rotated.
         "max_size_mb": whole(5);
@@ -41,7 +41,7 @@ sections! {
 
     /// Connections.
     "network" open = true {
-        /// Whether IPv6 is left alone.
+        /// Whether IPv6 is avoided.
         "force_ipv4": flag(false);
     }
 }

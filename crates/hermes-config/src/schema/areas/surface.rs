@@ -13,19 +13,19 @@ sections! {
         "oauth.client_id": text("");
         /// Address of that portal.
         "oauth.portal_url": text("");
-        /// Address under which people reach the page.
+        /// Address under which the dashboard is reached.
         "public_url": text("");
         /// User name of the built-in login.
         "basic_auth.username": text("");
         /// Hash of its password.
         "basic_auth.password_hash": text("").secret();
-        /// Its password in the clear; better use the hash.
+        /// Its password in plain text; the hash is better.
         "basic_auth.password": text("").secret();
         /// Key that signs login cookies.
         "basic_auth.secret": text("").secret();
-        /// Seconds a login lasts; 0 means the built-in time.
+        /// Seconds a login lasts; 0 means the built-in default.
         "basic_auth.session_ttl_seconds": int(0);
-        /// Proxies whose headers are believed.
+        /// Proxies whose headers are trusted.
         "trusted_proxies": list();
         /// Tenant the board shows first.
         "kanban.default_tenant": text("");
@@ -41,9 +41,9 @@ sections! {
     "display" open = true {
         /// Look of the terminal.
         "skin": text("default");
-        /// Personality to speak with.
+        /// Personality of the agent.
         "personality": text("");
-        /// Language of our own messages.
+        /// Language of Hermes' own messages.
         "language": text("en");
         /// Whether the model's reasoning is shown.
         "show_reasoning": flag(true);
@@ -51,9 +51,9 @@ sections! {
         "show_cost": flag(false);
         /// Whether answers appear while they are written.
         "streaming": flag(false);
-        /// Whether messages carry the time.
+        /// Whether messages show the time.
         "timestamps": flag(false);
-        /// What a message does while a turn runs.
+        /// What happens to a message sent while a turn runs.
         "busy_input_mode": choice(&["interrupt", "queue", "steer"], "interrupt")
             .var("HERMES_GATEWAY_BUSY_INPUT_MODE");
         /// Whether the terminal rings when a turn ends.

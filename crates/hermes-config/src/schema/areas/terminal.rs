@@ -27,7 +27,7 @@ sections! {
         /// Where commands run.
         "backend": choice(&["local", "docker", "ssh", "singularity", "modal", "daytona"], "local")
             .var("TERMINAL_ENV");
-        /// How the modal backend is reached.
+        /// How the modal backend is accessed.
         "modal_mode": text("auto").var("TERMINAL_MODAL_MODE");
         /// Directory to start in; `.` is where Hermes was started.
         "cwd": text(".").var("TERMINAL_CWD");
@@ -35,25 +35,25 @@ sections! {
         "timeout": positive(180).var("TERMINAL_TIMEOUT");
         /// Seconds between TERM and KILL for what a command left running.
         "daemon_term_grace_seconds": number(2.0);
-        /// Variables handed to commands although a rule would strip them.
+        /// Variables passed to commands although a rule would strip them.
         "env_passthrough": list();
-        /// Credentials handed to the agent's shells; nothing internal to Hermes.
+        /// Credentials passed to the agent's shells; nothing internal to Hermes.
         "trusted_env_passthrough": list();
         /// Files read before the first command.
         "shell_init_files": list();
         /// Whether the user's shell start-up file is read.
         "auto_source_bashrc": flag(true);
-        /// Whether directory, variables and functions last from call to call.
+        /// Whether directory, variables and functions persist between calls.
         "persistent_shell": flag(true).var("TERMINAL_PERSISTENT_SHELL");
         /// Which HOME commands see; `auto` means the profile's only in containers.
         "home_mode": choice(HOME_MODES, "auto").var("TERMINAL_HOME_MODE");
         /// Whether the profile's home links to the login keychain of the real one.
         "profile_home_keychain": flag(true);
-        /// Further entries of the real home that the profile's links to.
+        /// Further entries of the real home linked into the profile's home.
         "profile_home_links": list();
         /// Whether commands that would never return are refused in the foreground.
         "foreground_guard": flag(true);
-        /// What becomes of background processes when Hermes ends.
+        /// What happens to background processes when Hermes exits.
         "background_on_exit": choice(&["kill", "keep"], "kill");
         /// Image of the docker backend.
         "docker_image": text(IMAGE).var("TERMINAL_DOCKER_IMAGE");
@@ -63,7 +63,7 @@ sections! {
         "modal_image": text(IMAGE).var("TERMINAL_MODAL_IMAGE");
         /// Image of the daytona backend.
         "daytona_image": text(IMAGE).var("TERMINAL_DAYTONA_IMAGE");
-        /// Variables of this process handed into containers.
+        /// Variables of this process passed into containers.
         "docker_forward_env": list().var("TERMINAL_DOCKER_FORWARD_ENV");
         /// Variables set in containers.
         "docker_env": map().var("TERMINAL_DOCKER_ENV");
@@ -86,13 +86,13 @@ sections! {
         "docker_pids_limit": int(256);
         /// Whether a container that cannot be limited is an error.
         "docker_require_limits": flag(false);
-        /// What becomes of a container made with other settings.
+        /// What happens to a container created with different settings.
         "docker_on_drift": choice(&["warn", "recreate", "ignore"], "warn");
-        /// Seconds that fetching an image may take.
+        /// Seconds that pulling an image may take.
         "docker_pull_timeout": positive(900);
         /// Whether containers see skills, declared credential files and caches, read-only.
         "docker_auto_mounts": flag(true);
-        /// Where paths of this machine are for the engine, as `here: there`.
+        /// Paths of this machine as the engine sees them, as `here: there`.
         "docker_host_path_map": map();
         /// Whether conversations share one container or have one each.
         "docker_isolation": choice(&["shared", "session"], "shared");
@@ -104,7 +104,7 @@ sections! {
         "container_memory": int(5120).var("TERMINAL_CONTAINER_MEMORY");
         /// Disk of a container in MB.
         "container_disk": int(51200).var("TERMINAL_CONTAINER_DISK");
-        /// Whether files in a container last.
+        /// Whether files in a container persist.
         "container_persistent": flag(true).var("TERMINAL_CONTAINER_PERSISTENT");
         /// Seconds an idle environment is kept.
         "lifetime_seconds": int(300).unset().var("TERMINAL_LIFETIME_SECONDS");
@@ -116,7 +116,7 @@ sections! {
         "ssh_port": int(22).unset().var("TERMINAL_SSH_PORT");
         /// Key file of the ssh backend.
         "ssh_key": text("").unset().var("TERMINAL_SSH_KEY");
-        /// Files of the home that containers and remote machines get to see.
+        /// Files of the home that are copied to containers and remote machines.
         "credential_files": list();
         /// Directory for the files of sandboxes.
         "sandbox_dir": text("").unset().var("TERMINAL_SANDBOX_DIR");

@@ -158,9 +158,7 @@ impl Draft<'_> {
 
     fn drop_variable(&mut self, name: &str) {
         if dotenv::unset_variable(&mut self.env, name) {
-            self.say(format!(
-                "removed {name} from .env: nothing reads it any more"
-            ));
+            self.say(format!("removed {name} from .env: it is no longer used"));
         }
     }
 

@@ -33,7 +33,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Brings everything there, for a script that is to run in `directory`; the error is a sentence.
+    /// Brings everything there, for a script that is to run in `directory`; the error is a
+    /// sentence.
     pub(super) fn prepare(
         host: &Arc<dyn ScriptRunner>,
         script: &Script<'_>,
@@ -95,7 +96,7 @@ impl Stage {
         }
         .ask(self.host.as_ref())?;
         if answer.text()? != "removed" {
-            tracing::warn!("{} could not be removed there", self.path);
+            tracing::warn!("{} could not be removed", self.path);
         }
         Ok(read_report(answer.rest()))
     }
@@ -111,7 +112,7 @@ impl Drop for Stage {
 
 /// A flag between threads; the error is a sentence.
 pub(super) fn new_wake() -> Result<Wake, String> {
-    Wake::new().map_err(|error| format!("no descriptor is left: {error}"))
+    Wake::new().map_err(|error| format!("out of file descriptors: {error}"))
 }
 
 /// A report as the collector writes it: facts on one line, then what was kept of both streams.

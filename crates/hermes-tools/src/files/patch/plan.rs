@@ -251,7 +251,7 @@ fn no_match(path: &str, text: &str, old: &str) -> String {
              quote it exactly."
         ),
         None => format!(
-            "The quoted text is not in {path}, and nothing there is like it. Read the file first."
+            "The quoted text is not in {path}, and nothing similar is either. Read the file first."
         ),
     }
 }

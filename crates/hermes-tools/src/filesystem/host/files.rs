@@ -73,7 +73,7 @@ impl FileOperations for HostFiles {
         };
         let meta = file
             .metadata()
-            .map_err(|error| format!("could not look at {}: {error}", path.display()))?;
+            .map_err(|error| format!("could not inspect {}: {error}", path.display()))?;
         if meta.is_dir() {
             return Ok(PageRead::Directory);
         }
@@ -210,7 +210,8 @@ fn neighbours(path: &Path) -> Vec<PathBuf> {
     entries.into_iter().map(|entry| entry.path).collect()
 }
 
-/// The umask of this process, read from the kernel: the system call can only ask by changing it, for all threads.
+/// The umask of this process, read from the kernel: the system call can only ask by changing it,
+/// for all threads.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     let status = hermes_fs::read_text_capped(Path::new("/proc/self/status"), 64 * 1024);

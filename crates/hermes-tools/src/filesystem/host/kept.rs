@@ -28,7 +28,7 @@ pub(super) fn save(
         sweep(&top);
     }
     if !make_own(&directory)? {
-        return Err(format!("{} belongs to somebody else.", directory.display()));
+        return Err(format!("{} belongs to another user.", directory.display()));
     }
     let path = directory.join(&result.file);
     hermes_fs::write_atomic_exact(&path, result.text.as_bytes(), FILE_MODE)
@@ -48,7 +48,7 @@ fn top_in(temporary: &Path) -> Result<PathBuf, String> {
         return Ok(own);
     }
     Err(format!(
-        "{} and {} belong to somebody else.",
+        "{} and {} belong to another user.",
         plain.display(),
         own.display()
     ))
@@ -82,7 +82,7 @@ fn sweep(top: &Path) {
         if is_old(&entry.path) == Some(true)
             && let Err(error) = hermes_fs::remove_tree(&entry.path)
         {
-            tracing::debug!("old results stay: {error}");
+            tracing::debug!("could not remove old results: {error}");
         }
     }
 }

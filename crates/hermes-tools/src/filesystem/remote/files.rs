@@ -327,7 +327,7 @@ impl FileOperations for RemoteFiles {
 fn tidied(path: &Path, call: FileCall<'_>) -> Result<PathBuf, String> {
     if !path.is_absolute() {
         return Err(format!(
-            "{} is not a full path, and where the session works is not known yet: {}.",
+            "{} is not an absolute path, and the session's working directory is not known yet: {}.",
             path.display(),
             call.session.cwd().display()
         ));

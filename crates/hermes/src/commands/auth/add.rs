@@ -29,15 +29,15 @@ enum KeyType {
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Provider: its name, or that of an entry of `providers`
+    /// Provider: its name, or the name of an entry in `providers`
     provider: String,
-    /// What is added; logins are not available yet
+    /// Type of credential; logins are not supported yet
     #[arg(long = "type", value_enum, default_value = "api-key")]
     kind: KeyType,
-    /// The key; without it, it is asked for or read from standard input
+    /// The key; if omitted, it is prompted for or read from standard input
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
-    /// What you call it
+    /// Label for the key
     #[arg(long)]
     label: Option<String>,
 }
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     if args.kind == KeyType::Oauth {
-        return Err(CommandError::user("logins are not available yet")
+        return Err(CommandError::user("logins are not supported yet")
             .hint("use a key: `hermes auth add PROVIDER --type api-key`"));
     }
     let name = pool(context, &args.provider)?;
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             context.line(format!("✓ Added '{label}' ({id}) for {shown}"))
         }
         None => Err(CommandError::user(format!(
-            "this key of {} is kept already",
+            "this key for {} is already stored",
             name.key
         ))),
     }
@@ -107,7 +107,7 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
         }
     };
     if !is_usable_secret(key.expose()) {
-        return Err(CommandError::user("that is not a key")
+        return Err(CommandError::user("that is not a valid key")
             .hint("a key has at least four characters and is not a placeholder"));
     }
     if key
@@ -115,7 +115,9 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
         .chars()
         .any(|c| c.is_whitespace() || c.is_control())
     {
-        return Err(CommandError::user("a key holds no spaces or line breaks"));
+        return Err(CommandError::user(
+            "a key cannot contain spaces or line breaks",
+        ));
     }
     Ok(key)
 }

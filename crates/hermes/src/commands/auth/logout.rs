@@ -9,7 +9,7 @@ use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Provider; the one that is logged in if none is named
+    /// Provider (default: the one you are logged in to)
     provider: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         },
         None => file.active_provider()?.ok_or_else(|| {
             CommandError::user("not logged in to any provider")
-                .hint("name the provider whose keys to forget")
+                .hint("name the provider whose keys should be removed")
         })?,
     };
     match file.remove_provider(&name)? {

@@ -16,17 +16,17 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 verbs! { Context;
-    /// Keep a key for a provider
+    /// Store a key for a provider
     Add(add::Args) => add::run,
-    /// List the keys and whether they can be used
+    /// List the keys and show whether they can be used
     List(list::Args) => list::run,
-    /// Forget a key
+    /// Remove a key
     Remove(remove::Args) => remove::run,
-    /// Forget all keys of a provider, and its login
+    /// Remove all keys of a provider, and its login
     Logout(logout::Args) => logout::run,
-    /// Try keys again that were set aside
+    /// Allow keys that were marked as exhausted to be used again
     Reset(reset::Args) => reset::run,
-    /// Show for which providers there is a usable key
+    /// Show which providers have a usable key
     Status(status::Args) => status::run,
 }
 
@@ -101,7 +101,7 @@ fn only(pools: Vec<Pool>, context: &Context, provider: Option<&str>) -> Result<V
 }
 
 fn no_keys(provider: &str) -> CommandError {
-    CommandError::user(format!("there are no keys of {provider}"))
+    CommandError::user(format!("no keys for {provider}"))
         .hint(format!("add one with `hermes auth add {provider}`"))
 }
 

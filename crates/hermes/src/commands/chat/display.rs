@@ -74,8 +74,9 @@ impl Display {
         }
         if !result.unwritten_files.is_empty() {
             let files = result.unwritten_files.join(", ");
-            self.printer
-                .note(format!("Not changed, the last attempt failed: {files}"))?;
+            self.printer.note(format!(
+                "Not changed because the last attempt failed: {files}"
+            ))?;
         }
         match (&result.failure, result.outcome) {
             (Some(failure), _) => {

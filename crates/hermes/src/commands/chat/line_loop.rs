@@ -69,7 +69,7 @@ impl Loop<'_> {
                     if !self.chat.goes_on() {
                         return Ok(false);
                     }
-                    let advice = "\nPress Ctrl-C once more to leave, or type on.";
+                    let advice = "\nPress Ctrl-C again to exit, or keep typing.";
                     self.context.note(advice)?;
                     continue;
                 }

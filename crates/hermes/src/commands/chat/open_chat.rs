@@ -32,7 +32,7 @@ impl OpenChat {
                 "Unknown skill(s): {}",
                 options.skills.join(", ")
             ))
-            .hint("this build loads no skills yet"));
+            .hint("this build does not load skills yet"));
         }
         let request = &options.request;
         let person = TerminalPerson::new(context.printer, &request.interrupt, options.asked());

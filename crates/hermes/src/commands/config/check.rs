@@ -11,7 +11,7 @@ use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List the variables that are not set, too
+    /// Also list the variables that are not set
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -95,7 +95,7 @@ fn version_line(version: i64, usable: bool) -> String {
         }
         std::cmp::Ordering::Equal => format!("Config version: {version} ✓"),
         std::cmp::Ordering::Greater => {
-            format!("Config version: {version}, newer than {CONFIG_VERSION}; used as it is")
+            format!("Config version: {version}, newer than {CONFIG_VERSION}; used as is")
         }
     }
 }

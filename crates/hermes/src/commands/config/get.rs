@@ -11,7 +11,7 @@ use crate::error::{CommandError, Result};
 pub(crate) struct Args {
     /// Dotted key, such as terminal.timeout, or the name of a variable
     key: String,
-    /// Also print which layer the value comes from, and what it beat
+    /// Also print which layer the value comes from, and what it overrides
     #[arg(long)]
     origin: bool,
     /// Print JSON
@@ -149,7 +149,7 @@ fn print_origins(args: &Args, context: &Context, found: &Found) -> Result<()> {
     }
     for loser in rows {
         let value = plain_text(&shown(&loser.value, found.secret)).replace('\n', " ");
-        context.line(format!("  over {} = {value}", place(loser, context)))?;
+        context.line(format!("  overrides {} = {value}", place(loser, context)))?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::ui::confirm;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only say what would change
+    /// Only print what would change
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let plan = migrate(&context.sources_to_write(), true)?;
     if plan.is_newer() {
         context.warn(format!(
-            "config.yaml has schema version {}, newer than {}; it is used as it is",
+            "config.yaml has schema version {}, newer than {}; it is used as is",
             plan.from, plan.to
         ))?;
     }

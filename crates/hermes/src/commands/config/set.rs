@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// The value; write a list as [a, b] and a mapping as {a: 1}, in quotes
     #[arg(allow_hyphen_values = true)]
     value: String,
-    /// Save what does not fit, and say nothing about unknown keys
+    /// Save values of the wrong type, and do not warn about unknown keys
     #[arg(long)]
     force: bool,
     /// Print JSON
@@ -44,11 +44,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             .map(usize::to_string)
             .collect();
         context.warn(format!(
-            "{}: dropped characters outside ASCII at {}",
+            "{}: removed non-ASCII characters at {}",
             outcome.key,
             positions.join(", ")
         ))?;
-        context.hint("keys copied from a document often carry such characters")?;
+        context.hint("keys copied from a document often contain such characters")?;
     }
     if let Some(suggestion) = &outcome.unknown {
         context.warn(format!("no such setting: {}", outcome.key))?;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         }
     }
     if let Some(variable) = &outcome.mirrored {
-        context.note(format!("note: {variable} in .env was kept in step"))?;
+        context.note(format!("note: {variable} in .env was updated to match"))?;
     }
     Ok(())
 }

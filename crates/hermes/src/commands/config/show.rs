@@ -105,7 +105,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     row(
         &mut page,
         "Provider",
-        provider.unwrap_or("(by the model's name)"),
+        provider.unwrap_or("(derived from the model name)"),
     );
     if let Some(turns) = config.get("agent.max_turns") {
         value(&mut page, "Max turns", turns);

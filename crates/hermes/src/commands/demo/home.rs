@@ -160,8 +160,9 @@ fn new_directory(env: &Environment) -> Result<PathBuf> {
             Err(error) => return Err(error.into()),
         }
     }
-    Err(
-        CommandError::environment(format!("{} is full of earlier demos", place.display()))
-            .hint("remove the directories hermes-demo-* there"),
-    )
+    Err(CommandError::environment(format!(
+        "{} contains too many earlier demos",
+        place.display()
+    ))
+    .hint("remove the hermes-demo-* directories there"))
 }

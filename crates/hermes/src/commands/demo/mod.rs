@@ -35,13 +35,13 @@ const LAST_LOOK: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Keep the home with everything in it
+    /// Keep the demo's home and everything in it
     #[arg(long)]
     keep: bool,
-    /// Play this file instead of the demo that comes along
+    /// Play this file instead of the built-in demo
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Print what happens line by line, also at a terminal
+    /// Print what happens line by line, even on a terminal
     #[arg(long)]
     plain: bool,
 }
@@ -98,10 +98,10 @@ fn run_in(home: &DemoHome, args: &Args, script: &DemoScript) -> Result<ExitCode>
         End::TooLong => {
             summary::print(&run, printer)?;
             return Err(CommandError::user(format!(
-                "the demo was not over after {} minutes",
+                "the demo did not finish within {} minutes",
                 MOST.as_secs() / 60
             ))
-            .hint("look at it with --keep and `hermes kanban log`"));
+            .hint("run it again with --keep and check `hermes kanban log`"));
         }
         End::Left => {
             summary::print(&run, printer)?;

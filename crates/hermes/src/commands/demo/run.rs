@@ -185,15 +185,15 @@ fn message(event: &Event, card: &DemoCard) -> Option<String> {
     Some(match event.kind.as_str() {
         "spawned" => format!("▶ {title}: @{who} starts"),
         "check_failed" => format!(
-            "✗ {title}: @{who} said done, and a check says no ({})",
+            "✗ {title}: @{who} reported it done, but a check failed ({})",
             event.text("command").unwrap_or("-")
         ),
         "crashed" => format!("✗ {title}: its worker died; the card is ready again"),
-        "protocol_violation" => format!("✗ {title}: its worker left without a word"),
+        "protocol_violation" => format!("✗ {title}: its worker exited without reporting a result"),
         "spawn_failed" => format!("✗ {title}: {}", event.text("error").unwrap_or("no worker")),
         "gave_up" => format!("⊘ {title}: given up"),
         "blocked" => format!("⊘ {title}: {}", event.text("reason").unwrap_or("blocked")),
-        "promoted" => format!("  {title}: its parents are done, it is ready"),
+        "promoted" => format!("  {title}: its parents are done; it is ready"),
         "completed" => format!("✓ {title}: {}", event.text("summary").unwrap_or("done")),
         _ => return None,
     })

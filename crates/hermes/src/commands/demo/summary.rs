@@ -57,12 +57,13 @@ pub(super) fn next_steps(kept: Option<&Path>, printer: Printer) -> Result<()> {
             "Kept in {0}. Look around: HERMES_HOME={0}/home hermes kanban board",
             directory.display()
         ))?,
-        None => printer.line("Everything it made is gone again; --keep keeps it.")?,
+        None => {
+            printer.line("Everything the demo created has been removed; use --keep to keep it.")?
+        }
     }
     printer.line(
-        "\nThe model was a script. With one of your own:\n  \
-         hermes config set model.provider openrouter     # and its key, OPENROUTER_API_KEY\n  \
-         hermes profile create builder\n  \
+        "\nThe model was a script. To use a real one:\n  hermes config set model.provider \
+         openrouter     # and its key, OPENROUTER_API_KEY\n  hermes profile create builder\n  \
          hermes kanban create 'Write a word counter' --assignee builder --check 'sh test.sh'\n  \
          hermes kanban daemon                            # starts a worker for every ready card",
     )

@@ -16,10 +16,10 @@ pub(crate) struct Args {
     provider: String,
     /// Model
     model: String,
-    /// Address, where it is not the provider's own
+    /// Address, if it differs from the provider's own
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Variable that holds its key
+    /// Variable that holds the key
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
 }
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     ] {
         let value = value.map(|value| value.trim());
         if let Some("") = value {
-            return Err(CommandError::usage(format!("the {key} is empty")));
+            return Err(CommandError::usage(format!("the {key} must not be empty")));
         }
         if let Some(value) = value {
             entry.insert(key.to_owned(), Value::from(value));
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     });
     if is_same {
         return Err(CommandError::user(format!(
-            "{} with {} is in the chain already",
+            "{} with {} is already in the chain",
             args.provider, args.model
         ))
         .hint("`hermes fallback list` shows it"));
@@ -70,11 +70,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     tracing::info!(provider = args.provider, "fallback added");
     let place = known.iter().filter(|one| one.setting == SETTING).count() + 1;
     context.line(format!(
-        "✓ Added {} with {} as number {place}",
+        "✓ Added {} with {} as entry {place}",
         args.provider, args.model
     ))?;
     if let Some(problem) = problem {
-        context.warn(format!("it is passed over for now: {problem}"))?;
+        context.warn(format!("it will be skipped for now: {problem}"))?;
         context.hint(problem.hint())?;
     }
     Ok(())

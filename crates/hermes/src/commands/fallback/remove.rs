@@ -8,7 +8,7 @@ use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which one: its number, its provider, or its model
+    /// The entry: its number, provider or model
     entry: String,
 }
 
@@ -56,9 +56,9 @@ fn find<'e>(entries: &'e [FallbackEntry], wanted: &str) -> Result<&'e FallbackEn
                 .hint("`hermes fallback list` shows numbers, providers and models"),
         ),
         several => Err(CommandError::user(format!(
-            "'{wanted}' fits {} entries of the chain",
+            "'{wanted}' matches {} entries in the chain",
             several.len()
         ))
-        .hint("name one by its number in `hermes fallback list`")),
+        .hint("use the number of the entry in `hermes fallback list`")),
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     if writer.failed() > 0 {
         return Err(CommandError::environment(format!(
-            "{} lines could not be written to {}",
+            "could not write {} lines to {}",
             writer.failed(),
             context.display(&context.location.home.join("logs"))
         )));

@@ -10,12 +10,12 @@ use crate::reference_docs;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
-    /// Append lines of standard input to the profile's logs
+    /// Append lines from standard input to the profile's logs
     Log(log::Args),
-    /// Fail as a bug would, to test what people then see
+    /// Fail as a bug would, to test what users see
     #[cfg(debug_assertions)]
     Panic {
-        /// Where it is contained, as in a tool
+        /// Contain the failure, as a tool call does
         #[arg(long)]
         contained: bool,
     },
@@ -62,9 +62,7 @@ pub(crate) fn is_process_supervisor(args: &[std::ffi::OsString]) -> bool {
 /// Supervises one background process until it has ended.
 pub(crate) fn supervise_process() -> Result<ExitCode> {
     hermes_terminal::background::supervise().map_err(|error| {
-        CommandError::environment(format!(
-            "a background process could not be supervised: {error}"
-        ))
+        CommandError::environment(format!("could not supervise a background process: {error}"))
     })?;
     Ok(ExitCode::SUCCESS)
 }

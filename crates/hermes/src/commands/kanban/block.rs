@@ -16,7 +16,8 @@ pub(crate) struct Args {
     /// More cards to block for the same reason
     #[arg(long, value_name = "ID", num_args = 1..)]
     ids: Vec<TaskId>,
-    /// Kind of reason: another card, a person's answer, something no agent can do, or a passing problem
+    /// Kind of reason: another card, a person's answer, something no agent can do, or a temporary
+    /// problem
     #[arg(long, value_name = "KIND", value_parser = named(BlockKind::ALL.iter().map(|kind| (kind.as_str(), *kind))))]
     kind: Option<BlockKind>,
 }
@@ -50,7 +51,7 @@ fn block(
     })?;
     let why = because(reason);
     let line = match outcome.status {
-        Status::Todo => format!("{id} → todo (waits for its parents){why}"),
+        Status::Todo => format!("{id} → todo (waiting for its parents){why}"),
         Status::Triage => format!(
             "{id} → triage (blocked again for the same reason; a person has to decide){why}"
         ),

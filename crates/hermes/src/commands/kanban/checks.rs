@@ -39,7 +39,7 @@ impl CheckArgs {
             let before = commands.len();
             commands.extend(lines(&text).map(str::to_owned));
             if commands.len() == before {
-                return Err(refusal(format!("{} contains no check", path.display())));
+                return Err(refusal(format!("{} contains no checks", path.display())));
             }
         }
         Ok(commands)

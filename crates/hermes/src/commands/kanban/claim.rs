@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let workspace = match prepared {
         Ok(workspace) => workspace,
         Err(problem) => {
-            let problem = format!("{} has no workspace: {problem}", args.id);
+            let problem = format!("could not prepare a workspace for {}: {problem}", args.id);
             return Err(give_back(&mut session, &args.id, &lock, &problem)?);
         }
     };
@@ -58,7 +58,7 @@ fn record(
     let id = &claimed.task.id;
     match session.store.record_workspace(id, claimed.run, workspace)? {
         Applied::Yes => Ok(()),
-        Applied::LostRace => Err(refusal(format!("{id} was reclaimed meanwhile"))),
+        Applied::LostRace => Err(refusal(format!("{id} was reclaimed in the meantime"))),
     }
 }
 
@@ -86,10 +86,10 @@ fn not_claimed(id: &TaskId, session: &BoardSession<'_>, outcome: &ClaimOutcome) 
             one_line(status, NAME),
             one_line(lock.as_deref().unwrap_or("(none)"), NAME)
         )),
-        ClaimOutcome::ParentsOpen => {
-            refusal(format!("cannot claim {shown}: it waits for open parents"))
-                .hint(format!("`hermes kanban why {shown}` names them"))
-        }
+        ClaimOutcome::ParentsOpen => refusal(format!(
+            "cannot claim {shown}: it is waiting for open parents"
+        ))
+        .hint(format!("`hermes kanban why {shown}` names them")),
         ClaimOutcome::TooEarly { at } => refusal(format!(
             "cannot claim {shown}: it is scheduled for {}",
             session.minute(*at)

@@ -15,7 +15,7 @@ pub(crate) struct Args {
     /// Author
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
-    /// Longest comment, in characters
+    /// Maximum length of the comment, in characters
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_len: Option<u32>,
 }

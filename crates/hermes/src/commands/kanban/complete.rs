@@ -31,10 +31,10 @@ pub(crate) struct Args {
     /// Short result
     #[arg(long, value_name = "TEXT")]
     result: Option<String>,
-    /// Summary for whoever goes on; only for a single card
+    /// Summary for follow-up work; only for a single card
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// Facts for programs, a JSON object; only for a single card
+    /// Machine-readable facts, a JSON object; only for a single card
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
 }
@@ -42,9 +42,9 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     if args.ids.len() > 1 && (args.summary.is_some() || args.metadata.is_some()) {
         return Err(usage(
-            "--summary and --metadata describe the result of one card, and several were named",
+            "--summary and --metadata describe the result of a single card, but several were given",
         )
-        .hint("complete the cards one by one, or without them"));
+        .hint("complete the cards one by one, or omit these options"));
     }
     let completion = Completion {
         result: args.result.clone(),
@@ -107,16 +107,16 @@ fn complete(session: &mut BoardSession<'_>, id: &TaskId, completion: &Completion
             session.line(format!("Completed {id}{passed}"))
         }
         CompletionOutcome::GoalNotReached(reason) => Err(refusal(format!(
-            "{id} is not done: a judge finds its goal not reached: {}",
+            "{id} is not done: the judge decided that its goal was not reached: {}",
             one_line(&reason, SHOWN_REASON)
         ))
-        .hint("describe with --summary what was reached, or do what is missing")),
+        .hint("describe what was achieved with --summary, or finish what is missing")),
         CompletionOutcome::CheckFailed { evidence, release } => {
             session.printer.err(&output(&evidence))?;
             Err(check_failed(id, &evidence, release))
         }
         CompletionOutcome::LostRace => Err(refusal(format!(
-            "{id} is not done: somebody else changed it while its checks ran"
+            "{id} is not done: somebody else changed it while its checks were running"
         ))),
     }
 }
@@ -141,11 +141,12 @@ fn check_failed(id: &TaskId, evidence: &CheckEvidence, release: Release) -> Comm
     );
     match release {
         Release::Requeued { failures } => refusal(what).hint(format!(
-            "it is ready for another attempt (failure {failures}); `hermes kanban show {id}` has the output"
+            "it is ready for another attempt (failure {failures}); `hermes kanban show {id}` shows \
+             the output"
         )),
         Release::Blocked { failures, limit } => refusal(what).hint(format!(
-            "it is blocked after {failures} failures (the limit is {limit}); `hermes kanban unblock {id}` \
-             frees it"
+            "it is blocked after {failures} failures (the limit is {limit}); unblock it with \
+             `hermes kanban unblock {id}`"
         )),
         Release::LostRace => refusal(what),
     }

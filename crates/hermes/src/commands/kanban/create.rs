@@ -20,7 +20,7 @@ use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Title: what is to be done
+    /// Title: what to do
     title: String,
     /// Description
     #[arg(long, value_name = "TEXT")]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Namespace inside the board
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Higher goes first
+    /// Priority; higher goes first
     #[arg(
         long,
         value_name = "N",
@@ -69,10 +69,10 @@ pub(crate) struct Args {
     /// Failures after which the card is blocked, instead of kanban.failure_limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_retries: Option<i64>,
-    /// Let the worker go on until a judge finds the goal reached
+    /// Keep the worker going until a judge decides that the goal is reached
     #[arg(long)]
     goal: bool,
-    /// Turn limit of such a worker
+    /// With --goal: turn limit of the worker
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     goal_max_turns: Option<i64>,
     /// Initial status; blocked waits until somebody unblocks it
@@ -173,7 +173,8 @@ fn start(args: &Args) -> Result<StartIn> {
     let blocked = args.initial_status == "blocked";
     if blocked && (args.triage || args.scheduled_at.is_some()) {
         return Err(usage(
-            "a card can have one initial status: --initial-status blocked, --triage or --scheduled-at",
+            "a card can have one initial status: --initial-status blocked, --triage or \
+             --scheduled-at",
         ));
     }
     if let Some(text) = &args.scheduled_at {

@@ -28,18 +28,18 @@ const MOST_PAUSE: Duration = Duration::from_hours(24);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Seconds between two ticks, instead of kanban.dispatch_interval_seconds
+    /// Seconds between ticks, instead of kanban.dispatch_interval_seconds
     #[arg(long, value_name = "SECONDS")]
     interval: Option<f64>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// File that holds the id of this process while it runs
+    /// File that contains the id of this process while it is running
     #[arg(long, value_name = "FILE")]
     pidfile: Option<PathBuf>,
     /// Print what each tick did
     #[arg(short, long)]
     verbose: bool,
-    /// Accepted for scripts of the reference; has no effect
+    /// Accepted for compatibility with scripts for the Python runtime; has no effect
     #[arg(long, hide = true)]
     force: bool,
 }
@@ -102,13 +102,15 @@ fn interval(seconds: f64) -> Result<Duration> {
         .ok_or_else(|| usage("--interval must be a positive number of seconds"))
 }
 
-/// The right to dispatch for this home. A lock that fails for another reason than being held does no
+/// The right to dispatch for this home. A lock that fails for another reason than being held does
+/// no
 /// harm: every board has one of its own.
 fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<FileLock>> {
     match lock_dispatcher(home) {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(refusal("another dispatcher is running for this home").hint(
-            "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` runs a single tick",
+            "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` runs a single \
+             tick",
         )),
         Err(error) => {
             context.warn(format!("could not take the dispatcher lock: {error}"))?;

@@ -26,7 +26,7 @@ pub(crate) struct Args {
 /// Limits that outrank the configuration.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LimitArgs {
-    /// Most running cards, instead of kanban.max_spawn
+    /// Maximum number of running cards, instead of kanban.max_spawn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max: Option<i64>,
     /// Failures after which a card is blocked, instead of kanban.failure_limit
@@ -152,7 +152,10 @@ fn reasons(report: &Report, assignee: &str, context: &Context) -> String {
     list("Worker found and recorded", &report.adopted);
     list("Claim prolonged", &report.extended);
     list("Worker could not be terminated", &report.reclaim_deferred);
-    list("Changed by somebody else meanwhile", &report.lost_race);
+    list(
+        "Changed by somebody else in the meantime",
+        &report.lost_race,
+    );
     out
 }
 
@@ -176,7 +179,7 @@ fn guard_words(reason: GuardReason) -> &'static str {
         GuardReason::RateLimitCooldown => "its worker reached a quota",
         GuardReason::BlockerAuth => "its last failure was about quota or permission",
         GuardReason::RecentSuccess => "it was completed recently",
-        GuardReason::ActivePr => "a pull request was named on it",
+        GuardReason::ActivePr => "a pull request was mentioned on it",
         GuardReason::PreviousWorkerAlive => "a worker of its last attempt is still running",
     }
 }

@@ -16,10 +16,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     #[arg(required_unless_present_any = ["checks", "check_file", "no_checks"])]
     result: Option<String>,
-    /// New summary; the result if not given
+    /// New summary (default: the result)
     #[arg(long, value_name = "TEXT", requires = "result")]
     summary: Option<String>,
-    /// Facts for programs, a JSON object
+    /// Machine-readable facts, a JSON object
     #[arg(long, value_name = "JSON", requires = "result")]
     metadata: Option<String>,
     #[command(flatten)]

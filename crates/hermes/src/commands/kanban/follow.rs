@@ -30,23 +30,23 @@ const BATCH: u32 = 200;
 pub(crate) struct TailArgs {
     /// The card
     id: TaskId,
-    /// Seconds between two queries
+    /// Seconds between queries
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     interval: f64,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WatchArgs {
-    /// Only cards of this profile or lane
+    /// Only cards assigned to this profile or lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
-    /// Only cards of this namespace
+    /// Only cards in this namespace
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
     /// Only events of these kinds, separated by commas
     #[arg(long, value_name = "KINDS")]
     kinds: Option<String>,
-    /// Seconds between two queries
+    /// Seconds between queries
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     interval: f64,
 }

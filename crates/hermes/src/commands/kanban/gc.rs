@@ -7,17 +7,17 @@ use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Days that events of finished cards are kept
+    /// Days to keep events of finished cards
     #[arg(
         long = "event-retention-days",
         value_name = "DAYS",
         default_value_t = 30
     )]
     events: u32,
-    /// Days that logs and exit records of workers are kept
+    /// Days to keep logs and exit records of workers
     #[arg(long = "log-retention-days", value_name = "DAYS", default_value_t = 30)]
     logs: u32,
-    /// Days that archived boards are kept; for ever if not given
+    /// Days to keep archived boards; forever if not given
     #[arg(long = "archive-retention-days", value_name = "DAYS")]
     archives: Option<u32>,
 }

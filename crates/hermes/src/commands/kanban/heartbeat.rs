@@ -10,7 +10,7 @@ use crate::error::Result;
 pub(crate) struct Args {
     /// The card
     id: TaskId,
-    /// What is being done
+    /// What the worker is doing
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 }

@@ -24,7 +24,7 @@ pub(super) fn run(_: &NoArgs, kanban: &Kanban<'_>) -> Result<()> {
     }
     let seconds = session.settings.dispatch_interval.as_secs();
     kanban.line(format!(
-        "\nReady cards are worked on while a dispatcher runs; it looks for them every {seconds} \
-         s:\n  hermes kanban daemon"
+        "\nReady cards are worked on while a dispatcher is running; it checks for them every \
+         {seconds} s:\n  hermes kanban daemon"
     ))
 }

@@ -17,16 +17,16 @@ use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only cards of the profile in use
+    /// Only cards assigned to the current profile
     #[arg(long)]
     mine: bool,
-    /// Only cards of this profile or lane
+    /// Only cards assigned to this profile or lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
     /// Only cards with this status
     #[arg(long, value_name = "STATUS", value_parser = named(Status::ALL.iter().map(|one| (one.as_str(), *one))))]
     status: Option<Status>,
-    /// Only cards of this namespace
+    /// Only cards in this namespace
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
     /// Only cards that this session created
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Include archived cards
     #[arg(long)]
     archived: bool,
-    /// Order
+    /// Sort order
     #[arg(long, value_name = "ORDER", value_parser = named(SortOrder::ALL.iter().map(|one| (one.as_str(), *one))))]
     sort: Option<SortOrder>,
     /// Only cards of this template

@@ -18,7 +18,7 @@ const CHUNK: usize = 64 * 1024;
 pub(crate) struct Args {
     /// The card
     id: TaskId,
-    /// Only the end: at most this many bytes, beginning with a whole line
+    /// Only the end: at most this many bytes, starting at the beginning of a line
     #[arg(long, value_name = "BYTES")]
     tail: Option<u64>,
 }

@@ -75,7 +75,7 @@ verbs! { Kanban<'_>;
     List(list::Args) => list::run,
     /// Show the whole board, updated live
     Board(live::Args) => live::run,
-    /// Show one card with everything that belongs to it
+    /// Show one card with all its details
     Show(show::Args) => show::run,
     /// Assign a card to a profile, or to nobody
     Assign(assign::Args) => assign::run,
@@ -99,7 +99,7 @@ verbs! { Kanban<'_>;
     AttachRm(attachments::RemoveArgs) => attachments::remove,
     /// Complete cards
     Complete(complete::Args) => complete::run,
-    /// Change the result of a finished card, or the checks of one that nobody works on
+    /// Change the result of a finished card, or the checks of one that nobody is working on
     Edit(edit::Args) => edit::run,
     /// Block cards until somebody unblocks them
     Block(block::Args) => block::run,
@@ -111,21 +111,21 @@ verbs! { Kanban<'_>;
     Promote(promote::Args) => promote::run,
     /// Archive cards, or delete archived ones
     Archive(archive::Args) => archive::run,
-    /// Print what happens to one card
+    /// Follow the events of one card
     Tail(follow::TailArgs) => follow::tail,
-    /// Print what happens on the board
+    /// Follow the events of the board
     Watch(follow::WatchArgs) => follow::watch,
     /// Run one tick: reclaim stuck cards, start workers for ready ones
     Dispatch(dispatch::Args) => dispatch::run,
     /// Explain what a dispatcher would do with a card
     Why(why::Args) => why::run,
-    /// Dispatch on all boards continuously, where no gateway does
+    /// Dispatch continuously on all boards, when no gateway does
     Daemon(daemon::Args) => daemon::run,
     /// Count cards
     Stats(stats::Args) => stats::run,
     /// Subscribe a chat to a card
     NotifySubscribe(notify::SubscribeArgs) => notify::subscribe,
-    /// List the subscriptions of chats
+    /// List chat subscriptions
     NotifyList(notify::ListArgs) => notify::list,
     /// Unsubscribe a chat from a card
     NotifyUnsubscribe(notify::UnsubscribeArgs) => notify::unsubscribe,
@@ -137,13 +137,13 @@ verbs! { Kanban<'_>;
     Heartbeat(heartbeat::Args) => heartbeat::run,
     /// List assignees and their cards
     Assignees(assignees::Args) => assignees::run,
-    /// Print the text that the worker of a card reads
+    /// Print the text that a card's worker reads
     Context(context::Args) => context::run,
     /// Let a model specify cards in triage
     Specify(triage::Args) => triage::specify,
     /// Let a model split cards in triage among the profiles
     Decompose(triage::Args) => triage::decompose,
-    /// List problems of cards
+    /// List problems with cards
     #[command(visible_alias = "diag")]
     Diagnostics(diagnostics::Args) => diagnostics::run,
     /// Collect garbage: old events, logs, workspaces

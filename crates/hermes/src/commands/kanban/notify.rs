@@ -31,7 +31,7 @@ pub(crate) struct SubscribeArgs {
     /// User who subscribes
     #[arg(long, value_name = "ID")]
     user_id: Option<String>,
-    /// Profile whose gateway notifies the chat; the one in use if not given
+    /// Profile whose gateway notifies the chat (default: the current one)
     #[arg(long, value_name = "NAME")]
     notifier_profile: Option<String>,
 }

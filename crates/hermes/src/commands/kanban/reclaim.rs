@@ -72,6 +72,8 @@ fn reclaim_card(session: &mut BoardSession<'_>, id: &TaskId, reason: Option<&str
             ))
             .hint("terminate it as the user it runs as, and try again"))
         }
-        Reclaimed::LostRace => Err(refusal(format!("somebody else changed {id} meanwhile"))),
+        Reclaimed::LostRace => Err(refusal(format!(
+            "somebody else changed {id} in the meantime"
+        ))),
     }
 }

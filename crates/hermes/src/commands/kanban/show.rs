@@ -31,10 +31,10 @@ pub(crate) struct Args {
 /// Which attempts are shown.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FilterArgs {
-    /// Only attempts whose status or outcome is the one of --state-name
+    /// Only attempts whose status or outcome equals --state-name
     #[arg(long, value_name = "TYPE", value_parser = ["status", "outcome"])]
     state_type: Option<String>,
-    /// The status or outcome
+    /// The status or outcome to filter by
     #[arg(long, value_name = "WORD")]
     state_name: Option<String>,
 }
@@ -44,7 +44,9 @@ impl FilterArgs {
         match (&self.state_type, &self.state_name) {
             (None, None) => Ok(None),
             (Some(kind), Some(word)) => Ok(Some(RunFilter::parse(kind, word)?)),
-            _ => Err(usage("--state-type and --state-name belong together")),
+            _ => Err(usage(
+                "--state-type and --state-name must be given together",
+            )),
         }
     }
 }
@@ -121,7 +123,7 @@ fn facts(session: &BoardSession<'_>, card: &CardDetail) -> String {
     fact(
         "goal",
         task.goal_mode
-            .then(|| "until a judge finds the goal reached".to_owned()),
+            .then(|| "until a judge decides that the goal is reached".to_owned()),
     );
     let by = task.created_by.as_deref().unwrap_or("-");
     let created = format!(

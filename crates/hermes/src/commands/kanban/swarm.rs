@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Namespace inside the board
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Higher goes first
+    /// Priority; higher goes first
     #[arg(
         long,
         value_name = "N",
@@ -86,7 +86,7 @@ fn worker(text: &str) -> Result<SwarmWorker> {
     };
     let mut parts = text.splitn(3, ':').map(str::trim);
     let (Some(profile), Some(title)) = (parts.next(), parts.next()) else {
-        return Err(bad("write PROFILE:TITLE or PROFILE:TITLE:SKILL,SKILL"));
+        return Err(bad("use PROFILE:TITLE or PROFILE:TITLE:SKILL,SKILL"));
     };
     if title.is_empty() {
         return Err(bad("the title is missing"));

@@ -5,11 +5,11 @@ use jiff::Timestamp;
 /// `90s`, `30m`, `2h`, `1d`, `1w` or a number of seconds.
 pub(super) fn parse_duration(text: &str) -> Result<i64, String> {
     let seconds = hermes_time::parse_seconds(text, Some(1.0)).ok_or_else(|| {
-        format!("invalid duration '{text}': write seconds, or a number with s, m, h, d or w")
+        format!("invalid duration '{text}': use seconds, or a number with s, m, h, d or w")
     })?;
     if seconds < 1.0 {
         return Err(format!(
-            "invalid duration '{text}': it must be at least a second"
+            "invalid duration '{text}': must be at least one second"
         ));
     }
     #[expect(
@@ -28,7 +28,7 @@ pub(super) fn parse_moment(text: &str) -> Result<i64, String> {
     };
     let seconds = moment.map(Timestamp::as_second);
     seconds.filter(|seconds| *seconds > 0).ok_or_else(|| {
-        format!("invalid time '{text}': write 2027-01-31T09:00:00Z, or seconds since 1970")
+        format!("invalid time '{text}': use 2027-01-31T09:00:00Z, or seconds since 1970")
     })
 }
 

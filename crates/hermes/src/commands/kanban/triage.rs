@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Author of the change
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
-    /// Print JSON, a line for each card
+    /// Print JSON, one line per card
     #[arg(long)]
     json: bool,
 }

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
         )?;
         let status = session.store.unblock(id)?;
         let waits = if status == Status::Todo {
-            " (waits for its parents)"
+            " (waiting for its parents)"
         } else {
             ""
         };

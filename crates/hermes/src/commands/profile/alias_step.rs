@@ -50,7 +50,9 @@ pub(super) fn write_or_warn(context: &Context, profile: &ProfileName) -> Result<
             say_how_to_find(context)
         }
         Err(error) => {
-            context.warn(format!("no command of its own: {error}"))?;
+            context.warn(format!(
+                "could not create a command for the profile: {error}"
+            ))?;
             context.hint(format!(
                 "choose one with: hermes profile alias {profile} --name NAME"
             ))

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Copy from this profile instead of the active one
     #[arg(long, value_name = "SRC")]
     clone_from: Option<String>,
-    /// Make no command of its own
+    /// Do not create a command for the profile
     #[arg(long)]
     no_alias: bool,
     /// Leave out the bundled skills
@@ -149,8 +149,11 @@ fn warn_about_shared_token(context: &Context, content: &ProfileContent) -> Resul
         .filter(|name| dotenv.get(name).is_some_and(|value| !value.is_empty()))
         .collect();
     if !tokens.is_empty() {
-        context.warn(format!("the clone shares {}", tokens.join(", ")))?;
-        context.hint("give it a token of its own before both gateways run")?;
+        context.warn(format!(
+            "the clone shares {} with its source",
+            tokens.join(", ")
+        ))?;
+        context.hint("give the clone its own token before running both gateways")?;
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         context.line(format!("✓ Removed {}", context.display(path)))?;
     }
     for reason in &report.kept_aliases {
-        context.warn(format!("an alias stays: {reason}"))?;
+        context.warn(format!("could not remove an alias: {reason}"))?;
     }
     if report.sticky_reset {
         context.line("✓ The default profile is active again")?;
@@ -57,9 +57,13 @@ fn describe(context: &Context, plan: &DeletePlan) -> Result<()> {
         context.note(format!("Distribution: {}", distribution.name))?;
     }
     if let Some(pid) = profile.gateway_pid {
-        context.note(format!("Its gateway runs (PID {pid}) and will be stopped."))?;
+        context.note(format!(
+            "Its gateway is running (PID {pid}) and will be stopped."
+        ))?;
     }
-    context.note("Settings, secrets, memories, sessions, skills and logs in it will be gone.")?;
+    context.note(
+        "All settings, secrets, memories, sessions, skills and logs in it will be deleted.",
+    )?;
     for alias in &plan.aliases {
         context.note(format!(
             "The command {} will be removed.",

@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// Set the description
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Replace a description that is already there
+    /// Replace an existing description
     #[arg(long)]
     overwrite: bool,
 }
@@ -22,7 +22,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let name = match (&args.name, &context.current) {
         (Some(name), _) => ProfileName::parse(name)?,
         (None, Some(current)) => current.clone(),
-        (None, None) => return Err(CommandError::usage("name a profile: this home is not one")),
+        (None, None) => {
+            return Err(CommandError::usage(
+                "name a profile: this home is not a profile",
+            ));
+        }
     };
     let home = existing(&context.location, &name)?.home;
     let meta = load_meta(&home);
@@ -37,7 +41,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         // A generated description gives way; one that a person wrote is not lost by accident.
         Some(_) if !meta.description.is_empty() && !meta.description_auto && !args.overwrite => {
             return Err(
-                CommandError::user(format!("'{name}' has a description already"))
+                CommandError::user(format!("'{name}' already has a description"))
                     .hint("replace it with --overwrite"),
             );
         }

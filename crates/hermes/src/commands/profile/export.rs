@@ -14,7 +14,7 @@ use crate::ui::human_size;
 pub(crate) struct Args {
     /// The profile
     name: String,
-    /// File to write (default: NAME.tar.gz in this directory)
+    /// File to write (default: NAME.tar.gz in the current directory)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         (None, Some(start)) => start.join(format!("{name}.tar.gz")),
         (None, None) => {
             return Err(CommandError::user("the current directory no longer exists")
-                .hint("say where to write with -o"));
+                .hint("specify the file to write with -o"));
         }
     };
     let request = ExportRequest {
@@ -46,10 +46,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     ))?;
     if !report.blanked.is_empty() {
         context.warn(format!(
-            "left out the literal secrets {}",
+            "left out plain-text secrets: {}",
             report.blanked.join(", ")
         ))?;
-        context.hint("keep them in .env and write ${NAME} in config.yaml")?;
+        context.hint("move them to .env and refer to them as ${NAME} in config.yaml")?;
     }
     for left_out in &report.left_out {
         context.warn(format!(

@@ -15,10 +15,10 @@ pub(crate) struct Args {
     /// Name of the profile (default: the distribution's)
     #[arg(long)]
     name: Option<String>,
-    /// Also make a command of its own
+    /// Also create a command for the profile
     #[arg(long)]
     alias: bool,
-    /// Install over an existing profile of that name
+    /// Overwrite an existing profile with that name
     #[arg(long)]
     force: bool,
     /// Do not ask
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.note(format!("Profile:      {}", plan.name))?;
     context.note(format!("Skills:       {}", plan.skill_count))?;
     if plan.has_cron {
-        context.note("It brings scheduled jobs.")?;
+        context.note("It includes scheduled jobs.")?;
     }
     let missing: Vec<&str> = manifest
         .variables

@@ -38,11 +38,11 @@ verbs! { Context;
     Delete(delete::Args) => delete::run,
     /// Show one profile
     Show(show::Args) => show::run,
-    /// Create or remove a command of its own for a profile
+    /// Create or remove a command for a profile
     Alias(alias::Args) => alias::run,
-    /// Give a profile another name
+    /// Rename a profile
     Rename(rename::Args) => rename::run,
-    /// Write a profile, without its secrets, into an archive
+    /// Export a profile, without its secrets, to an archive
     Export(export::Args) => export::run,
     /// Create a profile from an archive
     Import(import::Args) => import::run,

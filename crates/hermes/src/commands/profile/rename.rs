@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             Ok(alias) => context.line(format!("✓ Command {} → hermes -p {new}", alias.name))?,
             Err(error) => {
                 context.warn(format!(
-                    "the command {} could not follow: {error}",
+                    "could not update the command {}: {error}",
                     moved.old
                 ))?;
                 error.hint().map_or(Ok(()), |hint| context.hint(hint))?;

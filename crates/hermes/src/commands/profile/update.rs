@@ -27,7 +27,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     } else {
         ConfigChoice::Keep
     };
-    let question = format!("Replace persona, skills and jobs of '{name}' by the distribution's?");
+    let question =
+        format!("Replace the persona, skills and jobs of '{name}' with those of the distribution?");
     if !args.yes && confirm(context.printer, &question)? != Some(true) {
         return Err(CommandError::cancelled().hint("--yes updates without asking"));
     }

@@ -19,19 +19,20 @@ const SESSION: &str = "cli";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task whose sandbox is meant
+    /// The task whose sandbox to use
     #[arg(long, value_name = "ID", default_value = SHARED_TASK)]
     task: String,
-    /// Directory for this command, as seen in the sandbox
+    /// Directory to run the command in, as seen in the sandbox
     #[arg(long, value_name = "DIR")]
     workdir: Option<String>,
-    /// Seconds it may take; then it is stopped and the exit code is 124
+    /// Timeout in seconds; the command is then stopped and the exit code is 124
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: Option<u32>,
     /// Print output, exit code, directory and container as JSON
     #[arg(long)]
     json: bool,
-    /// The command: one argument is a line for the shell, several are a program with its arguments
+    /// The command: a single argument is a shell command line, several are a program and its
+    /// arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }

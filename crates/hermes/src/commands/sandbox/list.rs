@@ -12,7 +12,7 @@ const IMAGE_WIDTH: usize = 40;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Those of all profiles
+    /// Include the containers of all profiles
     #[arg(long)]
     all_profiles: bool,
     /// Print JSON

@@ -22,18 +22,18 @@ verbs! { Context;
     Exec(exec::Args) => exec::run,
     /// Stop a container; its next use starts it again
     Stop(TaskArgs) => stop,
-    /// Remove a container, so that its next use makes a new one
+    /// Remove a container; its next use creates a new one
     Reset(TaskArgs) => reset,
     /// Remove a container and its files
     Rm(rm::Args) => rm::run,
-    /// Remove containers that nobody has used for long
+    /// Remove containers that have not been used for a long time
     Prune(prune::Args) => prune::run,
 }
 
 /// Which sandbox a verb is about.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskArgs {
-    /// The task whose sandbox is meant
+    /// The task whose sandbox to use
     #[arg(long, value_name = "ID", default_value = SHARED_TASK)]
     task: String,
     /// Do not ask
@@ -78,7 +78,7 @@ fn confirm_end(context: &Context, host: &DockerHost, args: &TaskArgs) -> Result<
         return Ok(());
     }
     let question = format!(
-        "{running} process{} in the sandbox '{}' will end. Go on?",
+        "{running} process{} in the sandbox '{}' will be terminated. Continue?",
         if running == 1 { "" } else { "es" },
         args.task
     );
@@ -91,7 +91,9 @@ fn confirm_end(context: &Context, host: &DockerHost, args: &TaskArgs) -> Result<
 /// Says what was done, a container a line, or that there was nothing to do.
 fn report(context: &Context, task: &str, done: &str, changed: &[manage::Changed]) -> Result<()> {
     if changed.is_empty() {
-        context.line(format!("Nothing to do: no such container of task '{task}'"))?;
+        context.line(format!(
+            "Nothing to do: no such container for task '{task}'"
+        ))?;
     }
     for one in changed {
         context.line(format!("✓ {done} {}", one.name))?;

@@ -15,16 +15,16 @@ const SHORT_ID: usize = 12;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "one flag each")]
 pub(crate) struct Args {
-    /// Seconds without use after which a container goes; by default twice the idle time
+    /// Seconds without use after which a container is removed; by default twice the idle time
     #[arg(long, value_name = "SECONDS")]
     older_than: Option<u64>,
-    /// Also those that run, if nobody has used them for so long
+    /// Include running containers that have not been used for that long
     #[arg(long)]
     running: bool,
-    /// Those of all profiles of this installation
+    /// Include the containers of all profiles of this installation
     #[arg(long)]
     all_profiles: bool,
-    /// Remove nothing, say what would be removed
+    /// Remove nothing; print what would be removed
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

@@ -11,7 +11,7 @@ use crate::ui::confirm;
 pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
-    /// Say that its files may go: home and workspace of the sandbox
+    /// Confirm that its files will be deleted: the home and workspace of the sandbox
     #[arg(long)]
     purge: bool,
 }
@@ -20,13 +20,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let task = &args.task.task;
     if !args.purge {
         return Err(CommandError::usage(
-            "`rm` deletes the files of a sandbox, and only with --purge",
+            "`rm` deletes the files of a sandbox and requires --purge",
         )
         .hint("`hermes sandbox reset` removes the container and keeps the files"));
     }
     let host = host(context)?;
     if !args.task.yes {
-        let question = format!("Delete the sandbox '{task}' with all its files?");
+        let question = format!("Delete the sandbox '{task}' and all its files?");
         if confirm(context.printer, &question)? == Some(false) {
             return Err(CommandError::cancelled());
         }

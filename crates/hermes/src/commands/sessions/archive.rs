@@ -11,15 +11,15 @@ use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The sessions: ids, beginnings of ids, or titles
+    /// The sessions: ids, id prefixes, or titles
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
     filters: Filters,
-    /// Take sessions out again instead
+    /// Restore archived sessions instead
     #[arg(long, requires = "ids")]
     restore: bool,
-    /// Put nothing away, say what would be
+    /// Archive nothing; print what would be archived
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -32,9 +32,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let filter = args.filters.resolve(context, hermes_session::now());
     let has_filter = filter != SessionFilter::default();
     match (args.ids.as_slice(), has_filter) {
-        ([], false) => Err(CommandError::usage("name sessions, or say which with an option")
-            .hint("`hermes sessions archive --older-than 30` puts away what has been over for a month")),
-        ([_, ..], true) => Err(CommandError::usage("name sessions or use options, not both")),
+        ([], false) => Err(
+            CommandError::usage("name sessions, or select them with options").hint(
+                "`hermes sessions archive --older-than 30` archives sessions that ended more \
+                than 30 days ago",
+            ),
+        ),
+        ([_, ..], true) => Err(CommandError::usage(
+            "name sessions or use options, not both",
+        )),
         ([_, ..], false) => archive_named(args, context, store),
         ([], true) => archive_chosen(args, context, store, &filter),
     }
@@ -91,7 +97,7 @@ fn archive_chosen(
     if chosen.is_empty() {
         return context.line("No sessions to archive");
     }
-    must_confirm(context, args.yes, &format!("Put {what} away?"))?;
+    must_confirm(context, args.yes, &format!("Archive {what}?"))?;
     let archived = store.archive_matching(&filter)?;
     let what = counted(archived.len(), "session");
     context.line(format!("Archived {what}"))

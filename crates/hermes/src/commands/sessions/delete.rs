@@ -7,7 +7,7 @@ use crate::ui::{counted, one_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its id, the beginning of it, or its title
+    /// The session: its id, an id prefix, or its title
     #[arg(value_name = "ID")]
     id: String,
     /// Do not ask
@@ -22,13 +22,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         Some(title) => format!("{id} ({})", one_line(&title, SHOWN_TITLE)),
         None => id.to_string(),
     };
-    let question = format!("Delete session {shown} and all its messages for good?");
+    let question = format!("Permanently delete session {shown} and all its messages?");
     must_confirm(context, args.yes, &question)?;
     let removed = store.delete_session(&id)?;
     context.line(format!("Deleted session {shown}"))?;
     if removed.len() > 1 {
         let runs = counted(removed.len() - 1, "run");
-        context.line(format!("  with {runs} of its sub-agents"))?;
+        context.line(format!("  and {runs} of its sub-agents"))?;
     }
     Ok(())
 }

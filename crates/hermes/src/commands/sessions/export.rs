@@ -24,15 +24,15 @@ pub(crate) struct Args {
     /// The file to write; - for standard output
     #[arg(value_name = "OUTPUT")]
     output: PathBuf,
-    /// Only this session: its id, the beginning of it, or its title
+    /// Only this session: its id, an id prefix, or its title
     #[arg(long, value_name = "ID")]
     session_id: Option<String>,
     #[command(flatten)]
     filters: Filters,
-    /// Leave secrets in what people and tools said as they are
+    /// Do not redact secrets in messages and tool output
     #[arg(long)]
     no_redact: bool,
-    /// Write nothing, say how many sessions would be
+    /// Write nothing; print how many sessions would be exported
     #[arg(long)]
     dry_run: bool,
 }
@@ -96,7 +96,7 @@ fn write_file(target: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -
         Ok(meta) if !meta.is_file() => {
             return Err(
                 CommandError::user(format!("{} is not a regular file", target.display()))
-                    .hint("name another file, or - for standard output"),
+                    .hint("choose another file, or - for standard output"),
             );
         }
         Ok(_) => {}

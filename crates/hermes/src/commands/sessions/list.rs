@@ -20,13 +20,13 @@ pub(crate) struct Args {
     /// Only sessions from this source: cli, telegram, cron, …
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
-    /// Most sessions shown
+    /// Maximum number of sessions to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Only sessions that work here: part of the path of a repository or directory
+    /// Only sessions whose repository or directory path contains this text
     #[arg(long, value_name = "TEXT")]
     workspace: Option<String>,
-    /// Also sessions that were put away
+    /// Include archived sessions
     #[arg(long)]
     archived: bool,
     /// Print JSON

@@ -28,26 +28,26 @@ use crate::ui::{confirm, one_line};
 const SHOWN_TITLE: usize = 60;
 
 verbs! { Context;
-    /// List conversations, the one that was active last first
+    /// List conversations, most recently active first
     #[command(visible_alias = "ls")]
     List(list::Args) => list::run,
-    /// Search what was said and done
+    /// Search the stored messages
     Search(search::Args) => search::run,
-    /// Write sessions with all their messages as JSON lines
+    /// Export sessions with all their messages as JSON lines
     Export(Box<export::Args>) => export::run,
     /// Delete a session
     Delete(delete::Args) => delete::run,
-    /// Delete sessions that have been over for long
+    /// Delete sessions that ended a long time ago
     Prune(Box<prune::Args>) => prune::run,
-    /// Give a session a title
+    /// Set the title of a session
     Rename(rename::Args) => rename::run,
     /// Count sessions and messages
     Stats(stats::Args) => stats::run,
-    /// Put conversations away, so that lists leave them out
+    /// Archive conversations, so that lists leave them out
     Archive(Box<archive::Args>) => archive::run,
-    /// Merge the search index and give unused space back
+    /// Merge the search index and reclaim unused space
     Optimize(optimize::Args) => optimize::run,
-    /// Check the database and mend it
+    /// Check the database and repair it
     Repair(repair::Args) => repair::run,
 }
 
@@ -88,9 +88,9 @@ fn must_confirm(context: &Context, yes: bool, question: &str) -> Result<()> {
     match confirm(context.printer, question)? {
         Some(true) => Ok(()),
         Some(false) => Err(CommandError::cancelled()),
-        None => Err(
-            CommandError::user("nothing was done: there is no terminal to ask on")
-                .hint("add --yes to go on without a question"),
-        ),
+        None => Err(CommandError::user(
+            "nothing was done: there is no terminal to ask for confirmation",
+        )
+        .hint("add --yes to continue without confirmation")),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         context.json(&optimized)?;
     } else {
         context.line(format!(
-            "Optimized: {} before, {} now",
+            "Optimized: {} before, {} after",
             human_size(optimized.before),
             human_size(optimized.after)
         ))?;

@@ -17,17 +17,17 @@ const SHOWN: usize = 100;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Only sessions that are over go: ended, or silent for a week. Without any option, \
-                  those that have been over for 90 days."
+    after_help = "Only finished sessions are deleted: those that have ended, or have been inactive \
+        for a week. Without options, those that finished more than 90 days ago."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "one flag each")]
 pub(crate) struct Args {
     #[command(flatten)]
     filters: Filters,
-    /// Also sessions that were put away
+    /// Include archived sessions
     #[arg(long)]
     include_archived: bool,
-    /// Delete nothing, say what would be deleted
+    /// Delete nothing; print what would be deleted
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         return report(args, context, &[]);
     }
     let question = format!(
-        "Delete {} with all messages for good?",
+        "Permanently delete {} with all messages?",
         counted(chosen.len(), "session")
     );
     must_confirm(context, args.yes, &question)?;

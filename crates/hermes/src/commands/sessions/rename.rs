@@ -6,7 +6,7 @@ use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its id, the beginning of it, or its title
+    /// The session: its id, an id prefix, or its title
     #[arg(value_name = "ID")]
     id: String,
     /// The new title
@@ -17,5 +17,5 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let (mut store, id) = named(to_change(context)?, &args.id)?;
     let title = store.set_title(&id, &args.title.join(" "))?;
-    context.line(format!("Session {id} is called '{title}' now"))
+    context.line(format!("Renamed session {id} to '{title}'"))
 }

@@ -9,10 +9,10 @@ use crate::ui::visible;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Change nothing; exit with 1 if there is something to mend
+    /// Change nothing; exit with 1 if there is something to repair
     #[arg(long)]
     check_only: bool,
-    /// Keep no copy of the file as it is
+    /// Do not keep a copy of the original file
     #[arg(long)]
     no_backup: bool,
     /// Print JSON
@@ -65,15 +65,17 @@ fn say_health(context: &Context, health: &Health) -> Result<()> {
 
 fn say_repaired(context: &Context, repaired: &RepairReport) -> Result<()> {
     if let Some(copy) = &repaired.copy {
-        let line = format!("  A copy of the file as it was: {}", context.display(copy));
+        let line = format!("  Copy of the original file: {}", context.display(copy));
         context.line(line)?;
     }
     let done = match repaired.method {
         // Somebody else was faster.
-        None => "✓ Nothing is left to mend".to_owned(),
-        Some(RepairMethod::InPlace) => "✓ Repaired: all sessions and messages are there".to_owned(),
+        None => "✓ Nothing left to repair".to_owned(),
+        Some(RepairMethod::InPlace) => {
+            "✓ Repaired: all sessions and messages are intact".to_owned()
+        }
         Some(RepairMethod::Salvaged(saved)) => format!(
-            "✓ Saved into a new file: {} sessions, {} messages",
+            "✓ Recovered into a new file: {} sessions, {} messages",
             saved.sessions, saved.messages
         ),
     };

@@ -28,13 +28,13 @@ pub(crate) struct Args {
     /// Only sessions from this source
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
-    /// Only messages of this role: user, assistant or tool
+    /// Only messages with this role: user, assistant or tool
     #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
-    /// The best, the newest or the oldest first
+    /// Best, newest or oldest first
     #[arg(long, value_parser = named(ORDERS), default_value = "rank")]
     sort: SearchOrder,
-    /// Most hits shown
+    /// Maximum number of hits to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Print JSON

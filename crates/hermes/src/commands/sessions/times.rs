@@ -31,7 +31,7 @@ impl When {
         if let Ok(local) = text.parse() {
             return Ok(Self::Local(local));
         }
-        Err("write an age like 90, 5h, 2d or 1w, or a moment like 2026-07-05 14:30".to_owned())
+        Err("use an age such as 90, 5h, 2d or 1w, or a time such as 2026-07-05 14:30".to_owned())
     }
 
     /// In seconds since 1970.
@@ -58,7 +58,7 @@ pub(super) fn ago(now: f64, then: f64) -> String {
 /// `2026-11-05 13:45` in the zone of the profile.
 pub(super) fn minute(context: &Context, seconds: f64) -> String {
     match context.minute(whole(seconds)) {
-        unknown if unknown.is_empty() => "at no known time".to_owned(),
+        unknown if unknown.is_empty() => "unknown time".to_owned(),
         shown => shown,
     }
 }

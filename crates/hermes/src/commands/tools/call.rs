@@ -25,10 +25,11 @@ pub(crate) struct Args {
     /// Its arguments as a JSON object, or - to read them from standard input
     #[arg(value_name = "JSON")]
     arguments: Option<String>,
-    /// Conversation the call belongs to; calls of one share a terminal and a working directory
+    /// Conversation the call belongs to; calls in the same one share a terminal and a working
+    /// directory
     #[arg(long, value_name = "KEY", default_value = "cli")]
     session: String,
-    /// Print what the guards say instead of running the tool
+    /// Print the verdict of the guards instead of running the tool
     #[arg(long)]
     check: bool,
     /// Read calls as JSON lines {"tool", "args", "session"} and answer each with one line
@@ -107,5 +108,5 @@ fn from_standard_input() -> Result<String> {
             "the arguments are longer than {MAX_INPUT} bytes"
         )));
     }
-    String::from_utf8(bytes).map_err(|_| CommandError::usage("the arguments are not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| CommandError::usage("the arguments are not valid UTF-8"))
 }

@@ -71,7 +71,7 @@ fn parse(line: &[u8]) -> std::result::Result<Request, String> {
         return Err("The line is not a JSON object.".to_owned());
     };
     let Some(Value::String(tool)) = fields.remove("tool") else {
-        return Err("The line has no \"tool\" that is a string.".to_owned());
+        return Err("The line has no \"tool\" string.".to_owned());
     };
     let session = match fields.remove("session") {
         None | Some(Value::Null) => None,

@@ -14,7 +14,7 @@ const SESSION: &str = "cli";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Whose settings decide what is on: cli, telegram, discord and others
+    /// Platform whose settings apply: cli, telegram, discord and others
     #[arg(long, value_name = "PLATFORM", default_value = "cli")]
     platform: String,
     /// Print JSON, with descriptions and schemas

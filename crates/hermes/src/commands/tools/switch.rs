@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// Names of toolsets
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// Where they are switched: cli, telegram, discord and others
+    /// Platform to switch them for: cli, telegram, discord and others
     #[arg(long, value_name = "PLATFORM", default_value = "cli")]
     platform: String,
 }
@@ -74,7 +74,7 @@ fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
             .map(String::as_str)
             .collect();
         context.line(format!(
-            "Switched {word} for {platform}: {}. New conversations have it.",
+            "Switched {word} for {platform}: {}. Takes effect in new conversations.",
             switched.join(", ")
         ))?;
     }
@@ -87,7 +87,7 @@ fn platform(text: &str) -> Result<&str> {
         |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_-".contains(char);
     if text.is_empty() || !text.chars().all(plain) {
         return Err(CommandError::usage(format!(
-            "'{}' is not the name of a platform",
+            "'{}' is not a valid platform name",
             one_line(text, 60)
         )));
     }
@@ -106,10 +106,10 @@ fn chosen(names: &[String]) -> Result<BTreeSet<String>> {
         let known: Vec<&str> = basic_toolsets().collect();
         if !meant.iter().all(|name| known.contains(&name.as_str())) {
             return Err(CommandError::user(format!(
-                "there is no toolset '{}' that can be switched",
+                "there is no toolset '{}' that can be switched on or off",
                 one_line(name, 60)
             ))
-            .hint(format!("known are {}", known.join(", "))));
+            .hint(format!("known toolsets: {}", known.join(", "))));
         }
         chosen.extend(meant);
     }
@@ -131,5 +131,5 @@ fn warn_if_off_everywhere(
     context.warn(format!(
         "agent.disabled_toolsets keeps {held} off everywhere"
     ))?;
-    context.hint("take the names out of that list with `hermes config edit`")
+    context.hint("remove the names from that list with `hermes config edit`")
 }

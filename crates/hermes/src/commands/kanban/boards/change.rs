@@ -18,7 +18,7 @@ pub(crate) struct SlugArgs {
 pub(crate) struct RenameArgs {
     /// The board
     slug: String,
-    /// The new display name; the slug stays
+    /// The new display name; the slug does not change
     name: String,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Colour for the dashboard, such as #8b5cf6
     #[arg(long, value_name = "COLOUR")]
     color: Option<String>,
-    /// Directory of cards that name none
+    /// Working directory for cards that do not specify one
     #[arg(long, value_name = "PATH")]
     default_workdir: Option<String>,
     /// Switch to the board

@@ -34,12 +34,12 @@ verbs! { Kanban<'_>;
     /// Switch to another board
     #[command(visible_alias = "use")]
     Switch(change::SlugArgs) => change::switch,
-    /// Show the board in use
+    /// Show the active board
     #[command(visible_alias = "current")]
     Show(NoArgs) => list::show,
     /// Change the display name of a board
     Rename(change::RenameArgs) => change::rename,
-    /// Set the directory of cards that name none
+    /// Set the working directory for cards that do not specify one
     SetDefaultWorkdir(change::WorkdirArgs) => change::set_workdir,
 }
 

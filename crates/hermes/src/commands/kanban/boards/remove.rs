@@ -11,7 +11,7 @@ use crate::error::Result;
 pub(crate) struct Args {
     /// The board
     slug: String,
-    /// Delete the board with everything in it instead of archiving it
+    /// Delete the board and everything in it instead of archiving it
     #[arg(long)]
     delete: bool,
 }

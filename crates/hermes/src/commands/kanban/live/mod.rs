@@ -33,13 +33,13 @@ const SHORT_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only cards of this profile or lane
+    /// Only cards assigned to this profile or lane
     #[arg(long, value_name = "NAME")]
     assignee: Option<String>,
-    /// Only cards of this namespace
+    /// Only cards in this namespace
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Print the board once, even at a terminal
+    /// Print the board once, even on a terminal
     #[arg(long)]
     once: bool,
     /// Print JSON
@@ -73,7 +73,8 @@ pub(in crate::commands) enum Looking {
     Enough,
 }
 
-/// Shows the whole board while `meanwhile` does its work, many times a second; returns the signal that
+/// Shows the whole board while `meanwhile` does its work, many times a second; returns the signal
+/// that
 /// ended it.
 pub(in crate::commands) fn accompany(
     session: &BoardSession<'_>,

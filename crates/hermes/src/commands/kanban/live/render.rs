@@ -87,7 +87,7 @@ fn board(view: &View, size: Size) -> Vec<Line> {
     while lines.len() + 1 < size.height {
         lines.push(Line::new());
     }
-    let keys = "←↓↑→ move  Enter open  r refresh  q leave";
+    let keys = "←↓↑→ move  Enter open  r refresh  q quit";
     lines.push(vec![piece(keys, size.width, Emphasis::Faint)]);
     lines
 }
@@ -252,7 +252,7 @@ mod tests {
         );
         assert_eq!(rows[3].trim(), "▶ a first");
         assert_eq!(rows[6].trim(), "▶ b 日本\\u{202e}");
-        assert!(rows[11].contains("q leave"));
+        assert!(rows[11].contains("q quit"));
         assert!(chosen(&view, size)[0].contains("a first"));
     }
 
