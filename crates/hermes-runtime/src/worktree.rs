@@ -197,6 +197,7 @@ impl Worktree {
                 continue;
             }
             if from.is_dir() {
+                hermes_fs::create_dir(&to, 0o755)?;
                 hermes_fs::copy_tree(&from, &to, &mut |_, _| true)?;
             } else {
                 hermes_fs::copy_file(&from, &to, 0o644)?;
