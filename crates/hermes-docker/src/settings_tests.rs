@@ -166,9 +166,9 @@ terminal:
     let told = read.warnings.join("\n");
     for part in [
         "bad-name",
-        "L is left out",
-        "M is left out",
-        "N is left out",
+        "ignoring L:",
+        "ignoring M:",
+        "ignoring N:",
         "bad name",
         "Z=1",
     ] {

@@ -255,7 +255,7 @@ mod tests {
         let error = connection_failed(CHANGED, &settings(2222));
         assert_eq!(
             error.message,
-            "SSH connection failed: box has another host key than before"
+            "SSH connection failed: the host key of box has changed"
         );
         assert!(error.hint.unwrap().ends_with("ssh-keygen -R '[box]:2222'"));
         assert!(!error.is_missing_part);
@@ -289,7 +289,7 @@ mod tests {
         };
         assert_eq!(
             error.message,
-            "nothing could be started at me@box: bash: not found (exit code 127)"
+            "could not start a command on me@box: bash: not found (exit code 127)"
         );
     }
 

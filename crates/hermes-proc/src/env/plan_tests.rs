@@ -137,7 +137,7 @@ fn the_operator_lets_markers_through_and_no_credential() {
     assert_eq!(
         refused,
         [
-            "env passthrough: refused *: names are given whole, without wildcards (source: config)",
+            "env passthrough: refused *: wildcards are not allowed; give the full name (source: config)",
             "env passthrough: refused GH_TOKEN: credential managed by Hermes (source: config)",
             "env passthrough: refused MY_PROVIDER: credential managed by Hermes (source: config)",
             "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: \

@@ -189,7 +189,7 @@ fn untrusted_certificate_is_refused_in_one_line_without_retry() {
     let broken = trusting(bench(&url), "HERMES_CA_BUNDLE", &certificates.path("empty"));
     let error = ask(&*broken.open(), &question("hi")).unwrap_err();
     assert!(
-        error.to_string().contains("holds no PEM certificates"),
+        error.to_string().contains("contains no PEM certificates"),
         "{error}"
     );
 }

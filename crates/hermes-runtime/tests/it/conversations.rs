@@ -94,7 +94,7 @@ fn unknown_toolset_beside_a_known_one_is_shown_to_the_person() {
         .unwrap();
     assert_eq!(conversation.agent().tool_names(), ["todo"]);
     let shown = person.shown.lock().unwrap().join("\n");
-    assert!(shown.contains("There is no toolset 'nosuch'"), "{shown}");
+    assert!(shown.contains("No such toolset: 'nosuch'"), "{shown}");
 }
 
 #[test]

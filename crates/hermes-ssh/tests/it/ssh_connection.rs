@@ -232,7 +232,7 @@ fn another_host_key_is_refused_for_good() {
     let error = host.ensure().unwrap_err();
     assert_eq!(
         error.message,
-        "SSH connection failed: 127.0.0.1 has another host key than before"
+        "SSH connection failed: the host key of 127.0.0.1 has changed"
     );
     let hint = error.hint.unwrap();
     let port = world.server.port();

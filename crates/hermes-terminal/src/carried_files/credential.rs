@@ -62,9 +62,9 @@ mod tests {
             ("../../.ssh/id_rsa", "relative to the Hermes home"),
             ("/etc/passwd", "relative to the Hermes home"),
             ("", "relative to the Hermes home"),
-            (".env", "stays on this machine"),
-            ("innocent.json", "stays on this machine"),
-            ("leak", "leads out"),
+            (".env", "is never copied"),
+            ("innocent.json", "is never copied"),
+            ("leak", "points outside"),
             ("sub", "not a regular file"),
             ("nothing", "no such file"),
         ] {

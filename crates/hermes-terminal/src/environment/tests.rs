@@ -175,7 +175,7 @@ tools: {env_passthrough: [CONDA_PREFIX, '*']}
     assert_eq!(
         profile.builder().warnings(),
         [
-            "env passthrough: refused *: names are given whole, without wildcards (source: config)",
+            "env passthrough: refused *: wildcards are not allowed; give the full name (source: config)",
             "env passthrough: refused OPENAI_API_KEY: credential managed by Hermes (source: \
              config)",
         ]

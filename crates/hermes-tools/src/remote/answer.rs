@@ -144,7 +144,7 @@ mod tests {
         let mut answer = ScriptAnswer::new(b"/a/./b/../c//d\0half".to_vec(), "x".to_owned());
         assert_eq!(answer.path().unwrap(), Path::new("/a/c/d"));
         assert_eq!(answer.rest(), b"half");
-        assert!(answer.field().unwrap_err().contains("half an answer"));
+        assert!(answer.field().unwrap_err().contains("an incomplete answer"));
     }
 
     #[test]

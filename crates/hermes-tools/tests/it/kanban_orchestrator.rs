@@ -62,7 +62,7 @@ fn cards_that_make_no_sense_are_refused_and_nothing_is_filed() {
         ),
         (
             json!({"title": "x", "assignee": "a", "parents": ["t_none"]}),
-            "there is no card t_none",
+            "no such card: t_none",
         ),
         (
             json!({"title": "x", "assignee": "a", "workspace_path": "/x"}),

@@ -33,7 +33,7 @@ fn a_worker_reads_its_own_card_by_default_and_any_by_name() {
     let shown = board.worker(&own, run, "kanban_show", json!({"task_id": other}));
     assert_eq!(shown["task"]["id"], json!(other));
     let missing = board.worker(&own, run, "kanban_show", json!({"task_id": "t_none"}));
-    assert_eq!(refusal(&missing), "there is no card 't_none'");
+    assert_eq!(refusal(&missing), "no such card: 't_none'");
 }
 
 #[test]

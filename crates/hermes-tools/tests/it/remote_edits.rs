@@ -245,7 +245,7 @@ fn half_a_content_is_no_file() {
     let stage = stage.moved_to(Arc::new(place), WriteRules::Unrestricted);
     stage.file("a", "old\n");
     let message = stage.refused("write_file", json!({"path": "a", "content": "new content"}));
-    assert!(message.contains("did not arrive whole"), "{message}");
+    assert!(message.contains("arrived incomplete"), "{message}");
     assert_eq!(stage.text("a"), "old\n");
     assert_eq!(listed(&stage), ["a"]);
 }

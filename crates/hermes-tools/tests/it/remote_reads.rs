@@ -270,7 +270,7 @@ fn a_session_that_begins_in_its_home_reads_there() {
         variables: Vec::new(),
     });
     let message = stage.refused("read_file", json!({"path": "x"}));
-    assert!(message.contains("not a full path"), "{message}");
+    assert!(message.contains("not an absolute path"), "{message}");
 }
 
 #[test]

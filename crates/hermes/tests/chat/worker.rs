@@ -263,7 +263,7 @@ fn worker_that_lost_its_card_stops() {
     assert_eq!(running.wait().code(), Some(1), "{:?}", running.errors());
     until("it has said why", || {
         let said = running.errors().join("\n");
-        said.contains("was taken away") && said.contains("(reclaimed)")
+        said.contains("lost the claim on") && said.contains("(reclaimed)")
     });
     assert!(!runs("sleep 171") && !place.join("ended").exists());
     assert_eq!(card.fact(&world, "status"), json!("ready"));

@@ -308,5 +308,8 @@ fn a_program_that_may_not_be_executed_is_named() {
     mode.set_mode(0o600);
     std::fs::set_permissions(place.engine.program(), mode).unwrap();
     let outcome = place.exec(COMMAND);
-    outcome.exits(3).prints("").says_part("no executable file");
+    outcome
+        .exits(3)
+        .prints("")
+        .says_part("neither an executable file");
 }

@@ -147,7 +147,7 @@ fn hostile_archives_leave_nothing_behind() {
         ),
         (
             vec![("a/ok", file), ("b/ok", file)],
-            "the archive must hold exactly one top-level directory, found a and b",
+            "the archive must contain exactly one top-level directory, found a and b",
         ),
     ] {
         let path = archive(&home, &members);

@@ -113,7 +113,7 @@ fn ten_thousand_levels() {
         let message = set.stderr.lines().next().unwrap();
         let message = message.strip_prefix("Error: ").unwrap().to_owned();
         assert!(
-            message.starts_with(&format!("{} cannot be understood: {place}", shown(&home)))
+            message.starts_with(&format!("{} cannot be parsed: {place}", shown(&home)))
                 && message
                     .ends_with(": lists and mappings are nested too deeply; it is not changed"),
             "{message}"
@@ -134,7 +134,7 @@ fn a_few_aliases_that_mean_billions() {
     }
     let home = configured(&content);
     let message = format!(
-        "{} cannot be understood: line 1, column 1: aliases expand to more than 200000 values; it \
+        "{} cannot be parsed: line 1, column 1: aliases expand to more than 200000 values; it \
          is not changed",
         shown(&home)
     );
@@ -152,7 +152,7 @@ fn four_megabytes_of_values() {
         .refuses(
             1,
             &format!(
-                "{} cannot be understood: line 1, column 400003: the file holds more than 200000 \
+                "{} cannot be parsed: line 1, column 400003: the file contains more than 200000 \
                  values; it is not changed",
                 shown(&home)
             ),

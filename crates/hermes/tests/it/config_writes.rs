@@ -67,16 +67,16 @@ fn a_broken_file_is_never_rewritten_and_kept_once() {
     for (content, message) in [
         (
             "a: 1\nb: [1, 2\nc: 3\n",
-            "cannot be understood: line 3, column 2: ",
+            "cannot be parsed: line 3, column 2: ",
         ),
         (
             "- a\n",
-            "cannot be understood: line 1: the file must be a mapping of settings, not a list; it is \
+            "cannot be parsed: line 1: the file must be a mapping of settings, not a list; it is \
              not changed",
         ),
         (
             "just text\n",
-            "cannot be understood: line 1: the file must be a mapping of settings, not a single \
+            "cannot be parsed: line 1: the file must be a mapping of settings, not a single \
              value; it is not changed",
         ),
     ] {

@@ -33,7 +33,7 @@ fn a_mistake_is_reported_with_line_and_column() {
     let home = fresh();
     let outcome = edit(&home, "printf 'terminal:\\n  timeout: [1\\n' > \"$2\"");
     outcome.exits(1).prints("").says_part(&format!(
-        "Error: {} cannot be understood: line ",
+        "Error: {} cannot be parsed: line ",
         home.path("config.yaml").display()
     ));
     outcome.says_part(", column ");

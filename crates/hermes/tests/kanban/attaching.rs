@@ -64,7 +64,7 @@ fn files_are_attached_listed_and_removed() {
     assert_refuses(
         &desk.kanban(&["attach-rm", "1"]),
         1,
-        "there is no attachment 1",
+        "no such attachment: 1",
     );
 }
 

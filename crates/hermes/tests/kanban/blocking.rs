@@ -98,7 +98,7 @@ fn blocking_several_cards_continues_after_a_failure() {
     outcome
         .exits(1)
         .prints(&format!("Blocked {a}: wait\nBlocked {b}: wait\n"))
-        .says_part("kanban: there is no card 't_none'");
+        .says_part("kanban: no such card: 't_none'");
     assert_eq!(
         (desk.status(&a), desk.status(&b)),
         ("blocked".into(), "blocked".into())

@@ -90,7 +90,7 @@ fn boards_are_archived_or_deleted() {
         .prints("Board 'q' deleted.\n");
     assert!(!desk.home.has("kanban/boards/q"));
     let gone = desk.kanban(&["boards", "delete", "q"]);
-    assert_refuses(&gone, 1, "there is no board 'q'");
+    assert_refuses(&gone, 1, "no such board: 'q'");
     desk.kanban(&["boards", "switch", "q"]).exits(1);
     desk.kanban(&["boards", "switch", "Q!"]).exits(2);
 }

@@ -15,7 +15,7 @@ fn completing_several_cards_continues_after_a_failure() {
     outcome
         .exits(1)
         .prints(&format!("Completed {a}\nCompleted {b}\n"))
-        .says_part("kanban: there is no card 't_none'");
+        .says_part("kanban: no such card: 't_none'");
     for id in [&a, &b] {
         let card = desk.json(&["show", id]);
         assert_eq!(card["task"]["status"], "done");

@@ -107,7 +107,7 @@ fn a_claim_has_an_expiry_and_a_workspace() {
     assert_refuses(
         &desk.kanban(&["claim", "t_none"]),
         1,
-        "there is no card 't_none'",
+        "no such card: 't_none'",
     );
     let other = desk.create("y", &[]);
     desk.call(&["claim", &other])
@@ -223,7 +223,7 @@ fn reclaiming_a_card_terminates_its_worker() {
     assert_refuses(
         &crew.kanban(&["reclaim", "t_none"]),
         1,
-        "there is no card 't_none'",
+        "no such card: 't_none'",
     );
 }
 

@@ -79,6 +79,6 @@ fn a_chat_has_a_platform_and_a_name() {
         "--chat-id",
         "1",
     ]);
-    assert_refuses(&unknown, 1, "there is no card 't_none'");
+    assert_refuses(&unknown, 1, "no such card: 't_none'");
     assert_eq!(desk.json(&["notify-list"]), json!([]));
 }

@@ -62,7 +62,7 @@ fn invalid_cards_are_not_created() {
         assert_refuses(&desk.kanban(&args), 2, message);
     }
     for (flags, message) in [
-        (&["--parent", "t_none"][..], "there is no card t_none"),
+        (&["--parent", "t_none"][..], "no such card: t_none"),
         (
             &["--skill", "a,b"],
             "a skill name cannot contain a comma: 'a,b'",
@@ -97,10 +97,10 @@ fn what_does_not_exist_is_named() {
         &["diagnostics", "--task", "t_none"],
         &["edit", "t_none", "--result", "x"],
     ] {
-        assert_refuses(&desk.kanban(verb), 1, "there is no card 't_none'");
+        assert_refuses(&desk.kanban(verb), 1, "no such card: 't_none'");
     }
     let nope = desk.kanban(&["--board", "nope", "list"]);
-    assert_refuses(&nope, 1, "there is no board 'nope'");
+    assert_refuses(&nope, 1, "no such board: 'nope'");
     nope.says_part("hermes kanban boards create nope");
     desk.kanban(&["--board", "Bad Slug!", "list"])
         .exits(2)

@@ -79,6 +79,6 @@ fn why_explains_every_status() {
     assert_refuses(
         &crew.kanban(&["why", "t_none"]),
         1,
-        "there is no card 't_none'",
+        "no such card: 't_none'",
     );
 }

@@ -148,5 +148,5 @@ fn a_malformed_run_id_counts_as_none() {
     let foreign = as_worker(&desk, "t_own", run + 1000, &["complete", &other]);
     foreign.succeeds();
     let stale = as_worker(&desk, &desk.create("z", &[]), 5, &["show", "t_none"]);
-    assert_refuses(&stale, 1, "there is no card 't_none'");
+    assert_refuses(&stale, 1, "no such card: 't_none'");
 }

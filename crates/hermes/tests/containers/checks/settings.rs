@@ -185,7 +185,7 @@ pub(crate) fn volumes_that_cannot_be_are_told_and_left_out(engine: RealEngine) {
         .collect();
     let about = |part: &str| warnings.iter().filter(|line| line.contains(part)).count();
     assert_eq!(
-        (about("nocolon"), about(" 7 "), about("/missing")),
+        (about("nocolon"), about(" 7: "), about("/missing")),
         (1, 1, 1),
         "{log}"
     );
