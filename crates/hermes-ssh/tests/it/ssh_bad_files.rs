@@ -92,10 +92,7 @@ fn more_than_two_gigabytes_are_refused() {
     let du = "#!/bin/sh\necho '2097153 skills/./mail/SKILL.md'\n";
     world.server.put_remote_program("du", du);
     let error = host.cleanup().unwrap_err();
-    assert!(
-        error.message.contains("more than 2147483648 bytes"),
-        "{error}"
-    );
+    assert!(error.message.contains("exceed 2147483648 bytes"), "{error}");
     assert_eq!(world.text("skills/mail/SKILL.md"), "how to mail");
 }
 

@@ -94,7 +94,7 @@ fn cards_that_make_no_sense_are_refused_and_nothing_is_filed() {
         ),
         (
             json!({"title": "x", "assignee": "a", "board": "nope"}),
-            "no board 'nope'",
+            "no such board: 'nope'",
         ),
     ] {
         let refused = board.orchestrator("kanban_create", args);

@@ -69,7 +69,7 @@ mod tests {
             prompt(&request()),
             "\nThis command needs your approval:\n\n    rm -rf ./x\n    echo \\u{1b}[2Jok \
              \\u{202e}evil\\u{d}\n\nReason: recursive delete\n\
-             [o]nce, [s]ession, [a]lways, [d]eny (within 60 s, else deny): "
+             [o]nce, [s]ession, [a]lways, [d]eny (default after 60 s: deny): "
         );
     }
 

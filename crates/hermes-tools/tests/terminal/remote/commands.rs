@@ -380,7 +380,10 @@ fn a_place_with_nothing_but_busybox() {
     let first = host.world.run("echo one");
     assert_eq!(first["output"], "one");
     assert!(
-        first["shell_note"].as_str().unwrap().contains("no bash"),
+        first["shell_note"]
+            .as_str()
+            .unwrap()
+            .contains("Bash is missing"),
         "{first}"
     );
     let second = host

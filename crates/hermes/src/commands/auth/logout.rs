@@ -42,7 +42,7 @@ fn tell(name: &str, forgotten: &RemovedLogin, context: &Context) -> Result<()> {
     } else {
         ""
     };
-    context.line(format!("✓ Forgot {keys}{login} of {name}"))?;
+    context.line(format!("✓ Removed {keys}{login} for {name}"))?;
     let variables = forgotten.keys.iter().map(CredentialEntry::source);
     for variable in variables.filter_map(|source| source.strip_prefix("env:")) {
         context.hint(format!(

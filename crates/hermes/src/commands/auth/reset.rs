@@ -22,5 +22,5 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         marked.map(hermes_providers::CredentialEntry::reset).count()
     })?;
     let keys = counted(count, "key");
-    context.line(format!("✓ {keys} of {name} may be used again"))
+    context.line(format!("✓ {keys} for {name} can be used again"))
 }
