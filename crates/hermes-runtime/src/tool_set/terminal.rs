@@ -14,7 +14,7 @@ use hermes_terminal::backend::Backend;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::LocalBackend;
 use hermes_terminal::shell::ShellFinder;
-use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
+use hermes_terminal::sudo::{SudoPasswords, configured_password, local_sudo_needs};
 use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
@@ -84,7 +84,8 @@ impl TerminalSetup {
         let approver = Arc::new(approver);
         let mut sudo = SudoPasswords::new(password);
         if remote.is_none() {
-            sudo = sudo.with_probe(LocalProbe::new(Arc::clone(&environment)));
+            let environment = Arc::clone(&environment);
+            sudo = sudo.with_probe(move || local_sudo_needs(&environment));
         }
         if person.approves_commands() {
             sudo = sudo.with_prompt(Arc::new(Reached(person)));

@@ -91,7 +91,7 @@ impl Subject<'_> {
 
     fn home_row(&self) -> Row {
         let home = &self.builder.policy().child_home;
-        let place = if home.is_container() {
+        let place = if home.is_container {
             "container"
         } else {
             "host"
@@ -100,7 +100,7 @@ impl Subject<'_> {
             Some(path) => self.context.display(path),
             None => "not set".to_owned(),
         };
-        let mode = home.mode();
+        let mode = home.mode;
         let missing = mode == HomeMode::Profile && !home.is_profile_home();
         let note = if missing {
             "; the profile has no home of its own"
@@ -176,7 +176,7 @@ impl Subject<'_> {
     fn claude_row(&self) -> Option<Row> {
         let disabled = self.config.texts("skills.disabled");
         let skills = skills_wanting(self.home, "claude", &disabled);
-        let home = self.builder.policy().child_home.profile_home();
+        let home = &self.builder.policy().child_home.profile_home;
         let reachable = |entry: &str| hermes_fs::metadata(&home.join(entry)).is_ok();
         if skills.is_empty() || reachable(KEYCHAIN) || reachable(".claude") {
             return None;
