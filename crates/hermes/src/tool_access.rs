@@ -44,6 +44,7 @@ fn request<'a>(
         approval,
         person: TerminalPerson::new(&context.printer, &interrupt, asked),
         interrupt,
+        has_conversation: false,
     })
 }
 

@@ -42,6 +42,8 @@ pub struct ToolSetRequest<'a> {
     pub person: Arc<dyn Person>,
     /// Ends every call when it is raised.
     pub interrupt: Arc<Wake>,
+    /// Whether there are turns in which background processes can be heard of.
+    pub has_conversation: bool,
 }
 
 /// A terminal with its backend.
@@ -66,6 +68,7 @@ impl TerminalSetup {
             approval,
             person,
             interrupt,
+            has_conversation: _,
         } = request;
         let environment = live_environment(context);
         let redactor = Arc::new(context.redactor().for_sink(Sink::Output));
