@@ -11,19 +11,6 @@ use syn::Item;
 
 use crate::code::{Crate, Module, Names, Token, TokenKind, flatten, imports};
 
-/// Parents whose children still need each other, and what makes them. Dissolve a cycle and remove
-/// its entry; never add one.
-pub(crate) const KNOWN: &[(&str, &str)] = &[
-    (
-        "hermes",
-        "the command tree names every command, and completion and help read the tree",
-    ),
-    (
-        "hermes::commands::tools",
-        "`tools call` reads further calls line by line with the same arguments",
-    ),
-];
-
 /// Siblings that need each other.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Cycle {
@@ -55,22 +42,6 @@ impl fmt::Display for Cycle {
         }
         Ok(())
     }
-}
-
-/// The cycles that are not known, and known ones that are gone.
-pub(crate) fn unknown(cycles: &[Cycle], known: &[(&str, &str)]) -> Vec<String> {
-    let is_known = |cycle: &&Cycle| known.iter().any(|(parent, _)| *parent == cycle.parent);
-    let gone = known.iter().filter(|(parent, reason)| {
-        reason.trim().is_empty() || !cycles.iter().any(|cycle| cycle.parent == *parent)
-    });
-    let gone =
-        gone.map(|(parent, _)| format!("{parent} has no cycle or no reason; remove it from KNOWN"));
-    cycles
-        .iter()
-        .filter(|cycle| !is_known(cycle))
-        .map(ToString::to_string)
-        .chain(gone)
-        .collect()
 }
 
 /// Every group of siblings that need each other.

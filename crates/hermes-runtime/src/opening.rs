@@ -35,14 +35,16 @@ pub(crate) fn chosen_session(
     let id = match &request.session {
         SessionChoice::New => return Ok(None),
         SessionChoice::Named(text) => store.resolve(text)?,
-        SessionChoice::Latest => store
-            .most_recent(&request.source)?
-            .ok_or_else(|| Error::NoEarlierSession(request.source.clone()))?,
+        SessionChoice::Latest => store.most_recent(&request.source)?.ok_or_else(|| {
+            let source = &request.source;
+            let message = format!("there is no earlier session of the source '{source}'");
+            Error::user(message, Some("`hermes sessions list` shows what there is"))
+        })?,
     };
     let session = store.session(&id)?;
     session
         .map(Some)
-        .ok_or_else(|| Error::NoSession(id.to_string()))
+        .ok_or_else(|| Error::user(format!("there is no session '{id}'"), None))
 }
 
 /// The context in the directory that the conversation works in.

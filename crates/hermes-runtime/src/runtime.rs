@@ -91,8 +91,9 @@ impl Runtime {
             account: Some((context.location.home.clone(), id.clone())),
         });
         let home = context.location.home.clone();
-        let approval_model = tools.approval_model();
-        approval_model.serve(Arc::clone(&side), home, id.clone());
+        tools
+            .approval_model
+            .serve(Arc::clone(&side), home, id.clone());
         call.conversation = ToolConversation {
             session_id: Some(id.to_string()),
             todos: Arc::clone(&call.conversation.todos),

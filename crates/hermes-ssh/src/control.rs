@@ -6,6 +6,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::diagnosis::down;
 use hermes_terminal::remote::TransportError;
 
 /// Longest path a socket can have everywhere.
@@ -47,10 +48,9 @@ impl ControlPaths {
 
     /// Makes the directory, or makes sure that the one that is there is ours alone.
     pub(crate) fn prepare(&self) -> Result<(), TransportError> {
-        let failed = |error: hermes_fs::Error| TransportError {
-            message: format!("the ssh backend has no directory for its sockets: {error}"),
-            hint: error.hint(),
-            is_missing_part: true,
+        let failed = |error: hermes_fs::Error| {
+            let message = format!("the ssh backend has no directory for its sockets: {error}");
+            down(message, error.hint())
         };
         match hermes_fs::create_dir(&self.directory, 0o700) {
             Ok(()) => return Ok(()),

@@ -120,6 +120,15 @@ impl Cause {
     }
 }
 
+/// The error for a part that is missing or does not answer.
+pub(crate) fn down(message: String, hint: Option<String>) -> TransportError {
+    TransportError {
+        message,
+        hint,
+        is_missing_part: true,
+    }
+}
+
 /// The error for a connection that did not come about.
 pub(crate) fn connection_failed(stderr: &str, settings: &SshSettings) -> TransportError {
     let cause = cause_of(stderr);
@@ -153,17 +162,15 @@ pub(crate) fn trouble(code: Option<i32>, stderr: &str, settings: &SshSettings) -
             } else {
                 format!("{words} (exit code {code})")
             };
-            Trouble::Final(TransportError {
-                message: format!("nothing could be started at {target}: {reason}"),
-                hint: Some(format!("check that {target} has a usual shell and bash")),
-                is_missing_part: true,
-            })
+            Trouble::Final(down(
+                format!("nothing could be started at {target}: {reason}"),
+                Some(format!("check that {target} has a usual shell and bash")),
+            ))
         }
-        None => Trouble::Passing(TransportError {
-            message: format!("the ssh client for {target} was killed"),
-            hint: None,
-            is_missing_part: true,
-        }),
+        None => Trouble::Passing(down(
+            format!("the ssh client for {target} was killed"),
+            None,
+        )),
     }
 }
 

@@ -52,23 +52,6 @@ impl SshHost {
         }
     }
 
-    /// Whether this machine has what a connection needs: the programs and the key. Asks nobody.
-    pub fn check(&self) -> Result<(), TransportError> {
-        self.client_program().map(drop)
-    }
-
-    /// Where it is and who we are there.
-    pub fn settings(&self) -> &SshSettings {
-        &self.settings
-    }
-
-    /// The home there, while connected.
-    pub fn remote_home(&self) -> Option<PathBuf> {
-        let connection = hold(&self.connection);
-        let home = connection.as_ref().map(|connection| &connection.home);
-        home.map(|home| PathBuf::from(home.as_ref()))
-    }
-
     /// Brings files that go along now, whenever that was done last.
     pub fn push(&self) -> Result<(), TransportError> {
         self.push_files(Demand::Now)
@@ -117,11 +100,8 @@ impl SshHost {
     }
 
     fn not_connected(&self) -> TransportError {
-        TransportError {
-            message: format!("there is no connection to {}", self.settings.target()),
-            hint: None,
-            is_missing_part: true,
-        }
+        let target = self.settings.target();
+        diagnosis::down(format!("there is no connection to {target}"), None)
     }
 
     fn client_program(&self) -> Result<PathBuf, TransportError> {

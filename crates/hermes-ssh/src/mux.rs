@@ -7,11 +7,12 @@
 
 use std::time::Duration;
 
-use hermes_fs::{FileLock, LockOptions, SharedLock};
+use hermes_fs::{LockOptions, SharedLock};
 use hermes_telemetry::best_effort;
 
 use super::client::SshClient;
 use super::control::ControlPaths;
+use super::diagnosis::down;
 use hermes_terminal::remote::TransportError;
 
 /// How long closing may take: it is a word to a process on this machine.
@@ -31,11 +32,7 @@ impl MuxUser {
         let what = format!("the connection to {target}");
         let share = SharedLock::acquire(&control.lock, &LockOptions::new(&what));
         Ok(Self {
-            share: share.map_err(|error| TransportError {
-                message: error.to_string(),
-                hint: error.hint(),
-                is_missing_part: true,
-            })?,
+            share: share.map_err(|error| down(error.to_string(), error.hint()))?,
             control: control.clone(),
         })
     }
@@ -47,7 +44,17 @@ impl MuxUser {
         let Some(Some(alone)) = alone else {
             return false;
         };
-        close(client, &control, alone);
+        if hermes_fs::exists_no_follow(&control.socket) {
+            // It may have ended by itself, which is what `ssh` then says.
+            best_effort("close the shared connection", || {
+                client.control("exit", CLOSING)
+            });
+            best_effort("remove the socket of the shared connection", || {
+                hermes_fs::remove_file_if_present(&control.socket)
+            });
+        }
+        // Newcomers have waited at the lock, and open a connection of their own now.
+        drop(alone);
         true
     }
 }
@@ -58,18 +65,4 @@ pub(crate) fn put_aside(client: &SshClient, control: &ControlPaths) {
     best_effort("remove the socket of a connection", || {
         hermes_fs::remove_file_if_present(&control.socket)
     });
-}
-
-/// Newcomers wait at the lock meanwhile, and open a connection of their own afterwards.
-fn close(client: &SshClient, control: &ControlPaths, alone: FileLock) {
-    if hermes_fs::exists_no_follow(&control.socket) {
-        // It may have ended by itself, which is what `ssh` then says.
-        best_effort("close the shared connection", || {
-            client.control("exit", CLOSING)
-        });
-        best_effort("remove the socket of the shared connection", || {
-            hermes_fs::remove_file_if_present(&control.socket)
-        });
-    }
-    drop(alone);
 }

@@ -23,16 +23,11 @@ pub struct BoardHome {
     user_home: PathBuf,
     /// `HERMES_KANBAN_BOARD`.
     board_variable: Option<String>,
-    pins: Pins,
+    /// Paths that variables pin for the current board.
+    pinned_database: Option<PathBuf>,
+    pinned_workspaces: Option<PathBuf>,
+    pinned_attachments: Option<PathBuf>,
     worker_task: Option<TaskId>,
-}
-
-/// Paths that variables pin for the current board.
-#[derive(Debug, Clone)]
-struct Pins {
-    database: Option<PathBuf>,
-    workspaces: Option<PathBuf>,
-    attachments: Option<PathBuf>,
 }
 
 impl BoardHome {
@@ -51,11 +46,9 @@ impl BoardHome {
             root: path(&vars::HERMES_KANBAN_HOME).unwrap_or_else(|| location.root.clone()),
             user_home: location.user_home.clone(),
             board_variable: env.text(&vars::HERMES_KANBAN_BOARD).map(str::to_owned),
-            pins: Pins {
-                database: path(&vars::HERMES_KANBAN_DB),
-                workspaces: path(&vars::HERMES_KANBAN_WORKSPACES_ROOT),
-                attachments: path(&vars::HERMES_KANBAN_ATTACHMENTS_ROOT),
-            },
+            pinned_database: path(&vars::HERMES_KANBAN_DB),
+            pinned_workspaces: path(&vars::HERMES_KANBAN_WORKSPACES_ROOT),
+            pinned_attachments: path(&vars::HERMES_KANBAN_ATTACHMENTS_ROOT),
             worker_task: WorkerVariables::read(env).map(|worker| worker.task),
         }
     }
@@ -146,9 +139,9 @@ impl BoardHome {
     fn pinned(&self, slug: &BoardSlug) -> Board {
         let own = self.board(slug);
         Board {
-            database: self.pins.database.clone().unwrap_or(own.database),
-            workspaces: self.pins.workspaces.clone().unwrap_or(own.workspaces),
-            attachments: self.pins.attachments.clone().unwrap_or(own.attachments),
+            database: self.pinned_database.clone().unwrap_or(own.database),
+            workspaces: self.pinned_workspaces.clone().unwrap_or(own.workspaces),
+            attachments: self.pinned_attachments.clone().unwrap_or(own.attachments),
             ..own
         }
     }
@@ -171,7 +164,7 @@ impl BoardHome {
     /// Where scratch workspaces may lie, each with where attachments of its cards go.
     fn scratch_roots(&self) -> Vec<(PathBuf, PathBuf)> {
         let mut roots = Vec::new();
-        if let Some(pinned) = &self.pins.workspaces {
+        if let Some(pinned) = &self.pinned_workspaces {
             roots.push((pinned.clone(), self.pinned(&self.active()).attachments));
         }
         let default = self.board(&BoardSlug::default_board());
@@ -203,6 +196,14 @@ pub(crate) struct ManagedScratch {
     /// Without links.
     pub(crate) path: PathBuf,
     pub(crate) attachments: PathBuf,
+}
+
+/// The entries of a directory; none if it does not exist.
+pub(crate) fn entries(directory: &Path) -> Result<Vec<hermes_fs::Entry>> {
+    match hermes_fs::read_dir(directory) {
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        entries => Ok(entries?),
+    }
 }
 
 /// Resolves links as far as the path exists, and keeps the rest as written, `..` taken literally.

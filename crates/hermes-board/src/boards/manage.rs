@@ -6,7 +6,7 @@ use std::time::Duration;
 use hermes_fs::{FileLock, LockOptions};
 
 use crate::boards::metadata::{self, BoardInfo, MetadataChange};
-use crate::boards::{BoardHome, BoardSlug};
+use crate::boards::{BoardHome, BoardSlug, entries};
 use crate::{Error, Result};
 
 /// How long a change of metadata waits for another.
@@ -35,11 +35,7 @@ impl BoardHome {
 
     /// The default board first, then the others by name.
     pub fn list(&self, listed: Listed) -> Result<Vec<BoardInfo>> {
-        let entries = match hermes_fs::read_dir(&self.boards_dir()) {
-            Ok(entries) => entries,
-            Err(error) if error.is_not_found() => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        let entries = entries(&self.boards_dir())?;
         let mut boards = vec![self.info(&BoardSlug::default_board())];
         for entry in entries {
             let Some(slug) = BoardSlug::from_directory(&entry.name) else {

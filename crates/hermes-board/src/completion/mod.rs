@@ -142,7 +142,7 @@ pub fn complete_card(
     let outcome = store.complete(id, &completion)?;
     if let CompleteOutcome::Done(done) = &outcome {
         kept.keep();
-        clean_up(home, done);
+        remove_finished_workspaces(home, &done.finished_workspaces);
     }
     Ok(outcome)
 }
@@ -160,14 +160,9 @@ fn finish_checks(
     let outcome = store.finish_checks(session, &completion, &setup.policy)?;
     if let CheckOutcome::Done(done) = &outcome {
         kept.keep();
-        clean_up(setup.home, done);
+        remove_finished_workspaces(setup.home, &done.finished_workspaces);
     }
     Ok(outcome)
-}
-
-fn clean_up(home: &BoardHome, done: &Completed) {
-    // What cannot be removed is logged there, and the next garbage collection finds it.
-    remove_finished_workspaces(home, &done.finished_workspaces);
 }
 
 fn known_task(store: &dyn BoardStore, id: &TaskId) -> Result<Task> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::boards::{Board, BoardSlug, Listed};
-use crate::dispatch::{Dispatcher, TickMode};
+use crate::dispatch::Dispatcher;
 use crate::plan::Report;
 use crate::{BoardOptions, CheckDepth, Error, Result, SqliteBoard};
 
@@ -113,7 +113,7 @@ impl BoardLoop {
         }
         let opened = SqliteBoard::open(board, &options);
         watch.was_checked |= opened.is_ok();
-        let report = opened.and_then(|mut store| self.dispatcher.tick(&mut store, TickMode::Real));
+        let report = opened.and_then(|mut store| self.dispatcher.tick(&mut store));
         let watch = self.boards.entry(board.slug.clone()).or_default();
         match report {
             Ok(report) => {

@@ -18,14 +18,6 @@ const SCRATCH_TIP: &str = "This card has a scratch workspace, which is removed w
     List deliverables as artifacts to keep them, or create cards with --workspace dir:/path or \
     --workspace worktree to work in a directory that stays.";
 
-/// Whether a tick changes anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TickMode {
-    Real,
-    /// Only report the plan: take no lock, send no signal, write nothing.
-    DryRun,
-}
-
 /// A dispatching process with the workers it has started on any board.
 #[derive(Debug)]
 pub struct Dispatcher {
@@ -49,39 +41,7 @@ impl Dispatcher {
     /// One tick of a board, in this order: exited workers, expired claims, silent workers, crashes,
     /// timeouts, scheduled cards that wake, promotions, ready cards, reviews. The report is empty if
     /// another process dispatches on the board.
-    pub fn tick(&mut self, store: &mut SqliteBoard, pass: TickMode) -> Result<Report> {
-        match pass {
-            TickMode::Real => self.apply(store),
-            TickMode::DryRun => Ok(self.preview(store)?.report),
-        }
-    }
-
-    /// What a tick would do now. Changes nothing.
-    pub fn preview(&mut self, store: &SqliteBoard) -> Result<Plan> {
-        let limits = self.limits.clone();
-        Tick::preview(&limits, store, &self.host(store.board()))
-    }
-
-    /// What a tick would do about one card, or why it would do nothing. Changes nothing.
-    pub fn why(&mut self, store: &SqliteBoard, id: &TaskId) -> Result<Vec<Verdict>> {
-        let task = store
-            .task(id)?
-            .ok_or_else(|| Error::UnknownTask { id: id.clone() })?;
-        let verdicts = self.preview(store)?.why(id);
-        if !verdicts.is_empty() {
-            return Ok(verdicts);
-        }
-        let mut open_parents = Vec::new();
-        for parent in store.parents(id)? {
-            let found = store.task(&parent)?;
-            if found.is_some_and(|task| !task.status().satisfies_children()) {
-                open_parents.push(parent);
-            }
-        }
-        Ok(vec![why_resting(&task, &open_parents)])
-    }
-
-    fn apply(&mut self, store: &mut SqliteBoard) -> Result<Report> {
+    pub fn tick(&mut self, store: &mut SqliteBoard) -> Result<Report> {
         let board = store.board().clone();
         let lock = match TickLock::take(&board) {
             TickLock::Held(lock) => Some(lock),
@@ -112,6 +72,31 @@ impl Dispatcher {
         ];
         self.after_loss(store, lost.into_iter().flatten());
         Ok(report)
+    }
+
+    /// What a tick would do now: takes no lock, sends no signal, writes nothing.
+    pub fn preview(&mut self, store: &SqliteBoard) -> Result<Plan> {
+        let limits = self.limits.clone();
+        Tick::preview(&limits, store, &self.host(store.board()))
+    }
+
+    /// What a tick would do about one card, or why it would do nothing. Changes nothing.
+    pub fn why(&mut self, store: &SqliteBoard, id: &TaskId) -> Result<Vec<Verdict>> {
+        let task = store
+            .task(id)?
+            .ok_or_else(|| Error::UnknownTask { id: id.clone() })?;
+        let verdicts = self.preview(store)?.why(id);
+        if !verdicts.is_empty() {
+            return Ok(verdicts);
+        }
+        let mut open_parents = Vec::new();
+        for parent in store.parents(id)? {
+            let found = store.task(&parent)?;
+            if found.is_some_and(|task| !task.status().satisfies_children()) {
+                open_parents.push(parent);
+            }
+        }
+        Ok(vec![why_resting(&task, &open_parents)])
     }
 
     /// Has the resources released that workers of these cards, and workers that were killed, could

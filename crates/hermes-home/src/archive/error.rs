@@ -44,22 +44,19 @@ impl Error {
 
     /// What the user can do next, where we know.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotAnArchive { .. } => {
-                Some("pass a file written by `hermes profile export`".to_owned())
-            }
+        let advice = match self {
+            Self::NotAnArchive { .. } => "pass a file written by `hermes profile export`",
             Self::UnsafePath { .. } | Self::UnsupportedType { .. } | Self::Duplicate { .. } => {
-                Some("nothing was imported; ask where the archive comes from".to_owned())
+                "nothing was imported; ask where the archive comes from"
             }
-            Self::NotOneRoot { .. } => {
-                Some("pack the profile's directory, not its content".to_owned())
-            }
+            Self::NotOneRoot { .. } => "pack the profile's directory, not its content",
             Self::TooManyMembers { .. } | Self::TooLarge { .. } => {
-                Some("nothing was imported; remove what does not belong to the profile".to_owned())
+                "nothing was imported; remove what does not belong to the profile"
             }
-            Self::NameTaken { .. } => Some("choose another name with --name".to_owned()),
-            Self::Write { .. } => Some("check the space left and the output path".to_owned()),
-            Self::File(error) => error.hint(),
-        }
+            Self::NameTaken { .. } => "choose another name with --name",
+            Self::Write { .. } => "check the space left and the output path",
+            Self::File(error) => return error.hint(),
+        };
+        Some(advice.to_owned())
     }
 }

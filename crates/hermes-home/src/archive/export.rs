@@ -14,7 +14,7 @@ use hermes_fs::{Entry, Kind};
 use tar::{EntryType, Header};
 
 use super::exclude::is_excluded;
-use super::links::Links;
+use super::links::{Links, objection};
 use super::{Error, Result};
 use crate::backup::SkippedFile;
 use crate::backup::pending_output::PendingOutput;
@@ -189,7 +189,7 @@ impl ArchiveWriter<'_> {
 
     fn link(&mut self, relative: &Path, path: &Path, links: &Links) -> Result<()> {
         // An archive that holds such a link could not be imported again.
-        if let Some(objection) = links.objection(relative) {
+        if let Some(objection) = objection(links, relative) {
             return self.leave_out(relative, format!("it is {objection}"));
         }
         let mtime = hermes_fs::symlink_metadata(path)?.mtime();

@@ -98,33 +98,28 @@ impl Verdict {
     }
 
     pub(super) fn denied(keys: &[String], why: &str) -> Self {
-        let what = description(keys).unwrap_or_else(|| "the command".to_owned());
-        Self::stopped(
-            Status::Denied,
-            keys,
+        Self::stopped(Status::Denied, keys, |what| {
             format!(
                 "DENIED: {what} ({why}). Do not retry it, do not rephrase it, and do not reach the same end another way; go on without it or tell the user what you would need."
-            ),
-        )
+            )
+        })
     }
 
     pub(super) fn pending(keys: &[String]) -> Self {
-        let what = description(keys).unwrap_or_else(|| "the command".to_owned());
-        Self::stopped(
-            Status::PendingApproval,
-            keys,
+        Self::stopped(Status::PendingApproval, keys, |what| {
             format!(
                 "Waiting for approval: {what}. Nobody could be asked from here; the user has to approve it first."
-            ),
-        )
+            )
+        })
     }
 
-    fn stopped(status: Status, keys: &[String], message: String) -> Self {
+    fn stopped(status: Status, keys: &[String], message: impl FnOnce(&str) -> String) -> Self {
+        let description = description(keys);
         Self {
             status,
             pattern_key: keys.first().cloned(),
-            description: description(keys),
-            message: Some(message),
+            message: Some(message(description.as_deref().unwrap_or("the command"))),
+            description,
             ..Self::approved()
         }
     }

@@ -2,7 +2,7 @@
 
 use super::normalise::KnownHomes;
 use super::paths::{is_block_device, is_irreplaceable};
-use super::syntax::{Analysis, Command, MAX_COMMAND_CHARS, Reach, Script};
+use super::syntax::{Analysis, Command, MAX_COMMAND_CHARS, Reach, Script, Word, file_operands};
 
 /// Why a command never runs, if so.
 pub(crate) fn hardline(analysis: &Analysis<'_>, homes: &KnownHomes) -> Option<String> {
@@ -56,14 +56,16 @@ const NAMES: &str = "rm mkfs dd kill shutdown reboot halt poweroff init telinit 
 fn named_hardline(name: &str, command: &Command, homes: &KnownHomes) -> Option<&'static str> {
     let first_operand = || command.texts().find(|text| !text.starts_with('-'));
     match name {
-        "rm" => rm_hardline(command, homes),
+        "rm" => file_operands(command.args())
+            .any(|word| is_irreplaceable(word, homes))
+            .then_some("deleting the root, the home or a system directory"),
         _ if name == "mkfs" || name.starts_with("mkfs.") => Some("formatting a filesystem"),
         "dd" => command
             .args()
             .iter()
             .filter_map(|word| {
                 let target = word.text.strip_prefix("of=")?;
-                Some(super::syntax::Word::constant(target))
+                Some(Word::constant(target))
             })
             .any(|target| is_block_device(&target, homes))
             .then_some("overwriting a block device"),
@@ -81,18 +83,6 @@ fn named_hardline(name: &str, command: &Command, homes: &KnownHomes) -> Option<&
     }
 }
 
-fn rm_hardline(command: &Command, homes: &KnownHomes) -> Option<&'static str> {
-    let mut options_over = false;
-    for word in command.args() {
-        if word.text == "--" && !options_over {
-            options_over = true;
-        } else if (options_over || !word.text.starts_with('-')) && is_irreplaceable(word, homes) {
-            return Some("deleting the root, the home or a system directory");
-        }
-    }
-    None
-}
-
 /// Whether `-1` is among the targets of `kill`, and not its signal.
 pub(crate) fn kills_everything(command: &Command) -> bool {
     let mut words = command.texts().peekable();
@@ -103,10 +93,8 @@ pub(crate) fn kills_everything(command: &Command) -> bool {
                 words.next();
                 signal_seen = true;
             }
-            "--" => signal_seen = true,
             "-1" if signal_seen => return true,
             "-l" | "-L" => return false,
-            _ if text.starts_with('-') && !signal_seen => signal_seen = true,
             _ => signal_seen = true,
         }
     }

@@ -28,7 +28,6 @@ const URGENT_LIMIT: Duration = Duration::from_secs(1);
 /// How much time there is to release a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shutdown {
-    /// The work is done.
     Orderly,
     /// The process was asked to end and must be gone soon.
     Urgent,
@@ -37,7 +36,6 @@ pub(crate) enum Shutdown {
 /// Which backend is meant, and which sandbox of it.
 #[derive(Debug, Clone, Copy)]
 pub struct BackendRequest<'a> {
-    /// The backend.
     pub kind: BackendKind,
     /// The task whose sandbox is meant; `None` for the one all tasks of a profile share.
     pub task: Option<&'a str>,

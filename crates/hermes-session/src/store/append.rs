@@ -36,11 +36,7 @@ impl SessionStore {
         session: &SessionId,
         messages: &[SessionMessage],
     ) -> Result<Vec<MessageId>> {
-        self.write(|transaction| {
-            let ids = transaction.insert_messages(session, messages)?;
-            transaction.count_messages(session, messages)?;
-            Ok(ids)
-        })
+        self.write(|transaction| transaction.append(session, messages))
     }
 
     /// Stores a message of the user, before it is sent anywhere.
@@ -66,8 +62,7 @@ impl SessionStore {
             .cloned()
             .collect();
         self.write(|transaction| {
-            let ids = transaction.insert_messages(session, &messages)?;
-            transaction.count_messages(session, &messages)?;
+            let ids = transaction.append(session, &messages)?;
             if let Some(usage) = &step.usage {
                 transaction.add_usage(session, usage)?;
             }
@@ -131,7 +126,9 @@ impl SessionTransaction<'_> {
         Ok(ids)
     }
 
-    fn count_messages(&self, session: &SessionId, messages: &[SessionMessage]) -> Result<()> {
+    /// Inserts rows and counts them.
+    fn append(&self, session: &SessionId, messages: &[SessionMessage]) -> Result<Vec<MessageId>> {
+        let ids = self.insert_messages(session, messages)?;
         let calls: usize = messages.iter().map(SessionMessage::call_count).sum();
         self.execute(
             "UPDATE sessions SET message_count = COALESCE(message_count, 0) + ?2,
@@ -139,7 +136,7 @@ impl SessionTransaction<'_> {
              WHERE id = ?1",
             params![session.as_str(), count_of(messages.len()), count_of(calls)],
         )?;
-        Ok(())
+        Ok(ids)
     }
 }
 

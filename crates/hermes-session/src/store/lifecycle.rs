@@ -93,8 +93,7 @@ impl SessionTransaction<'_> {
         }
         let messages = self.active_messages(id)?;
         self.deactivate_unanswered_calls(id, &messages)?;
-        let session = self.session(id)?.ok_or_else(|| id.unknown())?;
-        Ok((session, messages))
+        Ok((self.known_session(id)?, messages))
     }
 
     pub(super) fn session(&self, id: &SessionId) -> Result<Option<Session>> {
@@ -103,6 +102,10 @@ impl SessionTransaction<'_> {
             params![id.as_str()],
             rows::session,
         )
+    }
+
+    pub(super) fn known_session(&self, id: &SessionId) -> Result<Session> {
+        self.session(id)?.ok_or_else(|| id.unknown())
     }
 
     pub(super) fn must_exist(&self, id: &SessionId) -> Result<()> {

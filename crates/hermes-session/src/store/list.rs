@@ -107,16 +107,14 @@ impl SessionStore {
         self.read(|transaction| {
             let mut listed = Vec::new();
             for (root, last_active) in transaction.conversations(request)? {
-                listed.push(transaction.listed(root, last_active)?);
+                if request.limit.is_some_and(|limit| listed.len() >= limit) {
+                    break;
+                }
+                let entry = transaction.listed(root, last_active)?;
                 // The workspace is that of the last session, known only now.
                 let wanted = request.workspace.as_deref();
-                if wanted.is_some_and(|wanted| !listed.last().is_some_and(|l| works_in(l, wanted)))
-                {
-                    listed.pop();
-                }
-                if request.limit.is_some_and(|limit| listed.len() >= limit) {
-                    listed.truncate(request.limit.unwrap_or_default());
-                    break;
+                if wanted.is_none_or(|wanted| works_in(&entry, wanted)) {
+                    listed.push(entry);
                 }
             }
             Ok(listed)
@@ -172,7 +170,7 @@ impl SessionTransaction<'_> {
     }
 
     fn listed(&self, root: SessionId, last_active: f64) -> Result<ListedConversation> {
-        let mut current = self.session(&root)?.ok_or_else(|| root.unknown())?;
+        let mut current = self.known_session(&root)?;
         if current.end_reason.as_deref() == Some("compression") {
             let tip = self.tip(root.clone())?;
             if tip != root

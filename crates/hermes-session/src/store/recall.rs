@@ -210,8 +210,13 @@ impl<'a> ConversationSearch<'a> {
         };
         let root = self.transaction.root(session.id.clone())?;
         if self.current.as_ref() != Some(&root) && !HIDDEN.contains(&session.source.as_str()) {
-            let (entry, anchor) = self.transaction.discovered_by_title(&session, &root)?;
-            self.push(entry, anchor)?;
+            let first = self.transaction.first_message(&session.id)?;
+            let title = session.title.clone().unwrap_or_default();
+            let mut entry = self.transaction.entry(&session, &root)?;
+            "session_title".clone_into(&mut entry.matched_role);
+            entry.snippet = format!("The title of this session: {title}");
+            entry.title = Some(title);
+            self.push(entry, first)?;
             self.seen.insert(root);
         }
         Ok(())
@@ -259,7 +264,11 @@ impl<'a> ConversationSearch<'a> {
         let root = self.transaction.root(hit.session_id.clone())?;
         let is_in_context = self.current.as_ref() == Some(&root) && !hit.compacted;
         if !is_in_context && self.seen.insert(root.clone()) {
-            let (entry, anchor) = self.transaction.discovered(hit, &root)?;
+            let session = self.transaction.known_session(&hit.session_id)?;
+            let mut entry = self.transaction.entry(&session, &root)?;
+            entry.matched_role.clone_from(&hit.role);
+            hit.snippet.trim().clone_into(&mut entry.snippet);
+            let anchor = self.transaction.message(hit.id)?;
             self.push(entry, anchor)?;
         }
         Ok(())
@@ -291,40 +300,14 @@ impl SessionTransaction<'_> {
         }
     }
 
-    /// An entry and its matching message.
-    fn discovered_by_title(
-        &self,
-        session: &Session,
-        root: &SessionId,
-    ) -> Result<(DiscoveredConversation, Option<StoredMessage>)> {
-        let first = self.row(
+    fn first_message(&self, id: &SessionId) -> Result<Option<StoredMessage>> {
+        self.row(
             "SELECT * FROM messages WHERE session_id = ?1 AND role <> 'system'
                  AND (active IS NOT 0 OR compacted = 1)
              ORDER BY id LIMIT 1",
-            params![session.id.as_str()],
+            params![id.as_str()],
             rows::message,
-        )?;
-        let title = session.title.clone().unwrap_or_default();
-        let mut entry = self.entry(session, root)?;
-        "session_title".clone_into(&mut entry.matched_role);
-        entry.snippet = format!("The title of this session: {title}");
-        entry.title = Some(title);
-        Ok((entry, first))
-    }
-
-    /// An entry and its matching message.
-    fn discovered(
-        &self,
-        hit: &SearchHit,
-        root: &SessionId,
-    ) -> Result<(DiscoveredConversation, Option<StoredMessage>)> {
-        let session = self
-            .session(&hit.session_id)?
-            .ok_or_else(|| hit.session_id.unknown())?;
-        let mut entry = self.entry(&session, root)?;
-        entry.matched_role.clone_from(&hit.role);
-        hit.snippet.trim().clone_into(&mut entry.snippet);
-        Ok((entry, self.message(hit.id)?))
+        )
     }
 
     /// An entry without messages. Title and date are those of the first session.
@@ -428,9 +411,7 @@ impl SessionTransaction<'_> {
             params![anchor.session_id.as_str(), anchor.id.0, count_of(window)],
             rows::message,
         )?;
-        let session = self
-            .session(&anchor.session_id)?
-            .ok_or_else(|| anchor.session_id.unknown())?;
+        let session = self.known_session(&anchor.session_id)?;
         Ok(MessageWindow {
             session_id: anchor.session_id.clone(),
             messages_before: rows.iter().filter(|row| row.id < anchor.id).count(),

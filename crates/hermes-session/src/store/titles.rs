@@ -21,8 +21,7 @@ impl SessionStore {
     pub fn set_title_if_none(&mut self, id: &SessionId, title: &str) -> Result<bool> {
         let title = clean_title(title)?;
         self.write(|transaction| {
-            let session = transaction.session(id)?.ok_or_else(|| id.unknown())?;
-            if session.title.is_some() {
+            if transaction.known_session(id)?.title.is_some() {
                 return Ok(false);
             }
             transaction.set_title(id, &title)?;

@@ -211,7 +211,7 @@ impl FileSync {
         let _lock = lock(home, self.timing.transfer + PUSH_WAIT)?;
         let mut manifest = Manifest::load(&path, home);
         let carried = request.resolve();
-        let destinations = Destinations::new(&carried.roots);
+        let destinations = Destinations(&carried.roots);
         let parent = home.join("cache/sync");
         if let Err(error) = Staging::sweep(&parent, "pull") {
             tracing::warn!("what an earlier transfer left stays: {error}");

@@ -5,7 +5,6 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::incoming::{Incoming, Received};
 use super::manifest::{Manifest, SentFile};
@@ -25,18 +24,12 @@ pub struct PulledBack {
 }
 
 /// Where paths below `.hermes` there belong here. Credentials have no such path.
-pub(super) struct Destinations<'a> {
-    roots: &'a [CarriedRoot],
-}
+pub(super) struct Destinations<'a>(pub(super) &'a [CarriedRoot]);
 
 impl<'a> Destinations<'a> {
-    pub(super) fn new(roots: &'a [CarriedRoot]) -> Self {
-        Self { roots }
-    }
-
     /// Directories there that are worth asking for.
     pub(super) fn directories(&self) -> Vec<&'a str> {
-        let trees = self.roots.iter().filter(|root| is_tree(root));
+        let trees = self.0.iter().filter(|root| is_tree(root));
         trees.filter_map(|root| root.target.to_str()).collect()
     }
 
@@ -61,17 +54,11 @@ impl<'a> Destinations<'a> {
 
     fn find(&self, remote_path: &str) -> Option<(&'a CarriedRoot, PathBuf)> {
         let path = Path::new(remote_path);
-        if self
-            .roots
-            .iter()
-            .any(|root| root.kind == CarriedKind::Credential && root.target == path)
-        {
+        let is_credential = |root: &CarriedRoot| !is_tree(root) && root.target == path;
+        if self.0.iter().any(is_credential) || is_left_over(&path.file_name()?.to_string_lossy()) {
             return None;
         }
-        if is_left_over(&path.file_name()?.to_string_lossy()) {
-            return None;
-        }
-        let trees = self.roots.iter().filter(|root| is_tree(root));
+        let trees = self.0.iter().filter(|root| is_tree(root));
         trees
             .filter_map(|root| Some((root, path.strip_prefix(&root.target).ok()?.to_owned())))
             .find(|(_, rest)| !rest.as_os_str().is_empty())
@@ -153,38 +140,27 @@ fn place_file(
 /// Beside it under another name first: the staged file may lie on another disk, and whoever reads the
 /// file now sees all of the old content or all of the new.
 fn replace(path: &Path, staged: &Path, mode: u32) -> Result<(), hermes_fs::Error> {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    loop {
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_file_name(format!(".{name}.{}-p{serial}.tmp", std::process::id()));
-        match hermes_fs::copy_file(staged, &beside, mode) {
-            Ok(_) => {}
-            // Left by a process that was killed and had our number.
-            Err(hermes_fs::Error::AlreadyExists { .. }) => continue,
-            Err(error) => return Err(error),
-        }
-        return hermes_fs::rename(&beside, path).inspect_err(|_| {
-            // The failed rename is what is reported.
-            drop(hermes_fs::remove_file_if_present(&beside));
-        });
-    }
+    let beside = path.with_file_name(format!(".{name}.{}.tmp", hermes_fs::random_hex(12)));
+    hermes_fs::copy_file(staged, &beside, mode)?;
+    hermes_fs::rename(&beside, path).inspect_err(|_| {
+        // The failed rename is what is reported.
+        drop(hermes_fs::remove_file_if_present(&beside));
+    })
 }
 
 fn keep_copy(path: &Path, time: &str) -> Result<PathBuf, hermes_fs::Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mode = hermes_fs::symlink_metadata(path)?.mode() & 0o777;
+    let mut copy = path.with_file_name(format!("{name}.host-{time}"));
     let mut number = 1;
     loop {
-        let suffix = if number == 1 {
-            String::new()
-        } else {
-            format!("-{number}")
-        };
-        let copy = path.with_file_name(format!("{name}.host-{time}{suffix}"));
         match hermes_fs::copy_file(path, &copy, mode) {
             Ok(_) => return Ok(copy),
-            Err(hermes_fs::Error::AlreadyExists { .. }) => number += 1,
+            Err(hermes_fs::Error::AlreadyExists { .. }) => {
+                number += 1;
+                copy = path.with_file_name(format!("{name}.host-{time}-{number}"));
+            }
             Err(error) => return Err(error),
         }
     }
@@ -273,7 +249,7 @@ mod tests {
 
         fn merge(&mut self) -> PulledBack {
             let received = std::mem::take(&mut self.received);
-            let destinations = Destinations::new(&self.roots);
+            let destinations = Destinations(&self.roots);
             merge(received, &destinations, &mut self.manifest, TIME).unwrap()
         }
     }
@@ -355,7 +331,7 @@ mod tests {
         ] {
             bench.sent(remote_path, text, false);
         }
-        let listing = Destinations::new(&bench.roots).listing(&bench.manifest);
+        let listing = Destinations(&bench.roots).listing(&bench.manifest);
         let mut expected = [
             format!("{}  skills/./a\n", digest_of(b"1")),
             format!("{}  skills/./x/b\n", digest_of(b"2")),

@@ -7,7 +7,7 @@
 )]
 
 mod attach_url;
-mod board_desk;
+mod board_stage;
 mod conversation_tools;
 mod docker_remote;
 mod execute_code;

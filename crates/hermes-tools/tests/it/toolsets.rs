@@ -11,7 +11,7 @@ use hermes_tools::{
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::board_desk::{BoardStage, worker_variables};
+use crate::board_stage::{BoardStage, worker_variables};
 
 fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolSelection {
     let home = tempfile::tempdir().unwrap();
@@ -21,7 +21,7 @@ fn resolved(yaml: &str, variables: &[(&str, &str)], flag: Option<&str>) -> ToolS
     ToolSelection::resolve(&config, &env, "cli", flag)
 }
 
-fn registry(desk: BoardAccess, home: &Path) -> ToolRegistry {
+fn registry(access: BoardAccess, home: &Path) -> ToolRegistry {
     let registry = ToolRegistry::default()
         .with(ReadFileTool::default())
         .with(WriteFileTool)
@@ -33,7 +33,7 @@ fn registry(desk: BoardAccess, home: &Path) -> ToolRegistry {
         .with(SessionSearchTool {
             home: home.to_owned(),
         });
-    kanban_tools(desk).fold(registry, ToolRegistry::with)
+    kanban_tools(access).fold(registry, ToolRegistry::with)
 }
 
 const FILES: [&str; 4] = ["read_file", "write_file", "patch", "search_files"];
@@ -74,11 +74,11 @@ fn what_is_switched_off_everywhere_is_off() {
 #[test]
 fn an_offer_leaves_out_what_cannot_be_used_and_names_what_does_not_exist() {
     let board = BoardStage::new();
-    let desk = BoardAccess {
+    let access = BoardAccess {
         is_orchestrator: false,
-        ..board.desk()
+        ..board.access()
     };
-    let registry = registry(desk, &board.stage.root("hermes"));
+    let registry = registry(access, &board.stage.root("hermes"));
     let offered = |yaml: &str, flag: Option<&str>| {
         registry.offer(&resolved(yaml, &[], flag), &board.stage.context)
     };
@@ -112,7 +112,7 @@ fn a_worker_always_has_its_card() {
     let worker = BoardAccess {
         worker: Some(worker_variables(&"t_1".into(), None, None)),
         is_orchestrator: false,
-        ..board.desk()
+        ..board.access()
     };
     let registry = registry(worker, &board.stage.root("hermes"));
     let selection = resolved(
@@ -134,7 +134,7 @@ fn a_worker_always_has_its_card() {
 #[test]
 fn schemas_are_plain_and_the_same_every_time() {
     let board = BoardStage::new();
-    let registry = registry(board.desk(), &board.stage.root("hermes"));
+    let registry = registry(board.access(), &board.stage.root("hermes"));
     let selection = resolved("", &[], Some("all"));
     let offer = registry.offer(&selection, &board.stage.context);
     assert_eq!(offer, registry.offer(&selection, &board.stage.context));
@@ -154,7 +154,7 @@ fn schemas_are_plain_and_the_same_every_time() {
 #[test]
 fn what_board_tools_require_is_what_the_chapter_says() {
     let board = BoardStage::new();
-    for tool in kanban_tools(board.desk()) {
+    for tool in kanban_tools(board.access()) {
         let required: &[&str] = match tool.spec().name {
             "kanban_block" => &["reason"],
             "kanban_comment" => &["task_id", "body"],
@@ -184,7 +184,7 @@ fn what_board_tools_require_is_what_the_chapter_says() {
 #[test]
 fn what_may_run_side_by_side_is_known_of_every_tool() {
     let board = BoardStage::new();
-    let registry = registry(board.desk(), &board.stage.root("hermes"));
+    let registry = registry(board.access(), &board.stage.root("hermes"));
     for tool in registry.iter() {
         let reach = match tool.spec().name {
             "read_file" => ToolReach::ReadsPath,

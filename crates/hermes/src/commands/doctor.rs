@@ -45,19 +45,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     let problems = rows.iter().filter(|row| row.mark == Mark::Problem).count();
     if args.json {
-        context.printer.json(&json!({
+        context.json(&json!({
             "ok": problems == 0,
             "fixed": fixed,
-            "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
+            "rows": rows,
         }))?;
     } else {
         print(context, &rows, &fixed)?;
     }
-    if problems == 0 {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(problems == 0)
 }
 
 /// Columns of a name; with fate and rule a line has at most 80.
@@ -66,7 +62,7 @@ const NAME_WIDTH: usize = 34;
 fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> {
     let builder = context.environment();
     for warning in builder.warnings() {
-        context.printer.warn(warning, None)?;
+        context.warn(warning)?;
     }
     let plan = EnvPlan::build(&EnvRequest {
         // The agent's commands are told apart by it; a real one is random.
@@ -74,11 +70,9 @@ fn child_env(context: &Context, class: SpawnClass, as_json: bool) -> Result<()> 
         ..builder.request(class)
     });
     if as_json {
-        context.printer.json(&plan.receipt().to_json())?;
+        context.json(&plan.receipt().to_json())?;
     } else {
-        context
-            .printer
-            .out(&child_env_table(context, plan.receipt()))?;
+        context.out(&child_env_table(context, plan.receipt()))?;
     }
     Ok(())
 }
@@ -109,7 +103,7 @@ fn child_env_table(context: &Context, receipt: &Receipt) -> String {
     let count = |fate| receipt.count(fate);
     format!(
         "{}\n\n{}\n{} stripped, {} set, {} kept. Values are never shown.\n",
-        heading(&context.printer, &title),
+        heading(context.printer, &title),
         table.render(),
         count(Fate::Stripped),
         count(Fate::Set),
@@ -123,11 +117,11 @@ fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
     for row in rows {
         if row.section != section {
             section = row.section;
-            out.push_str(&format!("{}\n", heading(&context.printer, section)));
+            out.push_str(&format!("{}\n", heading(context.printer, section)));
         }
         out.push_str(&format!(
             "  {} {}\n",
-            row.mark.painted(&context.printer),
+            row.mark.painted(context.printer),
             row.text
         ));
         for hint in &row.hints {
@@ -153,5 +147,5 @@ fn print(context: &Context, rows: &[Row], fixed: &[String]) -> Result<()> {
             out.push_str("`hermes doctor --fix` mends what can be mended safely.\n");
         }
     }
-    Ok(context.printer.out(&out)?)
+    context.out(&out)
 }

@@ -24,8 +24,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     let mut restore = Restore::open(&args.file)?;
     let inspection = restore.inspect();
     let root = &context.location.root;
-    let printer = &context.printer;
-    printer.note(format!(
+    context.note(format!(
         "Restoring {} files ({}) into {}",
         inspection.files,
         human_size(inspection.bytes),
@@ -40,7 +39,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
         );
     }
     if hermes_fs::exists_no_follow(&root.join("config.yaml")) && !args.force {
-        match confirm(printer, "There are settings already. Overwrite them?")? {
+        match confirm(
+            context.printer,
+            "There are settings already. Overwrite them?",
+        )? {
             Some(true) => {}
             Some(false) => return Err(CommandError::cancelled()),
             None => {
@@ -61,22 +63,22 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     progress.clear();
     let report = report?;
     for skipped in &report.skipped {
-        printer.warn(
-            format!("skipped {}: {}", skipped.path.display(), skipped.reason),
-            None,
-        )?;
+        context.warn(format!(
+            "skipped {}: {}",
+            skipped.path.display(),
+            skipped.reason
+        ))?;
     }
     recreate_aliases(context)?;
     let size = human_size(report.bytes);
     if report.is_complete() {
-        printer.line(format!(
+        context.line(format!(
             "✓ Restored {} files ({size}) into {}",
             report.restored,
             context.display(root)
-        ))?;
-        Ok(())
+        ))
     } else {
-        printer.note(format!(
+        context.note(format!(
             "Restore partial: {} files restored, {} skipped",
             report.restored,
             report.skipped.len()

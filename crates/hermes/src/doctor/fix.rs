@@ -56,7 +56,7 @@ fn apply(context: &Context, fix: &Fix) -> Result<String> {
             Aliases::of(&context.location).remove(name)?;
         }
         Fix::MakeLinks(home) => {
-            let failed = context.environment_of(home).1.make_links();
+            let failed = context.in_home(home).environment().make_links();
             if !failed.is_empty() {
                 return Err(CommandError::user(failed.join("; ")));
             }
@@ -71,14 +71,12 @@ fn move_variables(context: &Context, names: &[String]) -> Result<()> {
     for name in names {
         if let Some(value) = context.config().secret(name) {
             if context.config().dotenv().get(name).is_none() {
-                set(
-                    &sources,
-                    &SetRequest {
-                        key: name,
-                        value: value.expose(),
-                        force: false,
-                    },
-                )?;
+                let request = SetRequest {
+                    key: name,
+                    value: value.expose(),
+                    force: false,
+                };
+                set(&sources, &request)?;
             }
             remove_root_key(&sources, name)?;
         }

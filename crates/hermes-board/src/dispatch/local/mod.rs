@@ -153,7 +153,7 @@ impl WorkerHost for LocalWorkerHost<'_> {
     }
 
     fn prepare_workspace(&mut self, task: &Task) -> Result<ResolvedWorkspace, String> {
-        workspace::resolve_workspace(task, self.board, self.home, self.setup)
+        self.resolve_workspace(task)
             .map_err(|error| error.to_string())
     }
 

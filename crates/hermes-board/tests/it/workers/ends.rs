@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hermes_board::dispatch::{
-    Dispatcher, Reclaimed, Step, Tick, TickMode, WorkerHost, WorkerSpawnRequest, write_exit_record,
+    Dispatcher, Reclaimed, Step, Tick, WorkerHost, WorkerSpawnRequest, write_exit_record,
 };
 use hermes_board::model::{Status, TaskId, WorkerExit};
 use hermes_board::plan::Limits;
@@ -456,7 +456,7 @@ fn dispatcher() {
     let board = home.select(None).unwrap();
     let mut store = SqliteBoard::open(&board, &BoardOptions::default()).unwrap();
     let mut dispatcher = Dispatcher::new(home, Limits::default(), worker_setup(root));
-    let report = dispatcher.tick(&mut store, TickMode::Real).unwrap();
+    let report = dispatcher.tick(&mut store).unwrap();
     assert_eq!(report.spawned.len(), 1);
     std::thread::sleep(Duration::from_mins(5));
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_board::dispatch::{Dispatcher, LogRotation, TickMode, WorkerSetup};
+use hermes_board::dispatch::{Dispatcher, LogRotation, WorkerSetup};
 use hermes_board::model::{RunId, TaskId};
 use hermes_board::plan::{Limits, Plan, Report};
 use hermes_board::store::{BoardStore, NewTask};
@@ -94,7 +94,7 @@ impl Yard {
     }
 
     fn tick(&mut self, store: &mut SqliteBoard) -> Report {
-        self.dispatcher.tick(store, TickMode::Real).unwrap()
+        self.dispatcher.tick(store).unwrap()
     }
 
     fn preview(&mut self, store: &SqliteBoard) -> Plan {
@@ -102,7 +102,7 @@ impl Yard {
     }
 
     fn dry_run(&mut self, store: &mut SqliteBoard) -> Report {
-        self.dispatcher.tick(store, TickMode::DryRun).unwrap()
+        self.dispatcher.preview(store).unwrap().report
     }
 
     /// Dispatches as this configuration says, except that nobody waits for a crash.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use hermes_board::boards::{Board, BoardSlug};
 use hermes_board::completion::complete_card;
-use hermes_board::dispatch::{Dispatcher, TickMode, WORKER_TIMING, WorkerSetup};
+use hermes_board::dispatch::{Dispatcher, WORKER_TIMING, WorkerSetup};
 use hermes_board::model::{Outcome, RunId, Status, TaskId};
 use hermes_board::plan::Limits;
 use hermes_board::store::{BoardStore, Completion, NewTask};
@@ -133,7 +133,7 @@ impl Place {
         let mut dispatcher = Dispatcher::new(crate::home_at(&self.0), limits, workers);
         let mut store = self.open();
         while !self.is_over() {
-            match dispatcher.tick(&mut store, TickMode::Real) {
+            match dispatcher.tick(&mut store) {
                 Ok(report) => {
                     for failed in report.spawn_failed {
                         self.note("wrong", &format!("{}: {}", failed.task_id, failed.error));

@@ -15,7 +15,7 @@ pub(crate) use services::hermes_call;
 
 use super::keys::{self, Group, Key, TOOL_OPTION};
 use super::normalise::KnownHomes;
-use super::syntax::{Analysis, Command, Script, is_long, programs};
+use super::syntax::{Analysis, Command, Script, programs};
 
 /// Directories that the rules know.
 #[derive(Debug, Clone, Default)]

@@ -137,7 +137,9 @@ impl Reader {
         for carried in wrapper::carried(&command.words) {
             let mut words = carried.words;
             if carried.via == Via::Xargs {
-                words.extend(self.piped_words(command));
+                // `echo / | xargs rm`
+                let piped = self.piped_text(command).unwrap_or_default();
+                words.extend(piped.split_ascii_whitespace().map(Word::constant));
             }
             if words.is_empty() || !self.scope.spend(words.len() * WORD_COST) {
                 continue;
@@ -158,17 +160,9 @@ impl Reader {
                 carrier: Some((index, carried.via)),
                 depth,
                 redirects: Vec::new(),
-                assignments: Vec::new(),
                 ..command.clone()
             });
         }
-    }
-
-    /// Constant words that arrive through the pipe: `echo / | xargs rm`.
-    fn piped_words(&self, command: &Command) -> Vec<Word> {
-        self.piped_text(command)
-            .map(|text| text.split_ascii_whitespace().map(Word::constant).collect())
-            .unwrap_or_default()
     }
 
     /// The constant text that arrives at a command through its pipe, or as its own input.
@@ -200,28 +194,20 @@ impl Reader {
     }
 
     fn follow_text(&mut self, index: usize, command: &Command) {
-        let mut payloads: Vec<(String, Via)> = Vec::new();
-        match programs::shell_text(command) {
-            Some(ShellInput::Text(word)) => payloads.push((word.text, Via::ShellText)),
-            Some(ShellInput::Joined(text)) => payloads.push((text, Via::ShellText)),
-            Some(ShellInput::Stdin) => {
-                payloads.extend(self.piped_text(command).map(|text| (text, Via::ShellText)));
-            }
-            None => {}
-        }
-        payloads.extend(
-            programs::program_option(command)
-                .into_iter()
-                .filter_map(|(_, program)| program)
-                .map(|program| (program, Via::ToolOption)),
-        );
-        for (text, via) in payloads {
+        let shell_text = match programs::shell_text(command) {
+            Some(ShellInput::Text(word)) => Some(word.text),
+            Some(ShellInput::Joined(text)) => Some(text),
+            Some(ShellInput::Stdin) => self.piped_text(command),
+            None => None,
+        };
+        let program = programs::program_option(command).and_then(|(_, program)| program);
+        for text in shell_text.into_iter().chain(program) {
             let template = Command {
                 reach: match command.reach {
                     Reach::Container => Reach::Container,
                     Reach::Direct | Reach::Payload => Reach::Payload,
                 },
-                carrier: Some((index, via)),
+                carrier: Some((index, Via::Text)),
                 depth: command.depth + 1,
                 variant: command.variant,
                 pipe: command.pipe,

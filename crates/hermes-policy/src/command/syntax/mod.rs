@@ -15,7 +15,8 @@ mod wrapper;
 
 pub use last_program::last_program;
 pub(crate) use model::{
-    Command, Inner, InnerForm, Reach, Script, Via, Word, is_long, is_one_of, operands,
+    Command, Inner, InnerForm, Reach, Script, Via, Word, file_operands, is_long, is_one_of,
+    operands,
 };
 pub(crate) use wrapper::{SUDO_VALUES, behind_options};
 
@@ -47,20 +48,15 @@ impl<'t> Analysis<'t> {
     pub(crate) fn of(command: &'t str) -> Self {
         let too_long =
             command.len() > MAX_COMMAND_CHARS && command.chars().nth(MAX_COMMAND_CHARS).is_some();
-        if too_long {
-            return Self {
-                raw: Cow::Borrowed(command),
-                normalised: Cow::Borrowed(command),
-                script: Script::default(),
-                too_long,
-            };
-        }
-        let raw = without_nul(command);
-        let normalised = normalise(command);
+        let (mut raw, mut normalised) = (Cow::Borrowed(command), Cow::Borrowed(command));
         let mut reader = expand::Reader::new(command.len());
-        reader.read_text(&raw, false);
-        if normalised != raw {
-            reader.read_text(&normalised, true);
+        if !too_long {
+            raw = without_nul(command);
+            normalised = normalise(command);
+            reader.read_text(&raw, false);
+            if normalised != raw {
+                reader.read_text(&normalised, true);
+            }
         }
         Self {
             script: reader.finish(),

@@ -65,7 +65,7 @@ pub(crate) struct StdinText {
 }
 
 /// A position in a pipeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PipePosition {
     /// Which pipeline.
     pub pipeline: usize,
@@ -94,10 +94,8 @@ pub(crate) enum Via {
     Xargs,
     /// `find -exec`, `-execdir`, `-ok`, `-okdir`.
     FindExec,
-    /// Text for a shell: `-c`, `eval`, a here-document.
-    ShellText,
-    /// A program named by an option of a reading tool.
-    ToolOption,
+    /// Text: `-c`, `eval`, a here-document, a program named by an option of a reading tool.
+    Text,
 }
 
 /// A simple command.
@@ -105,7 +103,6 @@ pub(crate) enum Via {
 pub(crate) struct Command {
     /// Command word and arguments; empty for bare redirections and assignments.
     pub words: Vec<Word>,
-    pub assignments: Vec<(String, Word)>,
     pub redirects: Vec<Redirect>,
     /// A here-document or here-string for it.
     pub stdin: Option<Rc<StdinText>>,
@@ -133,7 +130,6 @@ impl Command {
         self.words.first().map_or("", |word| basename(&word.text))
     }
 
-    /// The words behind the command word.
     pub(crate) fn args(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -145,17 +141,11 @@ impl Command {
 
     /// The command on one line, its word as written or as basename.
     pub(crate) fn render(&self, with_basename: bool) -> String {
-        let mut out = String::new();
-        for (index, word) in self.words.iter().enumerate() {
-            if index > 0 {
-                out.push(' ');
-            }
-            out.push_str(match (index, with_basename) {
-                (0, true) => basename(&word.text),
-                _ => &word.text,
-            });
+        let mut words: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
+        if let Some(first) = words.first_mut().filter(|_| with_basename) {
+            *first = basename(first);
         }
-        out
+        words.join(" ")
     }
 }
 
@@ -176,7 +166,7 @@ pub(crate) struct Script {
     /// Commands whose payload the grammar did not fit, by index.
     pub unclear: BTreeSet<usize>,
     /// Commands by pipeline and stage, those in inner pipelines included.
-    by_position: BTreeMap<(usize, usize), Vec<usize>>,
+    by_position: BTreeMap<PipePosition, Vec<usize>>,
 }
 
 /// Outer pipelines looked at; nobody writes more by hand.
@@ -185,14 +175,10 @@ const MAX_PIPE_NESTING: usize = 16;
 const MAX_UPSTREAM: usize = 64;
 
 impl Script {
-    /// Adds a command.
     pub(super) fn add(&mut self, command: Command) {
         let index = self.commands.len();
         for position in self.positions(command.pipe) {
-            self.by_position
-                .entry((position.pipeline, position.stage))
-                .or_default()
-                .push(index);
+            self.by_position.entry(position).or_default().push(index);
         }
         self.commands.push(command);
     }
@@ -208,11 +194,12 @@ impl Script {
         let positions = self.positions(command.pipe);
         positions
             .iter()
-            .flat_map(|position| {
-                let first = (position.pipeline, 0);
-                self.by_position
-                    .range(first..(position.pipeline, position.stage))
-                    .rev()
+            .flat_map(|&position| {
+                let first = PipePosition {
+                    stage: 0,
+                    ..position
+                };
+                self.by_position.range(first..position).rev()
             })
             .flat_map(|(_, indices)| indices)
             .filter_map(|&index| self.commands.get(index))
@@ -250,6 +237,15 @@ pub(crate) fn operands<'w>(
         let is_value = std::mem::take(&mut takes_value);
         takes_value = is_one_of(text, with_value);
         !is_value && !text.starts_with('-')
+    })
+}
+
+/// Those of these words that are not options: all behind `--`, and `-` as well.
+pub(crate) fn file_operands(args: &[Word]) -> impl Iterator<Item = &Word> {
+    let dashes = args.iter().position(|word| word.text == "--");
+    args.iter().enumerate().filter_map(move |(at, word)| {
+        let behind = dashes.is_some_and(|dashes| at > dashes);
+        (behind || !word.text.starts_with('-') || word.text == "-").then_some(word)
     })
 }
 

@@ -23,21 +23,30 @@ pub(crate) fn is_shell(name: &str) -> bool {
     )
 }
 
-/// Families of interpreters: how their inline code flag looks.
+/// Families of interpreters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interpreter {
-    /// `-c`
     Python,
-    /// `-e`, `-E`
     Perl,
-    /// `-e`
     Ruby,
-    /// `-e`, `-p`, `--eval`, `--print`
     Node,
-    /// `-r`
     Php,
-    /// `-e`
     Other,
+}
+
+impl Interpreter {
+    /// Letters of its options: those that bring code, those that take the rest of their word or the next
+    /// word, those that take the rest of their word if there is one.
+    fn letters(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Python => ("c", "WX", ""),
+            Self::Perl => ("eE", "", "IMmixDCF"),
+            Self::Ruby => ("e", "rI", "iFE"),
+            Self::Node => ("ep", "rI", ""),
+            Self::Php => ("rBRE", "d", ""),
+            Self::Other => ("e", "", ""),
+        }
+    }
 }
 
 /// The family a name belongs to, versions included (`python3.12`).
@@ -93,35 +102,20 @@ enum Cluster {
 
 /// Letters behind one dash, up to the one that takes a value.
 fn cluster(family: Interpreter, text: &str) -> Cluster {
-    let letters = text.trim_start_matches('-');
-    for (at, c) in letters.char_indices() {
-        let last = at + c.len_utf8() == letters.len();
-        let code = match family {
-            Interpreter::Python => c == 'c',
-            Interpreter::Perl => matches!(c, 'e' | 'E'),
-            Interpreter::Ruby | Interpreter::Other => c == 'e',
-            Interpreter::Node => matches!(c, 'e' | 'p'),
-            Interpreter::Php => matches!(c, 'r' | 'B' | 'R' | 'E'),
-        };
-        if code {
+    let (code, with_value, with_rest) = family.letters();
+    let mut letters = text.trim_start_matches('-').chars();
+    while let Some(c) = letters.next() {
+        if code.contains(c) {
             return Cluster::Code;
         }
-        match (family, c) {
-            (Interpreter::Python, 'm') => return Cluster::Ends,
-            (Interpreter::Python, 'W' | 'X')
-            | (Interpreter::Ruby | Interpreter::Node, 'r' | 'I')
-            | (Interpreter::Php, 'd') => {
-                return if last {
-                    Cluster::TakesNext
-                } else {
-                    Cluster::Plain
-                };
-            }
-            (Interpreter::Perl, 'I' | 'M' | 'm' | 'i' | 'x' | 'D' | 'C' | 'F')
-            | (Interpreter::Ruby, 'i' | 'F' | 'E') => {
-                return Cluster::Plain;
-            }
-            _ => {}
+        if with_value.contains(c) && letters.as_str().is_empty() {
+            return Cluster::TakesNext;
+        }
+        if with_value.contains(c) || with_rest.contains(c) {
+            return Cluster::Plain;
+        }
+        if family == Interpreter::Python && c == 'm' {
+            return Cluster::Ends;
         }
     }
     Cluster::Plain
@@ -248,15 +242,12 @@ fn shell_input(args: &[Word]) -> Option<ShellInput> {
     }
 }
 
-/// Options of reading tools that name a program: tool, option, fewest letters of it that count.
+/// Options of reading tools that name a program: tools, option, fewest letters of it that count.
 const PROGRAM_OPTIONS: &[(&str, &str, usize)] = &[
     ("rg", "--pre", 5),
     ("rg", "--hostname-bin", 14),
-    ("sort", "--compress-program", 6),
-    ("gsort", "--compress-program", 6),
-    ("ag", "--pager", 7),
-    ("ack", "--pager", 7),
-    ("bat", "--pager", 7),
+    ("sort gsort", "--compress-program", 6),
+    ("ag ack bat", "--pager", 7),
     ("man", "--pager", 5),
     ("man", "--html", 4),
     ("man", "-P", 2),
@@ -272,7 +263,7 @@ pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String
     let name = command.name();
     let options: Vec<&(&str, &str, usize)> = PROGRAM_OPTIONS
         .iter()
-        .filter(|(tool, ..)| *tool == name)
+        .filter(|(tools, ..)| is_one_of(name, tools))
         .collect();
     if options.is_empty() {
         return (name == "git").then(|| git_program(command)).flatten();
@@ -290,7 +281,7 @@ pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String
             word.text.as_str(),
             "--sort" | "--sortr" | "-e" | "--regexp" | "-k" | "--key" | "-f" | "--file"
         );
-        for (tool, option, fewest) in &options {
+        for (_, option, fewest) in &options {
             let (written, joined) = match word.text.split_once('=') {
                 Some((written, value)) if option.starts_with("--") => (written, Some(value)),
                 _ => (word.text.as_str(), None),
@@ -309,7 +300,7 @@ pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String
             let program = joined.or_else(next);
             if option == &"--checkpoint-action" {
                 let executed = program.and_then(|program| program.strip_prefix("exec="))?;
-                return Some((format!("{tool} {option}"), Some(executed.to_owned())));
+                return Some((format!("{name} {option}"), Some(executed.to_owned())));
             }
             // Known compressors are what the option is for.
             let harmless = option == &"--use-compress-program"
@@ -319,7 +310,7 @@ pub(crate) fn program_option(command: &Command) -> Option<(String, Option<String
             if harmless {
                 return None;
             }
-            return Some((format!("{tool} {option}"), program.map(str::to_owned)));
+            return Some((format!("{name} {option}"), program.map(str::to_owned)));
         }
     }
     None

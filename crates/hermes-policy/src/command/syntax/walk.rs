@@ -11,7 +11,7 @@ use tree_sitter::{Node, Tree};
 use super::model::{Command, PipePosition, Redirect, Script, StdinText, Word};
 use super::word::{self, Scope};
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Inherited<'t> {
     pipe: Option<PipePosition>,
     background: bool,
@@ -21,6 +21,9 @@ struct Inherited<'t> {
     /// Kind of the node above; asking the tree would climb down from its root.
     parent: &'t str,
 }
+
+/// Nodes still to be visited, the next one last.
+type Stack<'t> = Vec<(Node<'t>, Inherited<'t>)>;
 
 /// Text of backtick substitutions, which must be read once more without its escapes.
 pub(super) struct Backtick {
@@ -41,11 +44,8 @@ impl<'w> Walker<'w> {
     pub(super) fn walk(&mut self, tree: &Tree) {
         let inherited = Inherited {
             pipe: self.template.pipe,
-            background: false,
             function: self.template.function,
-            stdin: None,
-            redirects: None,
-            parent: "",
+            ..Inherited::default()
         };
         let mut stack = vec![(tree.root_node(), inherited)];
         while let Some((node, inherited)) = stack.pop() {
@@ -53,20 +53,14 @@ impl<'w> Walker<'w> {
         }
     }
 
-    fn visit<'t>(
-        &mut self,
-        node: Node<'t>,
-        inherited: Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
-    ) {
+    fn visit<'t>(&mut self, node: Node<'t>, inherited: Inherited<'t>, stack: &mut Stack<'t>) {
         match node.kind() {
-            "command" => self.command(node, &inherited),
-            "declaration_command" | "unset_command" => self.declaration(node, &inherited),
+            "command" | "declaration_command" | "unset_command" => self.command(node, &inherited),
             "variable_assignment" => self.assignment(node, &inherited),
             "redirected_statement" => return self.redirected(node, inherited, stack),
             "pipeline" => return self.pipeline(node, inherited, stack),
             "for_statement" => self.loop_variable(node),
-            "command_substitution" if self.is_backtick(node) => {
+            "command_substitution" if self.text(node).starts_with('`') => {
                 let text = self.text(node);
                 let inner = text.trim_start_matches('`').trim_end_matches('`');
                 self.backticks.push(Backtick {
@@ -82,9 +76,9 @@ impl<'w> Walker<'w> {
         match node.kind() {
             "function_definition" => {
                 let name = node.child_by_field_name("name");
-                let name = name.map(|name| self.text(name).to_owned());
+                let name = name.map_or("", |name| self.text(name));
                 below.function = Some(self.script.functions.len());
-                self.script.functions.push(name.unwrap_or_default());
+                self.script.functions.push(name.to_owned());
                 below.redirects = None;
                 below.background = false;
             }
@@ -108,7 +102,7 @@ impl<'w> Walker<'w> {
         &mut self,
         node: Node<'t>,
         inherited: &Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+        stack: &mut Stack<'t>,
     ) {
         let expression = matches!(
             node.kind(),
@@ -154,10 +148,6 @@ impl<'w> Walker<'w> {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
 
-    fn is_backtick(&self, node: Node<'_>) -> bool {
-        self.text(node).starts_with('`')
-    }
-
     /// A command as found, not yet with words.
     fn new_command(&self, inherited: &Inherited<'_>) -> Command {
         Command {
@@ -186,78 +176,66 @@ impl<'w> Walker<'w> {
         self.emit(command);
     }
 
+    fn fields(&mut self, node: Node<'_>) -> Vec<Word> {
+        word::fields(self.source, self.scope, node, 0)
+    }
+
+    fn single(&mut self, node: Node<'_>) -> Word {
+        word::single(self.source, self.scope, node, 0)
+    }
+
+    fn fields_of(&mut self, nodes: Vec<Node<'_>>) -> Vec<Word> {
+        let nodes = nodes.into_iter();
+        nodes.flat_map(|node| self.fields(node)).collect()
+    }
+
+    /// A command; with `export`, `declare`, `unset` and relatives, assignments are arguments that last.
     fn command(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
+        let is_declaration = node.kind() != "command";
         let mut command = self.new_command(inherited);
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
-                "variable_assignment" => {
+                "variable_assignment" if is_declaration => {
                     let (name, words) = self.assigned(child);
+                    self.scope.assign(name, &words);
                     let value = words.into_iter().next().unwrap_or_default();
-                    command.assignments.push((name, value));
+                    command.words.push(Word {
+                        text: format!("{name}={}", value.text),
+                        ..value
+                    });
                 }
+                _ if is_declaration => command.words.extend(self.fields(child)),
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
                     self.redirect(child, &mut command);
                 }
-                "subshell" | "comment" => {}
-                _ => {
-                    let words = word::fields(self.source, self.scope, child, 0);
-                    command.words.extend(words);
-                }
+                // The command does not keep an assignment in front of it.
+                "variable_assignment" | "subshell" | "comment" => {}
+                _ => command.words.extend(self.fields(child)),
             }
         }
         self.emit_with_redirects(command, inherited);
     }
 
-    /// `export`, `declare`, `unset` and relatives.
-    fn declaration(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
-        let mut command = self.new_command(inherited);
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            if child.kind() == "variable_assignment" {
-                let (name, words) = self.assigned(child);
-                self.scope.assign(&name, &words);
-                let value = words.into_iter().next().unwrap_or_default();
-                command.words.push(Word {
-                    text: format!("{name}={}", value.text),
-                    ..value
-                });
-            } else {
-                let words = word::fields(self.source, self.scope, child, 0);
-                command.words.extend(words);
-            }
-        }
-        self.emit_with_redirects(command, inherited);
-    }
-
-    /// An assignment that stands alone, or in front of a command (which then does not keep it).
+    /// An assignment that stands alone.
     fn assignment(&mut self, node: Node<'_>, inherited: &Inherited<'_>) {
         if matches!(inherited.parent, "command" | "declaration_command") {
             return;
         }
         let (name, words) = self.assigned(node);
-        self.scope.assign(&name, &words);
-        let mut command = self.new_command(inherited);
-        let value = words.into_iter().next().unwrap_or_default();
-        command.assignments.push((name, value));
-        self.emit_with_redirects(command, inherited);
+        self.scope.assign(name, &words);
+        self.emit_with_redirects(self.new_command(inherited), inherited);
     }
 
-    fn assigned(&mut self, node: Node<'_>) -> (String, Vec<Word>) {
+    fn assigned(&mut self, node: Node<'_>) -> (&'w str, Vec<Word>) {
         let name = node.child_by_field_name("name");
-        let name = name
-            .map(|name| self.text(name).to_owned())
-            .unwrap_or_default();
+        let name = name.map_or("", |name| self.text(name));
         let words = match node.child_by_field_name("value") {
             Some(array) if array.kind() == "array" => {
                 let mut cursor = array.walk();
-                let elements: Vec<Node<'_>> = array.named_children(&mut cursor).collect();
-                elements
-                    .into_iter()
-                    .flat_map(|element| word::fields(self.source, self.scope, element, 0))
-                    .collect()
+                self.fields_of(array.named_children(&mut cursor).collect())
             }
-            Some(value) => vec![word::single(self.source, self.scope, value, 0)],
+            Some(value) => vec![self.single(value)],
             None => vec![Word::default()],
         };
         (name, words)
@@ -267,14 +245,10 @@ impl<'w> Walker<'w> {
         let Some(variable) = node.child_by_field_name("variable") else {
             return;
         };
-        let name = self.text(variable).to_owned();
         let mut cursor = node.walk();
-        let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
-        let words: Vec<Word> = values
-            .into_iter()
-            .flat_map(|value| word::fields(self.source, self.scope, value, 0))
-            .collect();
-        self.scope.assign(&name, &words);
+        let values = node.children_by_field_name("value", &mut cursor).collect();
+        let words = self.fields_of(values);
+        self.scope.assign(self.text(variable), &words);
     }
 
     /// `body > file`: the redirections go down to the command or group they belong to.
@@ -282,7 +256,7 @@ impl<'w> Walker<'w> {
         &mut self,
         node: Node<'t>,
         mut inherited: Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+        stack: &mut Stack<'t>,
     ) {
         let mut redirects = inherited
             .redirects
@@ -329,11 +303,9 @@ impl<'w> Walker<'w> {
         }
         let inside = Inherited {
             pipe: self.template.pipe,
-            redirects: None,
-            stdin: None,
-            background: false,
             function: inherited.function,
             parent: "file_redirect",
+            ..Inherited::default()
         };
         for redirect in redirects.iter().rev() {
             Self::push_redirect_contents(*redirect, &inside, stack);
@@ -380,7 +352,7 @@ impl<'w> Walker<'w> {
     fn push_redirect_contents<'t>(
         redirect: Node<'t>,
         inherited: &Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
+        stack: &mut Stack<'t>,
     ) {
         let mut cursor = redirect.walk();
         for child in redirect.named_children(&mut cursor) {
@@ -392,12 +364,7 @@ impl<'w> Walker<'w> {
         }
     }
 
-    fn pipeline<'t>(
-        &mut self,
-        node: Node<'t>,
-        inherited: Inherited<'t>,
-        stack: &mut Vec<(Node<'t>, Inherited<'t>)>,
-    ) {
+    fn pipeline<'t>(&mut self, node: Node<'t>, inherited: Inherited<'t>, stack: &mut Stack<'t>) {
         // The part of a pipeline behind a here-document continues the one before it.
         let continues = inherited.parent == "heredoc_redirect";
         let (pipeline, first_stage) = match (continues, inherited.pipe) {
@@ -468,11 +435,10 @@ impl<'w> Walker<'w> {
                     // The grammar takes words behind a file name as further files; they are
                     // arguments.
                     if index == 0 {
-                        let target = word::single(self.source, self.scope, target, 0);
+                        let target = self.single(target);
                         command.redirects.push(Redirect { writes, target });
                     } else {
-                        let words = word::fields(self.source, self.scope, target, 0);
-                        command.words.extend(words);
+                        command.words.extend(self.fields(target));
                     }
                 }
             }
@@ -480,7 +446,7 @@ impl<'w> Walker<'w> {
                 if let Some(value) = node.named_child(
                     u32::try_from(node.named_child_count().saturating_sub(1)).unwrap_or(0),
                 ) {
-                    let word = word::single(self.source, self.scope, value, 0);
+                    let word = self.single(value);
                     command.stdin = Some(Rc::new(StdinText {
                         word,
                         heredoc: false,
@@ -507,18 +473,13 @@ impl<'w> Walker<'w> {
                 | "number"
                 | "simple_expansion"
                 | "expansion"
-                | "command_substitution" => {
-                    let words = word::fields(self.source, self.scope, child, 0);
-                    command.words.extend(words);
-                }
+                | "command_substitution" => command.words.extend(self.fields(child)),
                 _ => {}
             }
         }
         let word = match body {
             // Substitutions and variables inside; the word reader fills in what is known.
-            Some(body) if !quoted && body.named_child_count() > 0 => {
-                word::single(self.source, self.scope, body, 0)
-            }
+            Some(body) if !quoted && body.named_child_count() > 0 => self.single(body),
             Some(body) => Word::constant(self.text(body)),
             None => Word::default(),
         };

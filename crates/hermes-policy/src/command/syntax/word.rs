@@ -11,7 +11,6 @@ use tree_sitter::Node;
 use super::escapes::decode_escapes;
 use super::model::{Inner, Word};
 use super::substitution;
-use crate::command::glob::is_glob;
 
 /// Nesting of quotes and expansions that is followed inside one word.
 const MAX_WORD_DEPTH: usize = 24;
@@ -53,14 +52,9 @@ impl Scope {
     }
 
     fn value(&mut self, name: &str) -> Option<Vec<String>> {
-        let values = self.variables.get(name)?;
-        let size: usize = values.iter().map(|value| value.len() + 1).sum();
-        if size > self.budget {
-            self.exhausted = true;
-            return None;
-        }
-        self.budget -= size;
-        Some(values.clone())
+        let values = self.variables.get(name)?.clone();
+        let size = values.iter().map(|value| value.len() + 1).sum();
+        self.spend(size).then_some(values)
     }
 
     /// Takes from what may still be read; false when nothing is left.
@@ -405,42 +399,26 @@ impl<'r> WordReader<'r> {
         let splits = self.pieces.iter().any(|piece| {
             piece.kind == Kind::Split && piece.text.contains(|c: char| c.is_ascii_whitespace())
         });
-        if !braces && !splits {
-            if self.pieces.is_empty() {
-                return Vec::new();
-            }
-            let glob = self
-                .pieces
-                .iter()
-                .any(|piece| is_pattern(piece.kind) && is_glob(&piece.text));
-            let literal_tilde = self
-                .pieces
-                .iter()
-                .find(|piece| !piece.text.is_empty())
-                .is_some_and(|piece| piece.kind == Kind::Quoted && piece.text.starts_with('~'));
-            let mut text = String::with_capacity(length + 2);
-            if literal_tilde {
-                text.push_str("./");
-            }
-            text.extend(self.pieces.iter().map(|piece| piece.text.as_str()));
-            return vec![word(text, glob)];
+        if self.pieces.is_empty() {
+            return Vec::new();
         }
         let chars: Vec<(char, Kind)> = self
             .pieces
             .iter()
             .flat_map(|piece| piece.text.chars().map(|c| (c, piece.kind)))
             .collect();
-        let expanded = expand_braces(&chars, 0);
-        let size: usize = expanded.iter().map(Vec::len).sum();
-        let expanded = if self.scope.spend(size) {
-            expanded
-        } else {
-            vec![chars]
-        };
+        let mut expanded = vec![chars];
+        if let (true, [chars]) = (braces || splits, expanded.as_slice()) {
+            let fields = expand_braces(chars, 0);
+            if self.scope.spend(fields.iter().map(Vec::len).sum()) {
+                expanded = fields;
+            }
+        }
         expanded
             .iter()
             .flat_map(|field| split_field(field))
             .map(|field| {
+                let is_pattern = |kind| matches!(kind, Kind::Bare | Kind::Split);
                 let glob = field
                     .iter()
                     .any(|(c, kind)| is_pattern(*kind) && matches!(c, '*' | '?' | '['));
@@ -448,10 +426,6 @@ impl<'r> WordReader<'r> {
             })
             .collect()
     }
-}
-
-fn is_pattern(kind: Kind) -> bool {
-    matches!(kind, Kind::Bare | Kind::Split)
 }
 
 fn field_text(field: &[(char, Kind)]) -> String {

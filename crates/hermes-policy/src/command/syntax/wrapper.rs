@@ -65,70 +65,61 @@ pub(super) fn carried(words: &[Word]) -> Vec<Carried> {
     let name = basename(&first.text);
     let wrapper = WRAPPERS.iter().find(|(names, ..)| is_one_of(name, names));
     if let Some((_, with_value, positional)) = wrapper {
-        return wrapped(name, behind_options(args, with_value, *positional), args);
+        let rest = behind_options(args, with_value, *positional);
+        return one(wrapped(name, args, rest), Via::Wrapper, Reach::Direct);
     }
-    let one = |words: &[Word], via, reach| {
-        vec![Carried {
-            words: words.to_vec(),
-            via,
-            reach,
-        }]
-    };
+    let with_input = |words| one(words, Via::Xargs, Reach::Payload);
     match name {
         "coproc" => {
             let group = args.iter().position(|word| word.text == "{");
             let rest = args.get(group.map_or(0, |at| at + 1)..).unwrap_or_default();
             one(rest, Via::Wrapper, Reach::Direct)
         }
-        "xargs" | "gxargs" => one(
-            behind_options(args, XARGS_VALUES, 0),
-            Via::Xargs,
-            Reach::Payload,
-        ),
-        "parallel" => one(
-            behind_options(args, "-j -n -N -a --jobs --max-args", 0),
-            Via::Xargs,
-            Reach::Payload,
-        ),
+        "xargs" | "gxargs" => with_input(behind_options(args, XARGS_VALUES, 0)),
+        "parallel" => with_input(behind_options(args, "-j -n -N -a --jobs --max-args", 0)),
         "find" | "gfind" => find_exec(args),
-        "fd" | "fdfind" => fd_exec(args),
+        "fd" | "fdfind" => one(fd_exec(args), Via::FindExec, Reach::Payload),
         "chroot" => one(behind_options(args, "", 1), Via::Wrapper, Reach::Container),
-        "docker" | "podman" | "nerdctl" | "kubectl" => in_container(args),
+        "docker" | "podman" | "nerdctl" | "kubectl" => {
+            one(in_container(args), Via::Wrapper, Reach::Container)
+        }
         "flock" => {
             let rest = behind_options(args, "-w -E --wait --timeout", 1);
-            match rest.first() {
-                Some(word) if word.text.starts_with('-') => Vec::new(),
-                _ => one(rest, Via::Wrapper, Reach::Payload),
-            }
+            // An option there is `-c`, whose text is followed as such.
+            let is_command = |word: &Word| !word.text.starts_with('-');
+            let rest = if rest.first().is_some_and(is_command) {
+                rest
+            } else {
+                &[]
+            };
+            one(rest, Via::Wrapper, Reach::Payload)
         }
-        _ => runner(name, args),
+        _ => one(runner(name, args), Via::Wrapper, Reach::Direct),
     }
+}
+
+fn one(words: &[Word], via: Via, reach: Reach) -> Vec<Carried> {
+    let words = words.to_vec();
+    vec![Carried { words, via, reach }]
 }
 
 const XARGS_VALUES: &str = "-I -n -L -P -s -d -a -E --max-args --max-lines --max-procs --max-chars --delimiter --arg-file --replace";
 
-fn runner(name: &str, args: &[Word]) -> Vec<Carried> {
-    let Some((_, verbs)) = RUNNERS.iter().find(|(names, _)| is_one_of(name, names)) else {
-        return Vec::new();
-    };
+fn runner<'w>(name: &str, args: &'w [Word]) -> &'w [Word] {
+    let verbs = RUNNERS.iter().find(|(names, _)| is_one_of(name, names));
     let verb = args.iter().position(|word| !word.text.starts_with('-'));
-    let is_known = |at: &usize| {
-        args.get(*at)
-            .is_some_and(|word| is_one_of(&word.text, verbs))
+    let (Some((_, verbs)), Some(at)) = (verbs, verb) else {
+        return &[];
     };
-    let Some(at) = verb.filter(is_known) else {
-        return Vec::new();
-    };
-    let rest = args.get(at + 1..).unwrap_or_default();
-    let with_value = "--with --python -p --group --extra --env-file";
-    vec![Carried {
-        words: behind_options(rest, with_value, 0).to_vec(),
-        via: Via::Wrapper,
-        reach: Reach::Direct,
-    }]
+    match args.get(at..) {
+        Some([verb, rest @ ..]) if is_one_of(&verb.text, verbs) => {
+            behind_options(rest, "--with --python -p --group --extra --env-file", 0)
+        }
+        _ => &[],
+    }
 }
 
-fn wrapped(name: &str, mut rest: &[Word], args: &[Word]) -> Vec<Carried> {
+fn wrapped<'w>(name: &str, args: &[Word], mut rest: &'w [Word]) -> &'w [Word] {
     let mut options = args
         .iter()
         .map(|word| word.text.as_str())
@@ -140,7 +131,7 @@ fn wrapped(name: &str, mut rest: &[Word], args: &[Word]) -> Vec<Carried> {
         _ => false,
     };
     if runs_nothing {
-        return Vec::new();
+        return &[];
     }
     if matches!(name, "sudo" | "env" | "doas") {
         while let Some((first, more)) = rest.split_first() {
@@ -150,15 +141,7 @@ fn wrapped(name: &str, mut rest: &[Word], args: &[Word]) -> Vec<Carried> {
             rest = more;
         }
     }
-    // Applets of busybox are found, its own options are not commands.
-    if rest.is_empty() {
-        return Vec::new();
-    }
-    vec![Carried {
-        words: rest.to_vec(),
-        via: Via::Wrapper,
-        reach: Reach::Direct,
-    }]
+    rest
 }
 
 fn is_assignment(text: &str) -> bool {
@@ -213,47 +196,32 @@ fn find_exec(args: &[Word]) -> Vec<Carried> {
             .iter()
             .position(|word| matches!(word.text.as_str(), ";" | "+"))
             .unwrap_or(rest.len());
-        found.push(Carried {
-            words: rest.get(..end).unwrap_or_default().to_vec(),
-            via: Via::FindExec,
-            reach: Reach::Payload,
-        });
+        let words = rest.get(..end).unwrap_or_default();
+        found.extend(one(words, Via::FindExec, Reach::Payload));
         at += end;
     }
     found
 }
 
-fn fd_exec(args: &[Word]) -> Vec<Carried> {
-    let at = args
-        .iter()
-        .position(|word| matches!(&*word.text, "-x" | "-X" | "--exec" | "--exec-batch"));
-    at.map(|at| Carried {
-        words: args.get(at + 1..).unwrap_or_default().to_vec(),
-        via: Via::FindExec,
-        reach: Reach::Payload,
-    })
-    .into_iter()
-    .collect()
+fn fd_exec(args: &[Word]) -> &[Word] {
+    let is_exec = |word: &Word| is_one_of(&word.text, "-x -X --exec --exec-batch");
+    let at = args.iter().position(is_exec);
+    at.and_then(|at| args.get(at + 1..)).unwrap_or_default()
 }
 
 /// `docker exec NAME cmd`, `docker compose exec SERVICE cmd`, `docker run IMAGE cmd`,
 /// `kubectl exec POD -- cmd`.
-fn in_container(args: &[Word]) -> Vec<Carried> {
+fn in_container(args: &[Word]) -> &[Word] {
     let verb = args
         .iter()
         .take(8)
         .position(|word| matches!(word.text.as_str(), "exec" | "run"));
-    let Some(at) = verb else { return Vec::new() };
+    let Some(at) = verb else { return &[] };
     let rest = args.get(at + 1..).unwrap_or_default();
     let with_value = "-e -u -w -v -p -n -c --env --user --workdir --volume --publish --name --network --namespace --container --entrypoint --mount --env-file --platform --memory --cpus -m -l --label";
     let words = behind_options(rest, with_value, 1);
-    let words = match words.split_first() {
+    match words.split_first() {
         Some((dashes, more)) if dashes.text == "--" => more,
         _ => words,
-    };
-    vec![Carried {
-        words: words.to_vec(),
-        via: Via::Wrapper,
-        reach: Reach::Container,
-    }]
+    }
 }

@@ -28,7 +28,7 @@ enum KeyType {
 }
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider: its name, or that of an entry of `providers`
     provider: String,
     /// What is added; logins are not available yet
@@ -84,10 +84,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     match added {
         Some((id, label)) => {
             let shown = &name.key;
-            context
-                .printer
-                .line(format!("✓ Added '{label}' ({id}) for {shown}"))?;
-            Ok(())
+            context.line(format!("✓ Added '{label}' ({id}) for {shown}"))
         }
         None => Err(CommandError::user(format!(
             "this key of {} is kept already",
@@ -125,7 +122,7 @@ fn key(args: &Args, context: &Context) -> Result<SecretString> {
 
 fn asked(args: &Args, context: &Context) -> Result<SecretString> {
     let interrupt = Arc::new(Wake::new()?);
-    let questions = TerminalQuestions::new(&context.printer, &interrupt);
+    let questions = TerminalQuestions::new(context.printer, &interrupt);
     let question = format!("Key for {}: ", args.provider);
     questions
         .and_then(|questions| questions.ask(&question, KEY_TIMEOUT, Echo::Off))

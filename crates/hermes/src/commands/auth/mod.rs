@@ -7,7 +7,6 @@ mod remove;
 mod reset;
 mod status;
 
-use std::process::ExitCode;
 use std::time::SystemTime;
 
 use hermes_providers::{AuthFile, CredentialEntry, CredentialStatus, PoolName, keys_in_variables};
@@ -16,14 +15,7 @@ use jiff::Timestamp;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
-#[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-verbs! {
+verbs! { Context;
     /// Keep a key for a provider
     Add(add::Args) => add::run,
     /// List the keys and whether they can be used
@@ -36,10 +28,6 @@ verbs! {
     Reset(reset::Args) => reset::run,
     /// Show for which providers there is a usable key
     Status(status::Args) => status::run,
-}
-
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    args.verb.run(context)
 }
 
 /// Where the keys of this profile are.

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider
     provider: String,
     /// Which key: its number, id or label
@@ -31,12 +31,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         );
     };
     let label = removed.label();
-    context
-        .printer
-        .line(format!("✓ Removed '{label}' ({}) of {name}", removed.id()))?;
+    context.line(format!("✓ Removed '{label}' ({}) of {name}", removed.id()))?;
     if let Some(variable) = removed.source().strip_prefix("env:") {
-        context.printer.note(format!(
-            "hint: {variable} is still set; it is used until you unset it"
+        context.hint(format!(
+            "{variable} is still set; it is used until you unset it"
         ))?;
     }
     Ok(())

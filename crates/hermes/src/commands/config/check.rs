@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// List the variables that are not set, too
     #[arg(long)]
     all: bool,
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
             .iter()
             .map(|p| json!({"message": p.to_string(), "key": p.key(), "hint": p.hint()}))
             .collect();
-        context.printer.json(&json!({
+        context.json(&json!({
             "file": config.user_file().path.display().to_string(),
             "parses": usable,
             "version": version,
@@ -74,11 +74,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         }
         printer.line(format!("  Unknown keys: {unknown}"))?;
     }
-    if usable {
-        Ok(())
-    } else {
-        Err(CommandError::silent())
-    }
+    CommandError::silent_unless(usable)
 }
 
 fn described(known: &KnownName) -> String {

@@ -37,10 +37,7 @@ pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
         FileState::Broken(reason) => Err(CommandError::user(reason.sentence(&path))
             .hint("run `hermes config edit` again; until then defaults are in effect")),
         FileState::Absent | FileState::Parsed(_) => {
-            context
-                .printer
-                .line(format!("✓ {} is fine", context.display(&path)))?;
-            Ok(())
+            context.line(format!("✓ {} is fine", context.display(&path)))
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     verb: Option<Verb>,
 }
 
-verbs! {
+verbs! { Context;
     /// Show the settings in effect, secrets masked
     Show(show::Args) => show::run,
     /// Print one value

@@ -153,7 +153,7 @@ mod tests {
             ),
         ] {
             let error = DemoScript::parse(text.to_owned(), Path::new("f.yaml")).unwrap_err();
-            let words = error.words().0.to_owned();
+            let words = error.message;
             assert!(words.contains(expected), "{text:?}: {words}");
             assert!(words.contains("f.yaml"), "{words}");
         }

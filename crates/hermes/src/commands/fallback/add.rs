@@ -11,7 +11,7 @@ use crate::error::{CommandError, Result};
 const SETTING: &str = "fallback_providers";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Provider: an id, an alias, custom:<name> or a key of `providers`
     provider: String,
     /// Model
@@ -69,15 +69,13 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.start_logging();
     tracing::info!(provider = args.provider, "fallback added");
     let place = known.iter().filter(|one| one.setting == SETTING).count() + 1;
-    context.printer.line(format!(
+    context.line(format!(
         "✓ Added {} with {} as number {place}",
         args.provider, args.model
     ))?;
     if let Some(problem) = problem {
-        context.printer.warn(
-            format!("it is passed over for now: {problem}"),
-            Some(&problem.hint()),
-        )?;
+        context.warn(format!("it is passed over for now: {problem}"))?;
+        context.hint(problem.hint())?;
     }
     Ok(())
 }

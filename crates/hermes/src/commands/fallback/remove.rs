@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Which one: its number, its provider, or its model
     entry: String,
 }
@@ -29,10 +29,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     context.start_logging();
     tracing::info!(provider = found.provider, "fallback removed");
-    Ok(context.printer.line(format!(
+    context.line(format!(
         "✓ Removed {} with {} from the chain",
         found.provider, found.model
-    ))?)
+    ))
 }
 
 fn find<'e>(entries: &'e [FallbackEntry], wanted: &str) -> Result<&'e FallbackEntry> {

@@ -15,7 +15,7 @@ const COMMAND: usize = 200;
 
 /// Acceptance checks.
 #[derive(Debug, clap::Args)]
-pub(super) struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// Acceptance check: a command that must pass before the card is done; can be repeated
     #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
     checks: Vec<String>,

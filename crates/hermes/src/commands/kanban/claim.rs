@@ -1,7 +1,5 @@
 //! `hermes kanban claim`: claiming a card by hand, with its workspace.
 
-use std::process::ExitCode;
-
 use hermes_board::DispatchFlags;
 use hermes_board::dispatch::WorkerHost;
 use hermes_board::model::{TaskId, Termination};
@@ -10,14 +8,12 @@ use hermes_board::store::{
 };
 
 use super::cards::NAME;
-use super::session::{BoardSession, refusal};
-use super::workers::dispatcher;
-use crate::context::Context;
+use super::session::{BoardSession, Kanban, refusal};
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Seconds without a heartbeat after which the claim expires [default: 900]
@@ -25,9 +21,9 @@ pub(super) struct Args {
     ttl: Option<i64>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
-    let mut dispatcher = dispatcher(&session, &DispatchFlags::default());
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
+    let mut dispatcher = session.dispatcher(&DispatchFlags::default());
     let lock = hermes_board::own_lock();
     let outcome = session.store.claim(&ClaimRequest {
         task: args.id.clone(),
@@ -50,10 +46,8 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         }
     };
     record(&mut session, &claimed, &workspace)?;
-    let printer = &context.printer;
-    printer.line(format!("Claimed {}", args.id))?;
-    printer.line(format!("Workspace: {}", workspace.path.display()))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Claimed {}", args.id))?;
+    kanban.line(format!("Workspace: {}", workspace.path.display()))
 }
 
 fn record(
@@ -98,7 +92,7 @@ fn not_claimed(id: &TaskId, session: &BoardSession<'_>, outcome: &ClaimOutcome) 
         }
         ClaimOutcome::TooEarly { at } => refusal(format!(
             "cannot claim {shown}: it is scheduled for {}",
-            session.time().minute(*at)
+            session.minute(*at)
         )),
         ClaimOutcome::Unknown | ClaimOutcome::Claimed(_) => {
             hermes_board::Error::UnknownTask { id: id.clone() }.into()

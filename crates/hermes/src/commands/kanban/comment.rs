@@ -1,15 +1,12 @@
 //! `hermes kanban comment`.
 
-use std::process::ExitCode;
-
 use hermes_board::model::TaskId;
 
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::{Kanban, author};
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The card
     id: TaskId,
     /// Text of the comment
@@ -23,18 +20,15 @@ pub(super) struct Args {
     max_len: Option<u32>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let mut body = args.text.join(" ").trim().to_owned();
     if let Some(most) = args.max_len.and_then(|most| usize::try_from(most).ok()) {
         body = trimmed(body, most);
     }
-    let mut session = BoardSession::open(context, board)?;
-    let author = args.author.clone().unwrap_or_else(|| session.author());
+    let mut session = kanban.open()?;
+    let author = args.author.clone().unwrap_or_else(|| author(kanban));
     session.store.add_comment(&args.id, &author, &body)?;
-    context
-        .printer
-        .line(format!("Comment added to {}", args.id))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("Comment added to {}", args.id))
 }
 
 /// At most `most` characters, with a note about the cut where it fits.

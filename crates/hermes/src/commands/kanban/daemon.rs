@@ -6,29 +6,28 @@
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hermes_board::Error;
-use hermes_board::boards::{BoardHome, DispatcherLock};
-use hermes_board::dispatch::{BoardLoop, BoardTick, TickOutcome};
+use hermes_board::boards::{BoardHome, lock_dispatcher};
+use hermes_board::dispatch::{BoardLoop, BoardTick, Dispatcher, TickOutcome};
 use hermes_board::plan::Report;
-use hermes_proc::{EndSignals, first_readable};
-use hermes_runtime::OrphanSweep;
+use hermes_fs::FileLock;
+use hermes_proc::first_readable;
+use hermes_runtime::{OrphanSweep, dispatch_settings, worker_setup};
 
 use super::dispatch::LimitArgs;
-use super::session::{refusal, usage};
-use super::times::LocalTime;
-use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
+use super::session::{Kanban, refusal, usage};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::signal_watch::listen_for_signals;
 
 /// Shortest and longest pause between two ticks.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_hours(24);
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Seconds between two ticks, instead of kanban.dispatch_interval_seconds
     #[arg(long, value_name = "SECONDS")]
     interval: Option<f64>,
@@ -45,18 +44,19 @@ pub(super) struct Args {
     force: bool,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
     let interval = args.interval.map(interval).transpose()?;
-    let home = BoardHome::resolve(&context.env, &context.location);
-    let only = board.map(|slug| home.select(Some(slug))).transpose()?;
-    let signals = EndSignals::listen().map_err(|error| {
-        CommandError::environment(format!("could not listen for signals: {error}"))
-    })?;
-    let _lock = take_lock(&home, context)?;
+    let home = kanban.home();
+    let only = kanban
+        .board
+        .map(|slug| home.select(Some(slug)))
+        .transpose()?;
+    let signals = listen_for_signals()?;
+    let _lock = take_lock(&home, kanban)?;
     let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
     let flags = args.limits.flags();
-    let settings = dispatch_settings(context, &flags);
-    context.printer.note(format!(
+    let settings = dispatch_settings(kanban, &flags);
+    kanban.note(format!(
         "Dispatching on {} every {} s (pid {}). Ctrl-C to stop.",
         only.as_ref().map_or_else(
             || "all boards".to_owned(),
@@ -65,14 +65,15 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
         interval.unwrap_or(settings.dispatch_interval).as_secs_f64(),
         std::process::id()
     ))?;
-    let dispatcher = dispatcher_of(context, home, &settings);
-    let mut boards = BoardLoop::new(dispatcher, settings.board_options(&context.env));
+    let workers = worker_setup(kanban, &home, &settings);
+    let dispatcher = Dispatcher::new(home, settings.limits.clone(), workers);
+    let mut boards = BoardLoop::new(dispatcher, settings.board_options(&kanban.env));
     boards.only = only.map(|board| board.slug);
     let mut reporter = Reporter::new(args.verbose);
-    let orphans = OrphanSweep::new(context);
+    let orphans = OrphanSweep::new(kanban);
     loop {
         // What is configured may change while we run.
-        let now = context.reloaded();
+        let now = kanban.reloaded();
         let settings = dispatch_settings(&now, &flags);
         boards.dispatcher.workers = worker_setup(&now, &boards.dispatcher.home, &settings);
         boards.dispatcher.workers.after_loss = orphans.after_loss();
@@ -88,8 +89,7 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
                 1 => "; one worker keeps running".to_owned(),
                 more => format!("; {more} workers keep running"),
             };
-            context.printer.note(format!("Stopped{left}."))?;
-            return Ok(ExitCode::SUCCESS);
+            return kanban.note(format!("Stopped{left}."));
         }
     }
 }
@@ -104,17 +104,14 @@ fn interval(seconds: f64) -> Result<Duration> {
 
 /// The right to dispatch for this home. A lock that fails for another reason than being held does no
 /// harm: every board has one of its own.
-fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<DispatcherLock>> {
-    match DispatcherLock::take(home) {
+fn take_lock(home: &BoardHome, context: &Context) -> Result<Option<FileLock>> {
+    match lock_dispatcher(home) {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(refusal("another dispatcher is running for this home").hint(
             "a gateway or another `hermes kanban daemon`; `hermes kanban dispatch` runs a single tick",
         )),
         Err(error) => {
-            context.printer.warn(
-                format!("could not take the dispatcher lock: {error}"),
-                None,
-            )?;
+            context.warn(format!("could not take the dispatcher lock: {error}"))?;
             Ok(None)
         }
     }
@@ -193,23 +190,22 @@ impl Reporter {
 
     /// The same problem is reported once.
     fn complain(&mut self, context: &Context, what: &str, error: Error) -> Result<()> {
-        let error = CommandError::from(error);
-        let (message, hints) = error.words();
-        if self.reported.get(what).is_none_or(|last| last != message) {
-            self.reported.insert(what.to_owned(), message.to_owned());
-            let hint = hints.first().map(String::as_str);
-            context.printer.warn(format!("{what}: {message}"), hint)?;
+        let CommandError { message, hints, .. } = error.into();
+        if self.reported.get(what) != Some(&message) {
+            context.warn(format!("{what}: {message}"))?;
+            if let Some(hint) = hints.first() {
+                context.hint(hint)?;
+            }
+            self.reported.insert(what.to_owned(), message);
         }
         Ok(())
     }
 
     fn warn_if_stuck(&mut self, context: &Context, is_stuck: bool) -> Result<()> {
         if is_stuck && !self.was_stuck {
-            context.printer.warn(
-                "cards are ready, but no worker could be started for a while",
-                Some(
-                    "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
-                ),
+            context.warn("cards are ready, but no worker could be started for a while")?;
+            context.hint(
+                "`hermes kanban diagnostics` names the cards, `hermes kanban why` the reasons",
             )?;
         }
         self.was_stuck = is_stuck;
@@ -238,9 +234,7 @@ fn report_line(context: &Context, board: &str, report: &Report) -> Result<()> {
     if parts.is_empty() {
         return Ok(());
     }
-    let time = LocalTime::of(context).minute(jiff::Timestamp::now().as_second());
+    let time = context.minute(jiff::Timestamp::now().as_second());
     let summary = parts.join(" ");
-    Ok(context
-        .printer
-        .line(format!("[{time}] {board}: {summary}"))?)
+    context.line(format!("[{time}] {board}: {summary}"))
 }

@@ -1,15 +1,12 @@
 //! `hermes kanban gc`: garbage collection.
 
-use std::process::ExitCode;
-
 use hermes_board::files::{Retention, collect_garbage};
 
-use super::session::BoardSession;
-use crate::context::Context;
+use super::session::Kanban;
 use crate::error::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Days that events of finished cards are kept
     #[arg(
         long = "event-retention-days",
@@ -25,8 +22,8 @@ pub(super) struct Args {
     archives: Option<u32>,
 }
 
-pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result<ExitCode> {
-    let mut session = BoardSession::open(context, board)?;
+pub(super) fn run(args: &Args, kanban: &Kanban<'_>) -> Result<()> {
+    let mut session = kanban.open()?;
     let retention = Retention {
         event_days: args.events,
         log_days: args.logs,
@@ -48,8 +45,5 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             parts.push(format!("{count} {what}"));
         }
     }
-    context
-        .printer
-        .line(format!("GC complete: {} removed", parts.join(", ")))?;
-    Ok(ExitCode::SUCCESS)
+    kanban.line(format!("GC complete: {} removed", parts.join(", ")))
 }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile (default: the current one)
     name: Option<String>,
     /// Set the description
@@ -28,15 +28,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let meta = load_meta(&home);
     match &args.text {
         None if meta.description.is_empty() => {
-            context
-                .printer
-                .line(format!("(no description set for '{name}')"))?;
+            context.line(format!("(no description set for '{name}')"))?;
         }
         None => {
             let prefix = if meta.description_auto { "[auto] " } else { "" };
-            context
-                .printer
-                .line(format!("{prefix}{}", meta.description))?;
+            context.line(format!("{prefix}{}", meta.description))?;
         }
         // A generated description gives way; one that a person wrote is not lost by accident.
         Some(_) if !meta.description.is_empty() && !meta.description_auto && !args.overwrite => {
@@ -47,7 +43,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         }
         Some(text) => {
             describe(&context.location, &name, text, false)?;
-            context.printer.line(format!("✓ Described '{name}'"))?;
+            context.line(format!("✓ Described '{name}'"))?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::error::{CommandError, Result};
 use crate::ui::human_size;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The profile
     name: String,
     /// File to write (default: NAME.tar.gz in this directory)
@@ -38,24 +38,25 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         output: &output,
     };
     let report = export_profile(&request)?;
-    let printer = &context.printer;
-    printer.line(format!("✓ Exported '{name}' to {}", report.path.display()))?;
-    printer.line(format!(
+    context.line(format!("✓ Exported '{name}' to {}", report.path.display()))?;
+    context.line(format!(
         "  {} files, {}",
         report.files,
         human_size(report.bytes)
     ))?;
     if !report.blanked.is_empty() {
-        printer.warn(
-            format!("left out the literal secrets {}", report.blanked.join(", ")),
-            Some("keep them in .env and write ${NAME} in config.yaml"),
-        )?;
+        context.warn(format!(
+            "left out the literal secrets {}",
+            report.blanked.join(", ")
+        ))?;
+        context.hint("keep them in .env and write ${NAME} in config.yaml")?;
     }
     for left_out in &report.left_out {
-        printer.warn(
-            format!("left out {}: {}", left_out.path.display(), left_out.reason),
-            None,
-        )?;
+        context.warn(format!(
+            "left out {}: {}",
+            left_out.path.display(),
+            left_out.reason
+        ))?;
     }
     Ok(())
 }

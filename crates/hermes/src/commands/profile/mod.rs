@@ -27,7 +27,7 @@ pub(crate) struct Args {
     verb: Option<Verb>,
 }
 
-verbs! {
+verbs! { Context;
     /// List all profiles
     List(list::Args) => list::run,
     /// Make a profile the active one

@@ -3,9 +3,7 @@
 mod exec;
 mod list;
 mod prune;
-mod reset;
 mod rm;
-mod stop;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,31 +15,24 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::{TerminalPerson, confirm};
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! { Context;
     /// List the containers of this profile
-    List(list::Args),
+    List(list::Args) => list::run,
     /// Run a command in a container
-    Exec(exec::Args),
+    Exec(exec::Args) => exec::run,
     /// Stop a container; its next use starts it again
-    Stop(stop::Args),
+    Stop(TaskArgs) => stop,
     /// Remove a container, so that its next use makes a new one
-    Reset(reset::Args),
+    Reset(TaskArgs) => reset,
     /// Remove a container and its files
-    Rm(rm::Args),
+    Rm(rm::Args) => rm::run,
     /// Remove containers that nobody has used for long
-    Prune(prune::Args),
+    Prune(prune::Args) => prune::run,
 }
 
 /// Which sandbox a verb is about.
 #[derive(Debug, clap::Args)]
-struct TaskArgs {
+pub(crate) struct TaskArgs {
     /// The task whose sandbox is meant
     #[arg(long, value_name = "ID", default_value = SHARED_TASK)]
     task: String,
@@ -50,21 +41,29 @@ struct TaskArgs {
     yes: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
     context.start_logging();
-    match &args.verb {
-        Verb::List(args) => list::run(args, context),
-        Verb::Exec(args) => exec::run(args, context),
-        Verb::Stop(args) => stop::run(args, context),
-        Verb::Reset(args) => reset::run(args, context),
-        Verb::Rm(args) => rm::run(args, context),
-        Verb::Prune(args) => prune::run(args, context),
-    }
+    verb.run(context)
+}
+
+fn stop(args: &TaskArgs, context: &Context) -> Result<()> {
+    let host = host(context)?;
+    confirm_end(context, &host, args)?;
+    let stopped = manage::stop(&host, &args.task)?;
+    report(context, &args.task, "Stopped", &stopped)
+}
+
+/// Removes the container; its files on the host stay.
+fn reset(args: &TaskArgs, context: &Context) -> Result<()> {
+    let host = host(context)?;
+    confirm_end(context, &host, args)?;
+    let removed = manage::reset(&host, &args.task)?;
+    report(context, &args.task, "Removed", &removed)
 }
 
 /// The engine and the settings, as commands of the profile have them.
 fn host(context: &Context) -> Result<Arc<DockerHost>> {
-    let person = TerminalPerson::shown_only(&context.printer);
+    let person = TerminalPerson::shown_only(context.printer);
     Ok(docker_host(context, &live_environment(context), &person)?)
 }
 
@@ -83,7 +82,7 @@ fn confirm_end(context: &Context, host: &DockerHost, args: &TaskArgs) -> Result<
         if running == 1 { "" } else { "es" },
         args.task
     );
-    match confirm(&context.printer, &question)? {
+    match confirm(context.printer, &question)? {
         Some(false) => Err(CommandError::cancelled()),
         Some(true) | None => Ok(()),
     }
@@ -92,12 +91,10 @@ fn confirm_end(context: &Context, host: &DockerHost, args: &TaskArgs) -> Result<
 /// Says what was done, a container a line, or that there was nothing to do.
 fn report(context: &Context, task: &str, done: &str, changed: &[manage::Changed]) -> Result<()> {
     if changed.is_empty() {
-        context
-            .printer
-            .line(format!("Nothing to do: no such container of task '{task}'"))?;
+        context.line(format!("Nothing to do: no such container of task '{task}'"))?;
     }
     for one in changed {
-        context.printer.line(format!("✓ {done} {}", one.name))?;
+        context.line(format!("✓ {done} {}", one.name))?;
     }
     Ok(())
 }

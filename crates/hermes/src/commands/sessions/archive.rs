@@ -4,12 +4,13 @@ use hermes_session::{SessionFilter, SessionStore};
 
 use super::filters::Filters;
 use super::prune::shown;
-use super::{counted, must_confirm, named, to_change};
+use super::{must_confirm, named, to_change};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The sessions: ids, beginnings of ids, or titles
     #[arg(value_name = "ID")]
     ids: Vec<String>,
@@ -58,11 +59,11 @@ fn archive_named(args: &Args, context: &Context, store: Option<SessionStore>) ->
     };
     for id in ids {
         if args.dry_run {
-            context.printer.line(format!("{would} {id}"))?;
+            context.line(format!("{would} {id}"))?;
             continue;
         }
         store.set_archived(&id, !args.restore)?;
-        context.printer.line(format!("{done} {id}"))?;
+        context.line(format!("{done} {id}"))?;
     }
     Ok(())
 }
@@ -79,19 +80,19 @@ fn archive_chosen(
         ..filter.clone()
     };
     let (Some(mut store), false) = (store, args.restore) else {
-        return Ok(context.printer.line("No sessions to archive")?);
+        return context.line("No sessions to archive");
     };
     let chosen = store.matching(&filter)?;
     let what = counted(chosen.len(), "session");
     if args.dry_run {
-        context.printer.line(format!("Would archive {what}"))?;
-        return Ok(context.printer.out(&shown(context, &chosen))?);
+        context.line(format!("Would archive {what}"))?;
+        return context.out(&shown(context, &chosen));
     }
     if chosen.is_empty() {
-        return Ok(context.printer.line("No sessions to archive")?);
+        return context.line("No sessions to archive");
     }
     must_confirm(context, args.yes, &format!("Put {what} away?"))?;
     let archived = store.archive_matching(&filter)?;
     let what = counted(archived.len(), "session");
-    Ok(context.printer.line(format!("Archived {what}"))?)
+    context.line(format!("Archived {what}"))
 }

@@ -3,10 +3,10 @@
 use super::{SHOWN_TITLE, must_confirm, named, to_change};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::one_line;
+use crate::ui::{counted, one_line};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The session: its id, the beginning of it, or its title
     #[arg(value_name = "ID")]
     id: String,
@@ -25,12 +25,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     let question = format!("Delete session {shown} and all its messages for good?");
     must_confirm(context, args.yes, &question)?;
     let removed = store.delete_session(&id)?;
-    context.printer.line(format!("Deleted session {shown}"))?;
+    context.line(format!("Deleted session {shown}"))?;
     if removed.len() > 1 {
-        let runs = super::counted(removed.len() - 1, "run");
-        context
-            .printer
-            .line(format!("  with {runs} of its sub-agents"))?;
+        let runs = counted(removed.len() - 1, "run");
+        context.line(format!("  with {runs} of its sub-agents"))?;
     }
     Ok(())
 }

@@ -11,15 +11,16 @@ use hermes_session::{SessionId, SessionStore};
 use serde_json::Value;
 
 use super::filters::Filters;
-use super::{counted, named, to_read};
+use super::{named, to_read};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::ui::counted;
 
 /// Names that say which session is which; a mask would make them useless.
 const KEPT: [&str; 4] = ["id", "session_id", "parent_session_id", "tool_call_id"];
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The file to write; - for standard output
     #[arg(value_name = "OUTPUT")]
     output: PathBuf,
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     let what = counted(ids.len(), "session");
     if args.dry_run {
-        return Ok(context.printer.line(format!("Would export {what}"))?);
+        return context.line(format!("Would export {what}"));
     }
     let redactor = if args.no_redact {
         Redactor::disabled()
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         let write = |file: &mut dyn Write| write_all(file, store.as_ref(), &ids, &redactor);
         write_file(&args.output, write)?;
         let path = args.output.display();
-        context.printer.note(format!("Exported {what} to {path}"))?;
+        context.note(format!("Exported {what} to {path}"))?;
     }
     Ok(())
 }
@@ -102,9 +103,7 @@ fn write_file(target: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error.into()),
     }
-    let mut unfinished = target.as_os_str().to_owned();
-    unfinished.push(format!(".tmp-{}", std::process::id()));
-    let unfinished = PathBuf::from(unfinished);
+    let unfinished = target.with_added_extension(format!("tmp-{}", std::process::id()));
     let file = hermes_fs::create_new(&unfinished, 0o600)?;
     let mut file = std::io::BufWriter::new(file);
     let written = write(&mut file).and_then(|()| {

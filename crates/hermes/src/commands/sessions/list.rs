@@ -16,7 +16,7 @@ const TITLE: usize = 30;
 const PREVIEW: usize = 40;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only sessions from this source: cli, telegram, cron, …
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
@@ -52,13 +52,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     };
     if args.json {
         let entries: Vec<Value> = listed.iter().map(entry).collect();
-        context.printer.json(&Value::Array(entries))?;
+        context.json(&Value::Array(entries))?;
     } else if listed.is_empty() {
-        context.printer.line("No sessions found.")?;
+        context.line("No sessions found.")?;
     } else {
-        context
-            .printer
-            .out(&table(&listed, hermes_session::now()))?;
+        context.out(&table(&listed, hermes_session::now()))?;
     }
     Ok(())
 }

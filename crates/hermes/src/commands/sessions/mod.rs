@@ -27,13 +27,7 @@ use crate::ui::{confirm, one_line};
 /// Titles that a message shows.
 const SHOWN_TITLE: usize = 60;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-verbs! {
+verbs! { Context;
     /// List conversations, the one that was active last first
     #[command(visible_alias = "ls")]
     List(list::Args) => list::run,
@@ -57,9 +51,9 @@ verbs! {
     Repair(repair::Args) => repair::run,
 }
 
-pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(verb: &Verb, context: &Context) -> Result<ExitCode> {
     context.start_logging();
-    args.verb.run(context)
+    verb.run(context)
 }
 
 /// The sessions of the profile, to look at; `None` if there are none yet.
@@ -91,7 +85,7 @@ fn must_confirm(context: &Context, yes: bool, question: &str) -> Result<()> {
     if yes {
         return Ok(());
     }
-    match confirm(&context.printer, question)? {
+    match confirm(context.printer, question)? {
         Some(true) => Ok(()),
         Some(false) => Err(CommandError::cancelled()),
         None => Err(
@@ -99,10 +93,4 @@ fn must_confirm(context: &Context, yes: bool, question: &str) -> Result<()> {
                 .hint("add --yes to go on without a question"),
         ),
     }
-}
-
-/// `1 session`, `2 sessions`.
-fn counted(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
 }

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::filters::Filters;
 use super::times::minute;
-use super::{SHOWN_TITLE, counted, must_confirm, to_change, to_read};
+use super::{SHOWN_TITLE, must_confirm, to_change, to_read};
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::{Table, one_line};
+use crate::ui::{Table, counted, one_line};
 
 /// Days after which sessions go if nothing else is said.
 const DEFAULT_DAYS: f64 = 90.0;
@@ -21,7 +21,7 @@ const SHOWN: usize = 100;
                   those that have been over for 90 days."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "one flag each")]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     filters: Filters,
     /// Also sessions that were put away
@@ -79,12 +79,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
 fn report(args: &Args, context: &Context, removed: &[SessionId]) -> Result<()> {
     if args.json {
         let value = json!({"dry_run": false, "count": removed.len(), "removed": removed});
-        context.printer.json(&value)?;
+        context.json(&value)?;
     } else if removed.is_empty() {
-        context.printer.line("No sessions to prune")?;
+        context.line("No sessions to prune")?;
     } else {
         let what = counted(removed.len(), "session");
-        context.printer.line(format!("Pruned {what}"))?;
+        context.line(format!("Pruned {what}"))?;
     }
     Ok(())
 }
@@ -93,11 +93,11 @@ fn report_plan(args: &Args, context: &Context, chosen: &[Session]) -> Result<()>
     if args.json {
         let ids: Vec<&SessionId> = chosen.iter().map(|session| &session.id).collect();
         let value = json!({"dry_run": true, "count": ids.len(), "removed": ids});
-        return context.printer.json(&value);
+        return context.json(&value);
     }
     let what = counted(chosen.len(), "session");
-    context.printer.line(format!("Would prune {what}"))?;
-    Ok(context.printer.out(&shown(context, chosen))?)
+    context.line(format!("Would prune {what}"))?;
+    context.out(&shown(context, chosen))
 }
 
 /// A table of chosen sessions, cut where it would be too long to read.

@@ -1,6 +1,6 @@
 //! `hermes tools list`.
 
-use hermes_runtime::{Approval, BackendKind, BackendRequest};
+use hermes_runtime::{Approval, BackendKind, BackendRequest, ToolSet};
 use hermes_tools::ToolSelection;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::ui::{Asked, Table};
 const SESSION: &str = "cli";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Whose settings decide what is on: cli, telegram, discord and others
     #[arg(long, value_name = "PLATFORM", default_value = "cli")]
     platform: String,
@@ -28,7 +28,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         task: None,
         session: SESSION,
     };
-    let tools = tool_access::assemble(context, backend, Approval::Needed, Asked::Nothing)?;
+    let request = tool_access::request(context, backend, Approval::Needed, Asked::Nothing)?;
+    let tools = ToolSet::assemble(context, request)?;
     let call = tools.call_context(SESSION);
     let selection = ToolSelection::resolve(context.config(), &context.env, &args.platform, None);
     if args.json {
@@ -49,7 +50,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
                 })
             })
             .collect();
-        context.printer.json(&json!(listed))?;
+        context.json(&json!(listed))?;
     } else {
         let mut table = Table::new(&["Tool", "Toolset", "On", "Here"]);
         for tool in tools.registry.iter() {
@@ -64,7 +65,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
                 here,
             ]);
         }
-        context.printer.out(&table.render())?;
+        context.out(&table.render())?;
     }
     Ok(())
 }

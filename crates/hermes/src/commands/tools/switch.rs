@@ -12,7 +12,7 @@ use crate::error::{CommandError, Result};
 use crate::ui::one_line;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Names of toolsets
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
@@ -55,9 +55,7 @@ fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
         Switch::Off => "off",
     };
     if after == before {
-        context
-            .printer
-            .line(format!("Already {word} for {platform}."))?;
+        context.line(format!("Already {word} for {platform}."))?;
     } else {
         context.ensure_home()?;
         let names: Vec<&str> = after.iter().map(String::as_str).collect();
@@ -75,13 +73,12 @@ fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
             .symmetric_difference(&after)
             .map(String::as_str)
             .collect();
-        context.printer.line(format!(
+        context.line(format!(
             "Switched {word} for {platform}: {}. New conversations have it.",
             switched.join(", ")
         ))?;
     }
-    warn_if_off_everywhere(context, &chosen, switch)?;
-    Ok(())
+    warn_if_off_everywhere(context, &chosen, switch)
 }
 
 /// A platform is a word of a key, so it must be one.
@@ -123,18 +120,16 @@ fn warn_if_off_everywhere(
     context: &Context,
     chosen: &BTreeSet<String>,
     switch: Switch,
-) -> std::io::Result<()> {
+) -> Result<()> {
     let off = context.config().texts("agent.disabled_toolsets");
     let names = chosen.iter().map(String::as_str);
     let held: Vec<&str> = names.filter(|name| off.contains(name)).collect();
     if switch == Switch::Off || held.is_empty() {
         return Ok(());
     }
-    context.printer.warn(
-        format!(
-            "agent.disabled_toolsets keeps {} off everywhere",
-            held.join(", ")
-        ),
-        Some("take the names out of that list with `hermes config edit`"),
-    )
+    let held = held.join(", ");
+    context.warn(format!(
+        "agent.disabled_toolsets keeps {held} off everywhere"
+    ))?;
+    context.hint("take the names out of that list with `hermes config edit`")
 }

@@ -37,7 +37,7 @@ pub(super) struct ChatState<'a> {
 
 impl ChatState<'_> {
     fn note(&self, text: impl AsRef<str>) -> Result<()> {
-        Ok(self.context.printer.note(text)?)
+        self.context.note(text)
     }
 
     /// Asks before something is discarded, at a terminal and unless the settings say otherwise.
@@ -47,7 +47,7 @@ impl ChatState<'_> {
             return Ok(true);
         }
         // A script is not asked.
-        Ok(confirm(&self.context.printer, what)?.unwrap_or(true))
+        Ok(confirm(self.context.printer, what)?.unwrap_or(true))
     }
 }
 
@@ -213,9 +213,8 @@ mod tests {
             ("xyzzyxyzzy", None),
         ] {
             let error = unknown(typed);
-            let (message, hints) = error.words();
-            assert!(message.contains(typed), "{message}");
-            let hint = hints.first().map(String::as_str).unwrap_or_default();
+            assert!(error.message.contains(typed), "{error:?}");
+            let hint = error.hints.first().map(String::as_str).unwrap_or_default();
             match near {
                 Some(near) => assert!(hint.contains(near), "{hint}"),
                 None => assert!(hint.contains("/help"), "{hint}"),

@@ -73,7 +73,7 @@ impl BoardStage {
         assert_eq!(taken.unwrap(), Applied::Yes);
     }
 
-    pub(crate) fn desk(&self) -> BoardAccess {
+    pub(crate) fn access(&self) -> BoardAccess {
         let root = self.stage.root("hermes");
         let program = root.join("no-such-program");
         let path = std::env::var_os("PATH").unwrap();
@@ -111,25 +111,25 @@ impl BoardStage {
         }
     }
 
-    /// Calls a tool at this desk.
-    pub(crate) fn at(&self, desk: BoardAccess, tool: &str, args: Value) -> Value {
-        let registry = kanban_tools(desk).fold(ToolRegistry::default(), ToolRegistry::with);
+    /// Calls a tool with this access to the board.
+    pub(crate) fn with(&self, access: BoardAccess, tool: &str, args: Value) -> Value {
+        let registry = kanban_tools(access).fold(ToolRegistry::default(), ToolRegistry::with);
         registry.call(tool, &args, &self.stage.context)
     }
 
     /// Calls a tool as somebody who looks after all cards.
     pub(crate) fn orchestrator(&self, tool: &str, args: Value) -> Value {
-        self.at(self.desk(), tool, args)
+        self.with(self.access(), tool, args)
     }
 
     /// Calls a tool as the worker of a card.
     pub(crate) fn worker(&self, id: &TaskId, run: RunId, tool: &str, args: Value) -> Value {
-        let desk = BoardAccess {
+        let access = BoardAccess {
             worker: Some(worker_variables(id, Some(run), Some(CLAIM))),
             is_orchestrator: false,
-            ..self.desk()
+            ..self.access()
         };
-        self.at(desk, tool, args)
+        self.with(access, tool, args)
     }
 
     /// Kinds of the events of a card, in order.

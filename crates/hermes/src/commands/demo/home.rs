@@ -20,20 +20,19 @@ use crate::error::{CommandError, Result};
 
 /// Names tried before giving up.
 const MOST_NAMES: u32 = 100;
-/// Who files the cards.
-const FILED_BY: &str = "demo";
+/// Creator of the cards.
+const CREATED_BY: &str = "demo";
 
-/// The place where a demo is played.
-pub(super) struct Stage {
-    /// Everything is below this.
+/// The home of a demo.
+pub(super) struct DemoHome {
+    /// Holds everything.
     pub(super) directory: PathBuf,
-    /// The surroundings of a program whose home is here.
     pub(super) context: Context,
 }
 
-impl Stage {
+impl DemoHome {
     /// Makes the home and its profiles.
-    pub(super) fn set(context: &Context, script: &DemoScript) -> Result<Self> {
+    pub(super) fn create(context: &Context, script: &DemoScript) -> Result<Self> {
         let directory = new_directory(&context.env)?;
         Self::fill(context, script, &directory).inspect_err(|_| {
             // What went wrong is what matters, not that something of it is left.
@@ -49,7 +48,13 @@ impl Stage {
         hermes_fs::write_atomic(&file, script.text.as_bytes(), 0o600)?;
         let env = plain(&context.env).with(&vars::HERMES_HOME, home.as_os_str());
         let selection = select(&[], &env, &context.system)?;
-        let context = Context::new(&env, context.system.clone(), &selection, &context.printer);
+        let context = Context::new(
+            &env,
+            context.system.clone(),
+            &selection,
+            context.printer,
+            context.command_tree,
+        );
         context.ensure_home()?;
         let settings = settings(&file);
         hermes_fs::write_atomic(&home.join("config.yaml"), settings.as_bytes(), 0o600)?;
@@ -62,8 +67,8 @@ impl Stage {
         })
     }
 
-    /// Files the cards; gives their ids by key.
-    pub(super) fn file(
+    /// Creates the cards; gives their ids by key.
+    pub(super) fn create_cards(
         &self,
         session: &mut BoardSession<'_>,
         cards: &[Card],
@@ -75,7 +80,7 @@ impl Stage {
             let new = NewTask {
                 body: card.body.clone(),
                 assignee: Some(Assignee::parse(&card.assignee)?),
-                created_by: Some(FILED_BY.to_owned()),
+                created_by: Some(CREATED_BY.to_owned()),
                 workspace: if card.shared {
                     WorkspaceKind::Dir
                 } else {
@@ -86,14 +91,13 @@ impl Stage {
                 checks: card.checks.clone(),
                 ..NewTask::titled(card.title.as_str())
             };
-            let filed = session.store.create(&new)?;
-            ids.insert(card.key.clone(), filed.task.id);
+            ids.insert(card.key.clone(), session.store.create(&new)?.task.id);
         }
         Ok(ids)
     }
 
-    /// Takes everything away.
-    pub(super) fn strike(&self) -> Result<()> {
+    /// Removes everything.
+    pub(super) fn remove(&self) -> Result<()> {
         Ok(hermes_fs::remove_tree(&self.directory)?)
     }
 }

@@ -1,10 +1,16 @@
-//! Facts about a home that several commands show.
+//! Facts about the program and a home that several commands show.
 
 use hermes_config::dotenv::known_names;
 use hermes_config::settings::Layer;
 use serde_json::Value;
 
 use crate::context::Context;
+
+/// Version of the reference whose files and commands this program shares.
+pub(crate) const COMPATIBLE: &str = "0.19.0";
+
+/// Version of this program.
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (as hermes-agent 0.19.0)");
 
 /// Largest stamp or job file looked at.
 const MAX_BYTES: u64 = 8 << 20;

@@ -1,10 +1,10 @@
-//! The play itself: a dispatcher at work, a worker killed on purpose, and an eye on the cards.
+//! A demo while it runs: a dispatcher at work, a worker killed on purpose, and the state of the cards.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use hermes_board::EventQuery;
-use hermes_board::dispatch::{Dispatcher, TickMode};
+use hermes_board::dispatch::Dispatcher;
 use hermes_board::model::{Event, Status, TaskId};
 use hermes_board::store::BoardStore;
 use hermes_proc::{ProcessHandle, identity_of};
@@ -17,21 +17,21 @@ use crate::error::{CommandError, Result};
 const UNTIL_KILL: Duration = Duration::from_millis(1200);
 /// How long workers whose cards are finished may take to leave.
 const LEAVING: Duration = Duration::from_secs(10);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const REAP_PAUSE: Duration = Duration::from_millis(50);
 /// Events taken at a time.
 const BATCH: u32 = 200;
 
-/// A demo that is being played.
-pub(super) struct Play<'a> {
+/// A running demo.
+pub(super) struct DemoRun<'a> {
     pub(super) session: BoardSession<'a>,
     dispatcher: Dispatcher,
-    pub(super) cards: Vec<Played>,
+    pub(super) cards: Vec<DemoCard>,
     seen_event: i64,
     began: Instant,
 }
 
 /// A card of the demo.
-pub(super) struct Played {
+pub(super) struct DemoCard {
     pub(super) id: TaskId,
     pub(super) title: String,
     pub(super) assignee: String,
@@ -49,13 +49,7 @@ enum Kill {
     Done,
 }
 
-/// Something to tell.
-pub(super) struct News {
-    pub(super) at: Duration,
-    pub(super) text: String,
-}
-
-impl<'a> Play<'a> {
+impl<'a> DemoRun<'a> {
     pub(super) fn new(
         session: BoardSession<'a>,
         dispatcher: Dispatcher,
@@ -63,7 +57,7 @@ impl<'a> Play<'a> {
         ids: &HashMap<String, TaskId>,
     ) -> Result<Self> {
         let played = cards.iter().filter_map(|card| {
-            Some(Played {
+            Some(DemoCard {
                 id: ids.get(&card.key)?.clone(),
                 title: card.title.clone(),
                 assignee: card.assignee.clone(),
@@ -85,15 +79,13 @@ impl<'a> Play<'a> {
         })
     }
 
-    /// How long it has been going on.
     pub(super) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// One look of the dispatcher; says whether all cards have come to an end.
+    /// One tick of the dispatcher; gives whether all cards are finished or blocked.
     pub(super) fn step(&mut self) -> Result<bool> {
-        self.dispatcher
-            .tick(&mut self.session.store, TickMode::Real)?;
+        self.dispatcher.tick(&mut self.session.store)?;
         let elapsed = self.began.elapsed();
         let mut is_over = true;
         for card in &mut self.cards {
@@ -106,7 +98,7 @@ impl<'a> Play<'a> {
                 }
                 Status::Running => {
                     is_over = false;
-                    card.kill.look(task.worker_pid)?;
+                    card.kill.kill_if_due(task.worker_pid)?;
                 }
                 _ => is_over = false,
             }
@@ -114,8 +106,8 @@ impl<'a> Play<'a> {
         Ok(is_over)
     }
 
-    /// What has happened since it was last asked.
-    pub(super) fn news(&mut self) -> Result<Vec<News>> {
+    /// Messages about what has happened since the last call.
+    pub(super) fn messages(&mut self) -> Result<Vec<String>> {
         let query = EventQuery {
             after: self.seen_event,
             limit: Some(BATCH),
@@ -125,13 +117,11 @@ impl<'a> Play<'a> {
         if let Some(last) = events.last() {
             self.seen_event = last.id;
         }
-        let at = self.began.elapsed();
-        let told = events.iter().filter_map(|event| {
+        let messages = events.iter().filter_map(|event| {
             let card = self.cards.iter().find(|card| card.id == event.task_id)?;
-            let text = words(event, card)?;
-            Some(News { at, text })
+            message(event, card)
         });
-        Ok(told.collect())
+        Ok(messages.collect())
     }
 
     /// Lets workers leave whose cards are finished, and ends those whose cards are not.
@@ -154,20 +144,9 @@ impl<'a> Play<'a> {
         }
         let deadline = Instant::now() + LEAVING;
         while self.dispatcher.reap() > 0 && Instant::now() < deadline {
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(REAP_PAUSE);
         }
         trouble.map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// Attempts at each card, in their order.
-    pub(super) fn attempts(&self) -> Result<HashMap<TaskId, usize>> {
-        let mut attempts = HashMap::new();
-        for card in &self.cards {
-            let runs = self.session.store.runs(&card.id, None)?;
-            let distinct: HashSet<_> = runs.iter().map(|run| run.id).collect();
-            attempts.insert(card.id.clone(), distinct.len());
-        }
-        Ok(attempts)
     }
 }
 
@@ -178,7 +157,7 @@ fn is_running(session: &BoardSession<'_>, id: &TaskId) -> Result<bool> {
 
 impl Kill {
     /// Kills a worker that has worked long enough.
-    fn look(&mut self, pid: Option<i64>) -> Result<()> {
+    fn kill_if_due(&mut self, pid: Option<i64>) -> Result<()> {
         let Self::Wanted(since) = self else {
             return Ok(());
         };
@@ -199,8 +178,8 @@ impl Kill {
     }
 }
 
-/// An event in words; `None` for what nobody needs to hear.
-fn words(event: &Event, card: &Played) -> Option<String> {
+/// The message about an event; `None` if it is not worth one.
+fn message(event: &Event, card: &DemoCard) -> Option<String> {
     let title = &card.title;
     let who = &card.assignee;
     Some(match event.kind.as_str() {
