@@ -15,14 +15,8 @@ use crate::code::{
     Crate, ModuleId, Names, Target, Token, TokenKind, defined_name, flatten, imports, is_dev_crate,
 };
 
-/// The reason of items that were there before this check. The list only becomes shorter.
-const TESTS_ONLY: &str = "only tests call it";
-
-/// Items that may have no caller outside tests, with the reason.
-pub(crate) const ALLOWED: &[(&str, &str)] = &[(
-    "hermes-terminal::background::registry::Processes::drain_notices",
-    TESTS_ONLY,
-)];
+/// Items that may have no caller outside tests, with the reason. There should be none.
+pub(crate) const ALLOWED: &[(&str, &str)] = &[];
 
 /// A public item without a caller.
 #[derive(Debug, PartialEq, Eq)]

@@ -215,6 +215,12 @@ impl Agent {
         Ok(())
     }
 
+    /// What was heard of the background processes of this conversation and not told the model yet.
+    pub(crate) fn take_notices(&self) -> Option<String> {
+        let notices = self.context.session.take_notices();
+        (!notices.is_empty()).then(|| notices.join("\n\n"))
+    }
+
     /// Stores the session row, if there is none yet.
     pub(crate) fn ensure_session(&mut self) -> Result<()> {
         if let Some(new) = &self.new {

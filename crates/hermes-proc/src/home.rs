@@ -69,11 +69,14 @@ pub struct HomeFacts<'a> {
 /// The HOME of children, decided. By default they keep the one they inherit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChildHome {
-    mode: HomeMode,
-    is_container: bool,
-    profile_home: PathBuf,
+    pub mode: HomeMode,
+    /// Whether the decision was made inside a container.
+    pub is_container: bool,
+    /// Where the profile's home is, or would be.
+    pub profile_home: PathBuf,
     real_home: PathBuf,
-    real_home_is_known: bool,
+    /// Whether a home of the account was found; without one `/tmp` stands in.
+    pub real_home_is_known: bool,
     inherited: Option<PathBuf>,
     choice: Choice,
 }
@@ -124,16 +127,6 @@ impl ChildHome {
         }
     }
 
-    /// The mode in effect.
-    pub fn mode(&self) -> HomeMode {
-        self.mode
-    }
-
-    /// Whether the decision was made inside a container.
-    pub fn is_container(&self) -> bool {
-        self.is_container
-    }
-
     /// The value children get instead of the inherited one.
     pub fn replacement(&self) -> Option<&Path> {
         match self.choice {
@@ -151,16 +144,6 @@ impl ChildHome {
     /// Home of the account.
     pub fn real_home(&self) -> &Path {
         &self.real_home
-    }
-
-    /// Whether a home of the account was found; without one `/tmp` stands in.
-    pub fn is_real_home_known(&self) -> bool {
-        self.real_home_is_known
-    }
-
-    /// Where the profile's home is, or would be.
-    pub fn profile_home(&self) -> &Path {
-        &self.profile_home
     }
 
     /// Whether children live in the profile's home.

@@ -122,7 +122,7 @@ fn the_real_home_is_found_from_inside_the_profile_home() {
     );
     let lost = resolve(None, Some(&own), None);
     assert_eq!(lost.real_home(), Path::new("/tmp"));
-    assert!(!lost.is_real_home_known());
+    assert!(!lost.real_home_is_known);
 }
 
 fn ensure(home: &ChildHome, entry: &str) -> LinkOutcome {

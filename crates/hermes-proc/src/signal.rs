@@ -101,7 +101,7 @@ impl ProcessHandle {
         }
     }
 
-    fn send(&self, signal: Signal) -> Result<()> {
+    pub(crate) fn send(&self, signal: Signal) -> Result<()> {
         match pidfd_send_signal(self.descriptor.as_fd(), signal) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(errno) => Err(signal_error("signal", self.pid, errno)),

@@ -258,12 +258,7 @@ impl<'a> Search<'a> {
             return;
         };
         // Who may not be signalled (a program with other rights) is reported as a survivor.
-        let sent = if signal == Signal::KILL {
-            handle.kill()
-        } else {
-            handle.terminate()
-        };
-        drop(sent);
+        drop(handle.send(signal));
     }
 
     fn open(&self, pid: u32, start_time: u64) -> Option<ProcessHandle> {

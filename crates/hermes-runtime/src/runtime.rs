@@ -189,6 +189,7 @@ fn assemble_tools(
         approval: Approval::Needed,
         person: Arc::clone(person),
         interrupt: Arc::clone(&request.interrupt),
+        has_conversation: true,
     };
     ToolSet::assemble(context, request)
 }

@@ -63,15 +63,14 @@ impl TerminalSettings {
     /// Takes over what the configuration says; values that make no sense count as not given.
     #[must_use]
     pub fn configured(mut self, config: &Config) -> Self {
-        let seconds = |key: &str| {
+        let positive = |key| {
             config
                 .int(key)
                 .and_then(|value| u64::try_from(value).ok())
                 .filter(|value| *value > 0)
-                .map(Duration::from_secs)
         };
-        if let Some(timeout) = seconds("terminal.timeout") {
-            self.timeout = timeout;
+        if let Some(seconds) = positive("terminal.timeout") {
+            self.timeout = Duration::from_secs(seconds);
         }
         let environment = &config.sources().env;
         if let Some(text) = environment.text(&hermes_config::vars::TERMINAL_MAX_FOREGROUND_TIMEOUT)
@@ -84,12 +83,8 @@ impl TerminalSettings {
                 ),
             }
         }
-        if let Some(shown) = config
-            .int("tool_output.max_bytes")
-            .and_then(|value| usize::try_from(value).ok())
-            .filter(|value| *value > 0)
-        {
-            self.shown_output = shown;
+        if let Some(shown) = positive("tool_output.max_bytes") {
+            self.shown_output = usize::try_from(shown).unwrap_or(usize::MAX);
         }
         self.init_files = config
             .texts("terminal.shell_init_files")

@@ -23,6 +23,7 @@ pub(crate) fn request<'a>(
         approval,
         person: TerminalPerson::new(context.printer, &interrupt, asked),
         interrupt,
+        has_conversation: false,
     })
 }
 

@@ -281,10 +281,11 @@ impl Turn<'_> {
                 ..SessionMessage::tool_result(&*one.call.id, &*one.call.name, one.text.clone())
             })
             .collect();
-        if let Some(last) = results.last_mut()
-            && let Some(message) = self.agent.steering.take()
-        {
-            add_text(last, &marked(&message));
+        if let Some(last) = results.last_mut() {
+            let message = self.agent.steering.take().map(|text| marked(&text));
+            for text in message.into_iter().chain(self.agent.take_notices()) {
+                add_text(last, &text);
+            }
         }
         results
     }

@@ -6,7 +6,7 @@ use hermes_providers::{
     Cost, ErrorClass, Message, ModelRequest, ModelResponse, ProviderError, Reasoning, StreamEvent,
     TokenUsage,
 };
-use hermes_session::{ConversationStep, SessionMessage, UsageRecord};
+use hermes_session::{ConversationStep, MessageContent, SessionMessage, UsageRecord};
 use serde_json::Value;
 
 use super::attempts::Attempts;
@@ -160,11 +160,22 @@ impl Turn<'_> {
         }
     }
 
-    /// Stores the user's message before anything else.
+    /// Stores the user's message before anything else. What was heard of background processes since
+    /// the last turn is sent with it; the stored text stays the user's own.
     fn prepare(&mut self, input: TurnInput) -> Result<()> {
         self.agent.provider.begin_turn();
         self.agent.ensure_session()?;
-        self.store_user(to_stored(&input.into_message(), None))
+        let mut message = to_stored(&input.into_message(), None);
+        match (self.agent.take_notices(), &message.content) {
+            (Some(notices), Some(MessageContent::Text(text))) => {
+                message.api_content = Some(format!("{notices}\n\n{text}"));
+            }
+            (Some(notices), _) => {
+                self.store_user(to_stored(&Message::user(notices), None))?;
+            }
+            (None, _) => {}
+        }
+        self.store_user(message)
     }
 
     fn act_on(&mut self, mut response: ModelResponse) -> Result<NextStep> {

@@ -33,10 +33,10 @@ fn helper_env(path: Option<&std::ffi::OsStr>) -> hermes_proc::EnvPlan {
         .into_iter()
         .map(|path| ("PATH".into(), path.to_owned()))
         .collect();
-    let policy = EnvPolicy::new(
-        "/nonexistent/home".into(),
-        "/nonexistent/hermes".into(),
-        hermes_proc::home::ChildHome::default(),
-    );
+    let policy = EnvPolicy {
+        hermes_home: "/nonexistent/home".into(),
+        hermes_program: "/nonexistent/hermes".into(),
+        ..EnvPolicy::default()
+    };
     EnvPlan::build(&EnvRequest::new(SpawnClass::Helper, &base, &policy))
 }

@@ -12,7 +12,7 @@ use super::names::{
 };
 use super::overlay::Overlay;
 use super::passthrough::{List, refusal};
-use super::path_value::{Tier4, search_path, tier4};
+use super::path_value::{search_path, tier4};
 use super::plan::{EnvPlan, EnvRequest};
 use super::receipt::Fate;
 use super::rule::Rule;
@@ -144,9 +144,9 @@ impl Builder<'_, '_> {
             value,
             &self.request.policy.own_install,
         ) {
-            Tier4::Untouched => self.plan.put(name, value.to_owned(), fate, rule),
-            Tier4::Cut(rest) => self.plan.set(name, rest, Rule::OwnInstall),
-            Tier4::Gone => self.plan.strip(name, Rule::OwnInstall),
+            Some(Cow::Borrowed(value)) => self.plan.put(name, value.to_owned(), fate, rule),
+            Some(Cow::Owned(rest)) => self.plan.set(name, rest, Rule::OwnInstall),
+            None => self.plan.strip(name, Rule::OwnInstall),
         }
     }
 

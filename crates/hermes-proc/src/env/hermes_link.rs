@@ -33,18 +33,15 @@ fn link(program: &Path, link: &Path) -> hermes_fs::Result<LinkOutcome> {
 #[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
-    use crate::home::ChildHome;
     use std::fs;
 
     #[test]
     fn the_link_is_made_once_renewed_and_never_put_over_a_file() {
         let dir = tempfile::tempdir().unwrap();
-        let policy = |program: &str| {
-            EnvPolicy::new(
-                dir.path().join("hh"),
-                dir.path().join(program),
-                ChildHome::default(),
-            )
+        let policy = |program: &str| EnvPolicy {
+            hermes_home: dir.path().join("hh"),
+            hermes_program: dir.path().join(program),
+            ..EnvPolicy::default()
         };
         fs::create_dir_all(dir.path().join("hh/cache/bin")).unwrap();
         let ensure = |program: &str| ensure_hermes_link(&policy(program)).unwrap();

@@ -1,5 +1,6 @@
 //! `PATH` and its relatives: lists of directories without references to an own install.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -36,38 +37,21 @@ const SINGLE: &[&str] = &[
     "CURL_CA_BUNDLE",
 ];
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Tier4 {
-    Untouched,
-    Cut(OsString),
-    Gone,
-}
-
-/// Applies tier 4 to a variable other than `PATH`.
-pub(super) fn tier4(name: &str, value: &OsStr, own: &OwnInstall) -> Tier4 {
+/// What tier 4 leaves of the value of a variable other than `PATH`; `None` if that is nothing.
+pub(super) fn tier4<'v>(name: &str, value: &'v OsStr, own: &OwnInstall) -> Option<Cow<'v, OsStr>> {
     let is_list = LISTS.contains(&name) || (name.starts_with("DYLD_") && name.ends_with("_PATH"));
     if is_list {
-        let mut kept = Vec::new();
-        let mut dropped = false;
-        for entry in entries(value) {
-            if own.contains(Path::new(entry)) {
-                dropped = true;
-            } else {
-                kept.push(entry);
-            }
+        let all: Vec<&OsStr> = entries(value).collect();
+        let is_foreign = |entry: &&OsStr| !own.contains(Path::new(entry));
+        let kept: Vec<&OsStr> = all.iter().copied().filter(is_foreign).collect();
+        if kept.len() == all.len() {
+            return Some(Cow::Borrowed(value));
         }
-        return if !dropped {
-            Tier4::Untouched
-        } else if kept.iter().all(|entry| entry.is_empty()) {
-            Tier4::Gone
-        } else {
-            Tier4::Cut(joined(kept))
-        };
+        let has_entries = kept.iter().any(|entry| !entry.is_empty());
+        return has_entries.then(|| Cow::Owned(joined(kept)));
     }
-    if SINGLE.contains(&name) && own.contains(Path::new(value)) {
-        return Tier4::Gone;
-    }
-    Tier4::Untouched
+    let is_ours = SINGLE.contains(&name) && own.contains(Path::new(value));
+    (!is_ours).then_some(Cow::Borrowed(value))
 }
 
 /// The search path of a child: no empty entries (they mean the current directory), no duplicates,
@@ -115,7 +99,6 @@ fn joined<'e>(entries: impl IntoIterator<Item = &'e OsStr>) -> OsString {
 #[allow(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use super::*;
-    use crate::home::ChildHome;
     use pretty_assertions::assert_eq;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -124,11 +107,11 @@ mod tests {
                           /usr/sbin:/usr/bin:/sbin:/bin";
 
     fn policy(dir: &Path) -> EnvPolicy {
-        let mut policy = EnvPolicy::new(
-            dir.join("hh"),
-            dir.join("apps/hermes"),
-            ChildHome::default(),
-        );
+        let mut policy = EnvPolicy {
+            hermes_home: dir.join("hh"),
+            hermes_program: dir.join("apps/hermes"),
+            ..EnvPolicy::default()
+        };
         policy.own_install = OwnInstall::of_roots([dir.join("own")]);
         policy
     }
@@ -191,23 +174,25 @@ mod tests {
     #[test]
     fn lists_lose_entries_and_single_paths_go() {
         let own = OwnInstall::of_roots([PathBuf::from("/own")]);
-        let cut = |name: &str, value: &str| tier4(name, OsStr::new(value), &own);
-        assert_eq!(
-            cut("PYTHONPATH", "/own/lib:/mine"),
-            Tier4::Cut("/mine".into())
-        );
-        assert_eq!(cut("PYTHONPATH", "/own/lib:/own"), Tier4::Gone);
-        assert_eq!(cut("PYTHONPATH", "/mine:"), Tier4::Untouched);
-        assert_eq!(cut("DYLD_FALLBACK_LIBRARY_PATH", "/own"), Tier4::Gone);
-        assert_eq!(cut("LD_LIBRARY_PATH", "/ownx"), Tier4::Untouched);
-        assert_eq!(cut("UV_PYTHON", "/own/bin/python"), Tier4::Gone);
-        assert_eq!(cut("UV_PYTHON", "3.12"), Tier4::Untouched);
-        assert_eq!(cut("SSL_CERT_FILE", "/own/certifi/cacert.pem"), Tier4::Gone);
-        assert_eq!(cut("EDITOR", "/own/bin/vi"), Tier4::Untouched);
+        for (name, value, left) in [
+            ("PYTHONPATH", "/own/lib:/mine", Some("/mine")),
+            ("PYTHONPATH", "/own/lib:/own", None),
+            ("PYTHONPATH", "/mine:", Some("/mine:")),
+            ("DYLD_FALLBACK_LIBRARY_PATH", "/own", None),
+            ("LD_LIBRARY_PATH", "/ownx", Some("/ownx")),
+            ("UV_PYTHON", "/own/bin/python", None),
+            ("UV_PYTHON", "3.12", Some("3.12")),
+            ("SSL_CERT_FILE", "/own/certifi/cacert.pem", None),
+            ("EDITOR", "/own/bin/vi", Some("/own/bin/vi")),
+        ] {
+            let found = tier4(name, OsStr::new(value), &own);
+            assert_eq!(found.as_deref(), left.map(OsStr::new), "{name}={value}");
+            // What is left whole is not copied: the receipt tells it from what was cut.
+            let is_whole = matches!(found, Some(Cow::Borrowed(_)));
+            assert_eq!(is_whole, left == Some(value), "{name}={value}");
+        }
         let bytes = OsStr::from_bytes(b"/own:/\xff");
-        assert_eq!(
-            tier4("NODE_PATH", bytes, &own),
-            Tier4::Cut(OsStr::from_bytes(b"/\xff").to_owned())
-        );
+        let found = tier4("NODE_PATH", bytes, &own);
+        assert_eq!(found.as_deref(), Some(OsStr::from_bytes(b"/\xff")));
     }
 }

@@ -12,10 +12,10 @@ use super::*;
 use crate::home::{ChildHome, HomeFacts, HomeMode};
 
 fn policy() -> EnvPolicy {
-    let mut policy = EnvPolicy::new(
-        PathBuf::from("/hh"),
-        PathBuf::from("/nowhere/hermes"),
-        ChildHome::resolve(&HomeFacts {
+    let mut policy = EnvPolicy {
+        hermes_home: PathBuf::from("/hh"),
+        hermes_program: PathBuf::from("/nowhere/hermes"),
+        child_home: ChildHome::resolve(&HomeFacts {
             mode: HomeMode::Profile,
             is_container: false,
             hermes_home: Path::new("/hh"),
@@ -23,7 +23,8 @@ fn policy() -> EnvPolicy {
             inherited_home: Some(OsStr::new("/u")),
             account_home: None,
         }),
-    );
+        ..EnvPolicy::default()
+    };
     policy.secret_names.insert("MY_PROVIDER".to_owned());
     policy.own_install = OwnInstall::of_roots([PathBuf::from("/own")]);
     policy

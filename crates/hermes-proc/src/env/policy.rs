@@ -8,7 +8,7 @@ use crate::home::ChildHome;
 
 /// Plain data; whoever reads settings fills it in. A name on a list that must not have it does no
 /// harm: the builder asks the tiers first, and [`EnvPolicy::refusals`] tells about it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct EnvPolicy {
     pub hermes_home: PathBuf,
     pub hermes_program: PathBuf,
@@ -24,19 +24,6 @@ pub struct EnvPolicy {
 }
 
 impl EnvPolicy {
-    /// A policy that lets nothing special through.
-    pub fn new(hermes_home: PathBuf, hermes_program: PathBuf, child_home: ChildHome) -> Self {
-        Self {
-            hermes_home,
-            hermes_program,
-            child_home,
-            own_install: OwnInstall::default(),
-            passthrough: BTreeSet::new(),
-            trusted_passthrough: BTreeSet::new(),
-            secret_names: BTreeSet::new(),
-        }
-    }
-
     /// Directory that holds nothing but a link to the running executable.
     pub fn link_dir(&self) -> PathBuf {
         self.hermes_home.join("cache").join("bin")

@@ -9,7 +9,6 @@ use proptest::prelude::*;
 
 use super::names::{CREDENTIALS, INTERNAL_SECRETS, LISTED, MODE_MARKERS, RPC_NAMES};
 use super::*;
-use crate::home::ChildHome;
 
 const CANARY: &str = "canary-";
 
@@ -37,11 +36,11 @@ fn tier2_names() -> Vec<&'static str> {
 }
 
 fn policy(passthrough: BTreeSet<String>) -> EnvPolicy {
-    let mut policy = EnvPolicy::new(
-        PathBuf::from("/hh"),
-        PathBuf::from("/nowhere/hermes"),
-        ChildHome::default(),
-    );
+    let mut policy = EnvPolicy {
+        hermes_home: PathBuf::from("/hh"),
+        hermes_program: PathBuf::from("/nowhere/hermes"),
+        ..EnvPolicy::default()
+    };
     policy.secret_names = DERIVED.iter().map(|name| (*name).to_owned()).collect();
     policy.passthrough = passthrough;
     policy

@@ -55,13 +55,8 @@ impl Tier {
 
     /// The rule that keeps an inherited name of this tier for this class in spite of the tier.
     pub(super) fn kept_by(self, class: SpawnClass) -> Option<Rule> {
-        match (class, self) {
-            (
-                SpawnClass::Hermes,
-                Self::InternalSecret | Self::Credential | Self::Listed | Self::Derived,
-            ) => Some(Rule::SameProgram),
-            _ => None,
-        }
+        let is_secret = self.is_credential() || self == Self::InternalSecret;
+        (class == SpawnClass::Hermes && is_secret).then_some(Rule::SameProgram)
     }
 
     pub(super) fn stripped_by(self) -> Rule {

@@ -19,7 +19,6 @@ mod tailed;
 
 use std::path::{Path, PathBuf};
 
-use hermes_proc::home::ChildHome;
 use hermes_proc::{ChildSpec, EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 
 /// A shell script as a child with nothing but a PATH.
@@ -33,11 +32,11 @@ fn plan(base: &[(&str, &str)]) -> EnvPlan {
         .iter()
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
-    let policy = EnvPolicy::new(
-        PathBuf::from("/nonexistent/home"),
-        PathBuf::from("/nonexistent/hermes"),
-        ChildHome::default(),
-    );
+    let policy = EnvPolicy {
+        hermes_home: PathBuf::from("/nonexistent/home"),
+        hermes_program: PathBuf::from("/nonexistent/hermes"),
+        ..EnvPolicy::default()
+    };
     EnvPlan::build(&EnvRequest::new(SpawnClass::Helper, &base, &policy))
 }
 

@@ -14,7 +14,7 @@ use hermes_terminal::backend::Backend;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::local::LocalBackend;
 use hermes_terminal::shell::ShellFinder;
-use hermes_terminal::sudo::{LocalProbe, SudoPasswords, configured_password};
+use hermes_terminal::sudo::{SudoPasswords, configured_password, local_sudo_needs};
 use hermes_terminal::{CommandApprover, Terminal, TerminalSettings};
 
 use super::approver::ToolApprover;
@@ -39,6 +39,8 @@ pub struct ToolSetRequest<'a> {
     pub person: Arc<dyn Person>,
     /// Ends every call when it is raised.
     pub interrupt: Arc<Wake>,
+    /// Whether there are turns in which background processes can be heard of.
+    pub has_conversation: bool,
 }
 
 /// A terminal with its backend.
@@ -78,7 +80,8 @@ impl TerminalSetup {
         let approver = Arc::new(approver);
         let mut sudo = SudoPasswords::new(password);
         if remote.is_none() {
-            sudo = sudo.with_probe(LocalProbe::new(Arc::clone(&environment)));
+            let environment = Arc::clone(&environment);
+            sudo = sudo.with_probe(move || local_sudo_needs(&environment));
         }
         if person.approves_commands() {
             sudo = sudo.with_prompt(Arc::new(Reached(person)));

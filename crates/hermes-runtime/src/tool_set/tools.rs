@@ -53,6 +53,13 @@ impl ToolSet {
     /// The tools under the settings of this profile. Starts nothing.
     pub fn assemble(context: &Context, request: ToolSetRequest<'_>) -> Result<Self> {
         let config = context.config();
+        let notices = if request.has_conversation {
+            NoticeSupport::DeliveredUnlessShown
+        } else {
+            NoticeSupport::Unsupported(
+                "this call belongs to no conversation that could be notified later".to_owned(),
+            )
+        };
         let setup = TerminalSetup::assemble(context, request)?;
         let terminal = setup.terminal();
         let scripts = ExecuteCodeTool::new(
@@ -63,9 +70,6 @@ impl ToolSet {
                 zone: config.text("timezone").to_owned(),
             }),
             setup.approver.clone(),
-        );
-        let notices = NoticeSupport::Unsupported(
-            "this call belongs to no conversation that could be notified later".to_owned(),
         );
         let registry = ToolRegistry::default()
             .with(TerminalTool {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hermes_proc::home::ChildHome;
 use hermes_proc::{EnvPlan, EnvPolicy, EnvRequest, SpawnClass};
 use hermes_ssh::{SshHost, SshSettings, SshSurroundings, SshTiming};
 use hermes_terminal::carried_files::CarriedRequest;
@@ -72,11 +71,11 @@ impl SshWorld {
     }
 
     pub(crate) fn surroundings(&self) -> SshSurroundings {
-        let policy = EnvPolicy::new(
-            self.path("home"),
-            "/nonexistent/hermes".into(),
-            ChildHome::default(),
-        );
+        let policy = EnvPolicy {
+            hermes_home: self.path("home"),
+            hermes_program: "/nonexistent/hermes".into(),
+            ..EnvPolicy::default()
+        };
         let base: Vec<(OsString, OsString)> = [
             ("PATH", self.server.path_value()),
             ("HOME", self.place.path().into()),

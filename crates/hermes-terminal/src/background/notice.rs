@@ -61,17 +61,6 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// The name of the event.
-    pub fn event(&self) -> &'static str {
-        match self.kind {
-            NoticeKind::Completion(_) => "completion",
-            NoticeKind::WatchMatch { .. } => "watch_match",
-            NoticeKind::WatchDisabled { .. } => "watch_disabled",
-            NoticeKind::WatchOverflowTripped => "watch_overflow_tripped",
-            NoticeKind::WatchOverflowReleased { .. } => "watch_overflow_released",
-        }
-    }
-
     /// The text of a turn that tells the session.
     pub fn message(&self) -> String {
         let id = &self.process_id;
@@ -141,7 +130,10 @@ fn signal_name(code: i32) -> Option<&'static str> {
     })
 }
 
-/// Notices that wait for their sessions. What nobody fetches stays.
+/// Notices a session can have waiting; with more, the oldest goes.
+const MOST_WAITING: usize = 200;
+
+/// Notices that wait for their sessions.
 #[derive(Debug, Default)]
 pub(super) struct NoticeQueues {
     queues: BTreeMap<SessionKey, VecDeque<Notice>>,
@@ -149,10 +141,11 @@ pub(super) struct NoticeQueues {
 
 impl NoticeQueues {
     pub(super) fn push(&mut self, notice: Notice) {
-        self.queues
-            .entry(notice.session.clone())
-            .or_default()
-            .push_back(notice);
+        let queue = self.queues.entry(notice.session.clone()).or_default();
+        if queue.len() == MOST_WAITING {
+            queue.pop_front();
+        }
+        queue.push_back(notice);
     }
 
     pub(super) fn drain(&mut self, session: &SessionKey) -> Vec<Notice> {

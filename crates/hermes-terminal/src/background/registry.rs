@@ -387,16 +387,18 @@ mod tests {
         state.finish("proc_0123456789ab", Some(0));
         state.finish("proc_0123456789ab", Some(0));
         let notices = state.notices.drain(&SessionKey::new("main"));
-        let events: Vec<&str> = notices.iter().map(Notice::event).collect();
+        let count = |is_kind: fn(&NoticeKind) -> bool| {
+            notices
+                .iter()
+                .filter(|notice| is_kind(&notice.kind))
+                .count()
+        };
+        assert_eq!(notices.len(), 5);
         assert_eq!(
-            events,
-            [
-                "watch_match",
-                "watch_match",
-                "watch_match",
-                "watch_disabled",
-                "completion"
-            ]
+            count(|kind| matches!(kind, NoticeKind::WatchMatch { .. })),
+            3
         );
+        assert!(matches!(notices[3].kind, NoticeKind::WatchDisabled { .. }));
+        assert!(matches!(notices[4].kind, NoticeKind::Completion(_)));
     }
 }

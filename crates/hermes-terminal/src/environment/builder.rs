@@ -68,14 +68,18 @@ impl EnvironmentBuilder {
             virtual_env: lookup("VIRTUAL_ENV"),
             file_system_root: &facts.file_system_root,
         });
-        let mut policy = EnvPolicy::new(hermes_home, facts.program.clone(), child_home);
-        policy.own_install = own_install;
-        policy.passthrough = names(
-            config,
-            &["terminal.env_passthrough", "tools.env_passthrough"],
-        );
-        policy.trusted_passthrough = names(config, &["terminal.trusted_env_passthrough"]);
-        policy.secret_names = derived_secret_names(config);
+        let policy = EnvPolicy {
+            hermes_home,
+            hermes_program: facts.program.clone(),
+            child_home,
+            own_install,
+            passthrough: names(
+                config,
+                &["terminal.env_passthrough", "tools.env_passthrough"],
+            ),
+            trusted_passthrough: names(config, &["terminal.trusted_env_passthrough"]),
+            secret_names: derived_secret_names(config),
+        };
         Self {
             warnings: warnings::about(config, &policy),
             link_keychain: config.flag("terminal.profile_home_keychain"),

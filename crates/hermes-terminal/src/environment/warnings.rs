@@ -35,7 +35,7 @@ static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 pub(super) fn about(config: &Config, policy: &EnvPolicy) -> Vec<String> {
     let mut warnings: Vec<String> = config.problems().iter().filter_map(relevant).collect();
     warnings.extend(policy.refusals().iter().map(ToString::to_string));
-    if !policy.child_home.is_real_home_known() {
+    if !policy.child_home.real_home_is_known {
         warnings.push("this account has no home directory; children use /tmp instead".to_owned());
     }
     let password = config.candidates("terminal.sudo_password");

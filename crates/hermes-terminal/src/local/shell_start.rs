@@ -52,16 +52,20 @@ impl ShellStart<'_> {
         script: &Script<'_>,
         has_input: bool,
     ) -> hermes_proc::Result<(Child, Pipes)> {
-        let (child_input, input) = if has_input {
-            let (child, ours) = pipe().map_err(|error| self.failed(error))?;
-            rustix::io::ioctl_fionbio(&ours, true).map_err(|errno| self.failed(errno.into()))?;
-            (Some(child), Some(ours))
-        } else {
-            (None, None)
+        let streams = || -> io::Result<_> {
+            let input = if has_input {
+                let (child, ours) = pipe()?;
+                rustix::io::ioctl_fionbio(&ours, true)?;
+                Some((child, ours))
+            } else {
+                None
+            };
+            let report = Reporting::new()?;
+            let text = script.text(self.shell.kind, Some(report.number));
+            Ok((input.unzip(), report, memory_file_of(&text)?))
         };
-        let report = Reporting::new().map_err(|error| self.failed(error))?;
-        let text = script.text(self.shell.kind, Some(report.number));
-        let memory = memory_file_of(&text).map_err(|error| self.failed(error))?;
+        let ((child_input, input), report, memory) =
+            streams().map_err(|error| self.failed(error))?;
         let (child, output) = self.spawn(child_input, &memory, report.child, None)?;
         let pipes = Pipes {
             output: Some(output),
@@ -73,12 +77,12 @@ impl ShellStart<'_> {
 
     /// Starts a shell that waits until it is told what to run.
     pub(super) fn start_gated(&self) -> hermes_proc::Result<GatedShell> {
-        let report = Reporting::new().map_err(|error| self.failed(error))?;
-        let report_number = report.number;
-        let script = memory_file_of(b"").map_err(|error| self.failed(error))?;
-        let (gate_reader, gate) = pipe().map_err(|error| self.failed(error))?;
-        let gate_reader =
-            out_of_the_way(gate_reader.as_fd()).map_err(|error| self.failed(error))?;
+        let streams = || -> io::Result<_> {
+            let (gate_reader, gate) = pipe()?;
+            let gate_reader = out_of_the_way(gate_reader.as_fd())?;
+            Ok((Reporting::new()?, memory_file_of(b"")?, gate_reader, gate))
+        };
+        let (report, script, gate_reader, gate) = streams().map_err(|error| self.failed(error))?;
         let (child, output) = self.spawn(None, &script, report.child, Some(gate_reader))?;
         Ok(GatedShell {
             child,
@@ -89,7 +93,7 @@ impl ShellStart<'_> {
             },
             kind: self.shell.kind,
             script,
-            report_number,
+            report_number: report.number,
             gate,
         })
     }

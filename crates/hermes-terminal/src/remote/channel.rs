@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_proc::{PollSet, Wake};
+use hermes_proc::Wake;
 use memchr::memmem;
 
-use super::client::{Client, read_once};
+use super::client::{Client, Ready, read_once};
 use super::hello::Hello;
 use super::program::{arguments, loop_program};
 use super::transport::{Transport, TransportError};
@@ -46,17 +46,6 @@ pub(super) enum NotOpened {
     Interrupted,
 }
 
-/// Which pipes have something to say.
-#[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "one answer per descriptor")]
-pub(super) struct Ready {
-    pub(super) output: bool,
-    pub(super) control: bool,
-    pub(super) input: bool,
-    pub(super) exit: bool,
-    pub(super) interrupt: bool,
-}
-
 impl Channel {
     /// Starts a client and waits for the greeting.
     pub(super) fn open(
@@ -93,10 +82,6 @@ impl Channel {
         })
     }
 
-    pub(super) fn poll(&self, wait: Duration, interrupts: &[&Wake]) -> std::io::Result<Ready> {
-        poll_client(&self.client, wait, interrupts)
-    }
-
     pub(super) fn request(&mut self, bytes: &[u8]) {
         self.client.send(format!("{} ", self.key).as_bytes());
         self.client.send(bytes);
@@ -130,7 +115,7 @@ impl Channel {
             } else {
                 Duration::ZERO
             };
-            let Ok(ready) = self.poll(wait, &[]) else {
+            let Ok(ready) = self.client.poll(wait, &[]) else {
                 return false;
             };
             if ready.input {
@@ -186,7 +171,9 @@ impl Opening {
             if left.is_zero() {
                 return Err(NotOpened::Silent);
             }
-            let ready = poll_client(&self.client, left, interrupts)
+            let ready = self
+                .client
+                .poll(left, interrupts)
                 .map_err(|error| NotOpened::Refused(TransportError::missing(error)))?;
             if ready.interrupt {
                 return Err(NotOpened::Interrupted);
@@ -224,7 +211,7 @@ impl Opening {
 
     /// What it said to the very end is in the pipes.
     fn ended(&mut self) -> NotOpened {
-        while let Ok(ready) = poll_client(&self.client, Duration::ZERO, &[]) {
+        while let Ok(ready) = self.client.poll(Duration::ZERO, &[]) {
             if !ready.control && !ready.output {
                 break;
             }
@@ -240,21 +227,4 @@ impl Opening {
             said,
         }
     }
-}
-
-fn poll_client(client: &Client, wait: Duration, interrupts: &[&Wake]) -> std::io::Result<Ready> {
-    let mut set = PollSet::new();
-    let output = set.readable(client.output.as_ref());
-    let control = set.readable(client.errors.as_ref());
-    let input = set.writable(client.blocked_input());
-    let exit = set.readable([&client.child]);
-    let interrupt = set.readable(interrupts.iter().copied());
-    set.wait(wait)?;
-    Ok(Ready {
-        output: set.is_ready(&output),
-        control: set.is_ready(&control),
-        input: set.is_ready(&input),
-        exit: set.is_ready(&exit),
-        interrupt: set.is_ready(&interrupt),
-    })
 }

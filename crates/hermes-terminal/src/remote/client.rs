@@ -4,8 +4,9 @@
 //! when this value is dropped.
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
-use hermes_proc::{Child, ChildSpec, Group, Streams};
+use hermes_proc::{Child, ChildSpec, Group, PollSet, Streams, Wake};
 use rustix::io::Errno;
 
 use super::transport::Launch;
@@ -19,6 +20,15 @@ pub(super) struct Client {
     unsent: Vec<u8>,
     sent: usize,
     ends_input: bool,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "one answer per descriptor")]
+pub(super) struct Ready {
+    pub(super) output: bool,
+    pub(super) control: bool,
+    pub(super) input: bool,
+    pub(super) exit: bool,
+    pub(super) interrupt: bool,
 }
 
 impl Client {
@@ -43,6 +53,24 @@ impl Client {
             unsent: Vec::new(),
             sent: 0,
             ends_input: false,
+        })
+    }
+
+    /// Waits until something happens.
+    pub(super) fn poll(&self, wait: Duration, interrupts: &[&Wake]) -> std::io::Result<Ready> {
+        let mut set = PollSet::new();
+        let output = set.readable(self.output.as_ref());
+        let control = set.readable(self.errors.as_ref());
+        let input = set.writable(self.blocked_input());
+        let exit = set.readable([&self.child]);
+        let interrupt = set.readable(interrupts.iter().copied());
+        set.wait(wait)?;
+        Ok(Ready {
+            output: set.is_ready(&output),
+            control: set.is_ready(&control),
+            input: set.is_ready(&input),
+            exit: set.is_ready(&exit),
+            interrupt: set.is_ready(&interrupt),
         })
     }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use super::channel::{Channel, Ready};
-use super::client::read_once;
+use super::channel::Channel;
+use super::client::{Ready, read_once};
 use super::marked_output::MarkedOutput;
 use super::record::{Started, find_end};
 use super::request::{Execution, Nonces};
@@ -91,7 +91,7 @@ impl<'a> Conversation<'a> {
                 return Over::TimedOut;
             }
             let wait = deadline.saturating_duration_since(now);
-            let Ok(ready) = self.channel.poll(wait, self.execution.interrupts) else {
+            let Ok(ready) = self.channel.client.poll(wait, self.execution.interrupts) else {
                 return Over::Broken;
             };
             self.exchange_pieces(&ready, sink);
@@ -145,7 +145,7 @@ impl<'a> Conversation<'a> {
             let left = silence
                 .saturating_sub(now.saturating_duration_since(quiet_since))
                 .min(end.saturating_duration_since(now));
-            let Ok(ready) = self.channel.poll(left, &[]) else {
+            let Ok(ready) = self.channel.client.poll(left, &[]) else {
                 return;
             };
             if ready.output || ready.control {

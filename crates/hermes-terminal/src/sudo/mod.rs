@@ -9,4 +9,4 @@ mod remembered;
 
 pub(crate) use passwords::password_was_rejected;
 pub use passwords::{PasswordPrompt, SudoPasswords, configured_password};
-pub use probe::{LocalProbe, Probe, SudoNeeds};
+pub use probe::{SudoNeeds, local_sudo_needs};

@@ -8,7 +8,7 @@ use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
 use serde_json::Value;
 
-use super::probe::{Probe, SudoNeeds};
+use super::probe::SudoNeeds;
 use super::remembered::Remembered;
 use crate::approval::{SudoInput, SudoSupport};
 use crate::shell::SessionKey;
@@ -38,11 +38,14 @@ pub fn configured_password(config: &Config) -> Option<SecretString> {
     merged.or_else(empty).map(SecretString::new)
 }
 
+/// Finds out what `sudo` wants.
+type Probe = dyn Fn() -> SudoNeeds + Send + Sync;
+
 /// Passwords for the sessions of one process.
 pub struct SudoPasswords {
     configured: Option<SecretString>,
     remembered: Remembered,
-    probe: Option<Box<dyn Probe>>,
+    probe: Option<Box<Probe>>,
     prompt: Option<Arc<dyn PasswordPrompt>>,
 }
 
@@ -59,7 +62,7 @@ impl SudoPasswords {
 
     /// First looks whether a password is needed at all.
     #[must_use]
-    pub fn with_probe(mut self, probe: impl Probe + 'static) -> Self {
+    pub fn with_probe(mut self, probe: impl Fn() -> SudoNeeds + Send + Sync + 'static) -> Self {
         self.probe = Some(Box::new(probe));
         self
     }
@@ -83,7 +86,7 @@ impl SudoPasswords {
         let needs = self
             .probe
             .as_ref()
-            .map_or(SudoNeeds::Password, |probe| probe.look());
+            .map_or(SudoNeeds::Password, |probe| probe());
         if needs != SudoNeeds::Password {
             return None;
         }
@@ -139,14 +142,6 @@ mod tests {
         }
     }
 
-    struct Always(SudoNeeds);
-
-    impl Probe for Always {
-        fn look(&self) -> SudoNeeds {
-            self.0
-        }
-    }
-
     fn typist(password: &'static str) -> Arc<Typist> {
         Arc::new(Typist(password, AtomicUsize::new(0)))
     }
@@ -177,7 +172,7 @@ mod tests {
     fn a_person_is_asked_once_per_session_until_the_password_is_refused() {
         let person = typist("swordfish");
         let sudo = SudoPasswords::new(None)
-            .with_probe(Always(SudoNeeds::Password))
+            .with_probe(|| SudoNeeds::Password)
             .with_prompt(person.clone());
         let asked = || person.1.load(Ordering::SeqCst);
         assert_eq!(prepared(&sudo, "echo no sudo"), None);
@@ -199,14 +194,14 @@ mod tests {
         for needs in [SudoNeeds::Nothing, SudoNeeds::Sudo] {
             let person = typist("swordfish");
             let sudo = SudoPasswords::new(None)
-                .with_probe(Always(needs))
+                .with_probe(move || needs)
                 .with_prompt(person.clone());
             assert_eq!(prepared(&sudo, "sudo a"), None);
             assert_eq!(person.1.load(Ordering::SeqCst), 0, "{needs:?}");
         }
         let sudo = SudoPasswords::new(None).with_prompt(typist(""));
         assert_eq!(prepared(&sudo, "sudo a"), None);
-        let sudo = SudoPasswords::new(None).with_probe(Always(SudoNeeds::Password));
+        let sudo = SudoPasswords::new(None).with_probe(|| SudoNeeds::Password);
         assert_eq!(prepared(&sudo, "sudo a"), None);
     }
 

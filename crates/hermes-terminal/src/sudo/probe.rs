@@ -1,7 +1,6 @@
 //! Whether `sudo` asks for a password at all, found out by calling it.
 
 use std::ffi::OsStr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_proc::{ChildSpec, find_on_path};
@@ -21,42 +20,22 @@ pub enum SudoNeeds {
     Sudo,
 }
 
-/// Finds out what `sudo` wants.
-pub trait Probe: Send + Sync {
-    /// Looks now: the answer changes with time.
-    fn look(&self) -> SudoNeeds;
-}
-
-/// Asks the `sudo` of this machine.
-#[derive(Debug)]
-pub struct LocalProbe {
-    environment: Arc<LiveEnvironment>,
-}
-
-impl LocalProbe {
-    /// With the variables helpers get.
-    pub fn new(environment: Arc<LiveEnvironment>) -> Self {
-        Self { environment }
-    }
-}
-
-impl Probe for LocalProbe {
-    fn look(&self) -> SudoNeeds {
-        let env = self.environment.current().helper_plan();
-        let Some(program) = find_on_path(OsStr::new("sudo"), env.get("PATH")) else {
-            return SudoNeeds::Sudo;
-        };
-        let probe = ChildSpec {
-            cwd: Some("/".into()),
-            ..ChildSpec::new(program, ["-n", "true"], env)
-        };
-        match probe.run_captured(LIMIT, 4096) {
-            Ok(answer) if answer.status.success() => SudoNeeds::Nothing,
-            Ok(_) => SudoNeeds::Password,
-            Err(error) => {
-                tracing::debug!(%error, "sudo could not be run");
-                SudoNeeds::Password
-            }
+/// Asks the `sudo` of this machine, with the variables helpers get. The answer changes with time.
+pub fn local_sudo_needs(environment: &LiveEnvironment) -> SudoNeeds {
+    let env = environment.current().helper_plan();
+    let Some(program) = find_on_path(OsStr::new("sudo"), env.get("PATH")) else {
+        return SudoNeeds::Sudo;
+    };
+    let probe = ChildSpec {
+        cwd: Some("/".into()),
+        ..ChildSpec::new(program, ["-n", "true"], env)
+    };
+    match probe.run_captured(LIMIT, 4096) {
+        Ok(answer) if answer.status.success() => SudoNeeds::Nothing,
+        Ok(_) => SudoNeeds::Password,
+        Err(error) => {
+            tracing::debug!(%error, "sudo could not be run");
+            SudoNeeds::Password
         }
     }
 }

@@ -31,6 +31,10 @@ pub trait SessionState: Send + Sync {
     fn cwd(&self) -> PathBuf;
     /// A variable as a command of the session would see it: an activated environment, `PATH`.
     fn variable(&self, name: &str) -> Option<OsString>;
+    /// What was heard of its background processes since the last call, a text for the model each.
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The files a session works with. A cheap handle; clones mean the same files.

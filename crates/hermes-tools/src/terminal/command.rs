@@ -131,6 +131,6 @@ pub fn failure_hint(outcome: &CommandOutcome, environment: &LiveEnvironment) -> 
     let home = &builder.policy().child_home;
     let profile_home = home
         .is_profile_home()
-        .then(|| home.profile_home().display().to_string());
+        .then(|| home.profile_home.display().to_string());
     symptom_hint(&outcome.output, &stripped, profile_home.as_deref())
 }

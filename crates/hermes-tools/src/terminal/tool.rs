@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_terminal::background::Notice;
 use hermes_terminal::environment::LiveEnvironment;
 use hermes_terminal::{
     CommandDecision, CommandKind, CommandRequest, SessionKey, StartRequest, Terminal,
@@ -215,5 +216,10 @@ impl SessionState for TerminalSession {
     fn variable(&self, name: &str) -> Option<OsString> {
         let session = self.terminal.session(&self.key);
         self.terminal.backend().variable(&session, name)
+    }
+
+    fn take_notices(&self) -> Vec<String> {
+        let notices = self.terminal.processes().drain_notices(&self.key);
+        notices.iter().map(Notice::message).collect()
     }
 }

@@ -10,7 +10,6 @@ use hermes_board::{BoardOptions, ContextOptions, SqliteBoard, WorkerVariables};
 use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
 use hermes_proc::EnvPolicy;
-use hermes_proc::home::ChildHome;
 use hermes_tools::{BoardAccess, ToolRegistry, kanban_tools};
 use serde_json::Value;
 
@@ -86,7 +85,11 @@ impl BoardStage {
                 program: program.clone(),
                 location: Location::resolve(&env, &SystemFacts::of_process()).unwrap(),
                 base: vec![("PATH".into(), path)],
-                policy: EnvPolicy::new(root.clone(), program, ChildHome::default()),
+                policy: EnvPolicy {
+                    hermes_home: root.clone(),
+                    hermes_program: program,
+                    ..EnvPolicy::default()
+                },
                 log: LogRotation::default(),
                 timing: WORKER_TIMING,
                 toolsets: Arc::new(|_| Vec::new()),

@@ -239,10 +239,8 @@ fn the_first_line_is_watched_and_so_is_one_in_two_pieces() {
     });
     let notices = world.notices();
     assert_eq!(notices.len(), 1);
-    assert_eq!(
-        (notices[0].event(), notices[0].output.as_str()),
-        ("watch_match", "READY one")
-    );
+    assert!(matches!(notices[0].kind, NoticeKind::WatchMatch { .. }));
+    assert_eq!(notices[0].output, "READY one");
     world.process(json!({"action": "kill", "session_id": id}));
     let id = world.start_with(json!({"command": "printf REA; sleep 0.3; printf 'DY two\\n'; sleep 0.2; printf 'READY never ends'", "watch_patterns": ["READY"]}));
     world.wait(&id);
@@ -597,7 +595,7 @@ fn what_is_printed_while_nobody_listens_is_watched_all_the_same() {
             !notices.is_empty()
         });
         assert_eq!(notices.len(), 1, "{end}: {notices:?}");
-        assert_eq!(notices[0].event(), "watch_match");
+        assert!(matches!(notices[0].kind, NoticeKind::WatchMatch { .. }));
         assert_eq!(notices[0].output, "READY second", "{end}");
         world.process(json!({"action": "kill", "session_id": id}));
     }

@@ -87,7 +87,7 @@ impl Subject<'_> {
     fn check_home(&self, report: &mut Report) {
         let label = &self.label;
         let home = &self.builder.policy().child_home;
-        let machine = if home.is_container() {
+        let machine = if home.is_container {
             "container"
         } else {
             "host"
@@ -96,7 +96,7 @@ impl Subject<'_> {
             Some(path) => self.context.display(path),
             None => "not set".to_owned(),
         };
-        let mode = home.mode();
+        let mode = home.mode;
         let missing = mode == HomeMode::Profile && !home.is_profile_home();
         let note = if missing {
             "; the profile has no home of its own"
@@ -165,7 +165,7 @@ impl Subject<'_> {
         let label = &self.label;
         let disabled = self.config.texts("skills.disabled");
         let skills = skills_wanting(self.home, "claude", &disabled).join(", ");
-        let home = self.builder.policy().child_home.profile_home();
+        let home = &self.builder.policy().child_home.profile_home;
         let reachable = |entry: &str| hermes_fs::metadata(&home.join(entry)).is_ok();
         if skills.is_empty() || reachable(KEYCHAIN) || reachable(".claude") {
             return;

@@ -1,10 +1,12 @@
 //! Tools in a conversation: files without outside programs, and processes that go on.
 
+use std::time::Duration;
+
 use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, messages};
 
 /// The results in a question, parsed.
 fn results(body: &Value) -> Vec<Value> {
@@ -72,4 +74,66 @@ fn a_process_in_the_background_is_listed_and_does_not_outlive_the_program() {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     let is_gone = stat.is_empty() || stat.contains(") Z ") || !stat.contains("(sleep)");
     assert!(is_gone, "{stat}");
+}
+
+/// How often a question holds a notice, and the last message of it.
+fn notices(body: &Value) -> (usize, Value) {
+    let text = body.to_string();
+    let count = text.matches("[IMPORTANT: Background process").count();
+    (count, messages(body).pop().unwrap())
+}
+
+#[test]
+fn end_of_a_background_process_is_told_with_the_next_message_and_once() {
+    let started = ScriptedAnswer::call(
+        "terminal",
+        &json!({"command": "echo built; exit 3", "background": true, "notify_on_complete": true}),
+    );
+    let world = World::answering([
+        started,
+        // The process ends before the turn does.
+        ScriptedAnswer::text("one").after(Duration::from_secs(3)),
+        ScriptedAnswer::text("two"),
+        ScriptedAnswer::text("three"),
+    ]);
+    let outcome = world
+        .hermes(&["chat", "-Q"])
+        .stdin("first\nsecond\nthird\n")
+        .run();
+    outcome.succeeds().prints("one\ntwo\nthree\n");
+    let bodies = world.bodies();
+    assert_eq!(results(&bodies[1])[0]["notify_on_complete"], true);
+    assert_eq!(notices(&bodies[1]).0, 0);
+    let (count, told) = notices(&bodies[2]);
+    let told = told["content"].as_str().unwrap();
+    assert_eq!(count, 1);
+    assert!(
+        told.contains("exited (exit code 3)") && told.contains("built"),
+        "{told}"
+    );
+    assert!(told.ends_with("]\n\nsecond"), "{told}");
+    let (count, last) = notices(&bodies[3]);
+    assert_eq!((count, &last["content"]), (1, &json!("third")));
+}
+
+#[test]
+fn matching_line_of_a_background_process_is_told_after_the_next_tool_call() {
+    let watched = json!({
+        "command": "echo server READY; sleep 300",
+        "background": true,
+        "watch_patterns": ["READY"],
+    });
+    let world = World::answering([
+        ScriptedAnswer::call("terminal", &watched),
+        ScriptedAnswer::call("terminal", &json!({"command": "sleep 3"})),
+        ScriptedAnswer::text("done"),
+    ]);
+    world.ask("go").succeeds().prints("done\n");
+    let (count, last) = notices(world.bodies().last().unwrap());
+    assert_eq!((count, &last["role"]), (1, &json!("tool")));
+    let told = last["content"].as_str().unwrap();
+    assert!(
+        told.contains("printed a line with") && told.contains("server READY"),
+        "{told}"
+    );
 }

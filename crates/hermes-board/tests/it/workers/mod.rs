@@ -22,7 +22,6 @@ use hermes_board::store::{BoardStore, NewTask};
 use hermes_board::{DispatchFlags, KanbanSettings, SqliteBoard};
 use hermes_config::{Config, Environment, Sources};
 use hermes_home::{Location, SystemFacts};
-use hermes_proc::home::ChildHome;
 use hermes_proc::{EnvPolicy, KillTiming};
 
 use crate::{Fixture, assignee, file};
@@ -183,9 +182,12 @@ fn worker_setup(root: &Path) -> WorkerSetup {
     ];
     let env = Environment::from_pairs([("HOME", root), ("HERMES_HOME", root)]);
     let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
-    let home = ChildHome::default();
     WorkerSetup {
-        policy: EnvPolicy::new(root.to_owned(), program.clone(), home),
+        policy: EnvPolicy {
+            hermes_home: root.to_owned(),
+            hermes_program: program.clone(),
+            ..EnvPolicy::default()
+        },
         program,
         location,
         base,

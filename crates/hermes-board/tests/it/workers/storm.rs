@@ -21,7 +21,6 @@ use hermes_board::store::{BoardStore, Completion, NewTask};
 use hermes_board::{BoardOptions, EventQuery, ListQuery, SqliteBoard};
 use hermes_config::Environment;
 use hermes_home::{Location, SystemFacts};
-use hermes_proc::home::ChildHome;
 use hermes_proc::{EnvPolicy, ProcessHandle, kill_marked, processes_marked};
 use hermes_store::{Integrity, integrity_check};
 use pretty_assertions::assert_eq;
@@ -105,7 +104,6 @@ impl Place {
         let env = Environment::from_pairs([("HOME", &self.0), ("HERMES_HOME", &self.0)]);
         let location = Location::resolve(&env, &SystemFacts::of_process()).unwrap();
         let program = self.0.join("worker");
-        let home = ChildHome::default();
         let workers = WorkerSetup {
             base: vec![
                 ("PATH".into(), "/usr/bin:/bin".into()),
@@ -117,7 +115,11 @@ impl Place {
                 &env,
                 &crate::home_at(&self.0),
                 &location,
-                EnvPolicy::new(self.0.clone(), program, home),
+                EnvPolicy {
+                    hermes_home: self.0.clone(),
+                    hermes_program: program,
+                    ..EnvPolicy::default()
+                },
                 hermes_board::dispatch::LogRotation::default(),
             )
         };

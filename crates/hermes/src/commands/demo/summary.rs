@@ -58,7 +58,7 @@ pub(super) fn next_steps(kept: Option<&Path>, printer: Printer) -> Result<()> {
             directory.display()
         ))?,
         None => {
-            printer.line("Everything the demo created has been removed; use --keep to keep it.")?
+            printer.line("Everything the demo created has been removed; use --keep to keep it.")?;
         }
     }
     printer.line(
