@@ -1,35 +1,41 @@
 //! `hermes kanban daemon`: a dispatcher of its own, for machines without a gateway.
 //!
-//! Dispatches on every board, or on one, until a signal ends it. Workers outlive it; the next
-//! dispatcher finds them. One dispatcher serves all boards of a home, gateways included.
+//! Dispatches on every board, or on one, until a signal ends it: whenever a board or the
+//! configuration changes, a worker exits or a scheduled card is due, and after an interval for what
+//! gives no sign. Workers outlive it; the next dispatcher finds them. One dispatcher serves all
+//! boards of a home, gateways included.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use hermes_board::Error;
-use hermes_board::boards::{BoardHome, DispatcherLock};
-use hermes_board::dispatch::{BoardLoop, BoardTick, TickOutcome};
+use hermes_board::boards::{Board, BoardHome, DispatcherLock};
+use hermes_board::dispatch::{BoardEvent, BoardLoop, BoardTick, DispatchSettings, TickOutcome};
+use hermes_board::model::Assignee;
 use hermes_board::plan::Report;
-use hermes_proc::{EndSignals, first_readable};
+use hermes_config::settings::Problem;
+use hermes_proc::{ChildExits, EndSignals, FileWatch};
 use hermes_runtime::OrphanSweep;
 
 use super::dispatch::LimitArgs;
+use super::follow::board_event_line;
 use super::session::{refusal, usage};
 use super::times::LocalTime;
 use super::workers::{dispatch_settings, dispatcher_of, worker_setup};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 
-/// Shortest and longest pause between two ticks.
+/// Shortest and longest pause between two ticks. Many changes at once, and what a tick itself
+/// writes, lead to one more tick.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_hours(24);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Seconds between two ticks, instead of kanban.dispatch_interval_seconds
+    /// Most seconds between two ticks, instead of kanban.dispatch_interval_seconds
     #[arg(long, value_name = "SECONDS")]
     interval: Option<f64>,
     #[command(flatten)]
@@ -37,9 +43,12 @@ pub(super) struct Args {
     /// File that holds the id of this process while it runs
     #[arg(long, value_name = "FILE")]
     pidfile: Option<PathBuf>,
-    /// Print what each tick did
+    /// Also print what each tick did
     #[arg(short, long)]
     verbose: bool,
+    /// Print warnings only, no events
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
     /// Accepted for scripts of the reference; has no effect
     #[arg(long, hide = true)]
     force: bool,
@@ -49,41 +58,48 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
     let interval = args.interval.map(interval).transpose()?;
     let home = BoardHome::resolve(&context.env, &context.location);
     let only = board.map(|slug| home.select(Some(slug))).transpose()?;
-    let signals = EndSignals::listen().map_err(|error| {
-        CommandError::environment(format!("could not listen for signals: {error}"))
-    })?;
+    let listening =
+        |error| CommandError::environment(format!("could not listen for signals: {error}"));
+    let signals = EndSignals::listen().map_err(listening)?;
+    let exits = ChildExits::listen().map_err(listening)?;
     let _lock = take_lock(&home, context)?;
     let _pidfile = args.pidfile.as_deref().map(PidFile::write).transpose()?;
     let flags = args.limits.flags();
     let settings = dispatch_settings(context, &flags);
-    context.printer.note(format!(
-        "Dispatching on {} every {} s (pid {}). Ctrl-C to stop.",
-        only.as_ref().map_or_else(
-            || "all boards".to_owned(),
-            |one| format!("board {}", one.slug)
-        ),
-        interval.unwrap_or(settings.interval).as_secs_f64(),
-        std::process::id()
-    ))?;
+    if !args.quiet {
+        announce(context, only.as_ref(), &settings, interval)?;
+    }
     let dispatcher = dispatcher_of(context, home, &settings);
     let mut boards = BoardLoop::new(dispatcher, settings.board_options(&context.env));
     boards.only = only.map(|board| board.slug);
-    let mut reporter = Reporter::new(args.verbose);
+    let mut reporter = Reporter::new(args);
     let orphans = OrphanSweep::new(context);
+    let mut watch = FileWatch::default();
     loop {
+        // In this order: what changes from here on leads to another tick.
+        watch_files(&mut watch, context, &boards);
+        exits.clear();
+        let begun = Instant::now();
         // What is configured may change while we run.
         let now = context.reloaded();
         let settings = dispatch_settings(&now, &flags);
+        reporter.warn_about(&now, &settings.complaints)?;
         boards.dispatcher.workers = worker_setup(&now, &boards.dispatcher.home, &settings);
         boards.dispatcher.workers.after_loss = orphans.after_loss();
         boards.dispatcher.limits = settings.limits.clone();
         boards.options = settings.board_options(&now.env);
-        reporter.report(&now, boards.tick_all(Instant::now()))?;
+        let round = boards.tick_all(begun);
+        let mut pause = interval.unwrap_or(settings.interval);
+        if let Ok(rows) = &round {
+            pause = until_due(rows).map_or(pause, |due| due.min(pause));
+        }
+        reporter.report(&now, round)?;
         reporter.warn_if_stuck(&now, boards.is_stuck())?;
-        let pause = interval.unwrap_or(settings.interval);
-        first_readable(&[signals.as_fd()], Some(pause))?;
+        watch.wait(&[signals.as_fd(), exits.as_fd()], Some(pause))?;
+        let rest = LEAST_PAUSE.saturating_sub(begun.elapsed());
+        hermes_proc::first_readable(&[signals.as_fd()], Some(rest))?;
         if signals.take().is_some() {
-            let left = match boards.dispatcher.children() {
+            let left = match boards.dispatcher.reap() {
                 0 => String::new(),
                 1 => "; one worker keeps running".to_owned(),
                 more => format!("; {more} workers keep running"),
@@ -92,6 +108,57 @@ pub(super) fn run(args: &Args, context: &Context, board: Option<&str>) -> Result
             return Ok(ExitCode::SUCCESS);
         }
     }
+}
+
+/// What is dispatched, and the limits in effect.
+fn announce(
+    context: &Context,
+    only: Option<&Board>,
+    settings: &DispatchSettings,
+    interval: Option<Duration>,
+) -> Result<()> {
+    let boards = only.map_or_else(
+        || "all boards".to_owned(),
+        |one| format!("board {}", one.slug),
+    );
+    let limits = &settings.limits;
+    let cap =
+        |cap: Option<usize>| cap.map_or_else(|| "unlimited".to_owned(), |cap| cap.to_string());
+    let running = limits.lowest_cap().map(|lowest| lowest.limit);
+    let assignee = limits.default_assignee.as_ref().map(Assignee::as_str);
+    context.printer.note(format!(
+        "Dispatching on {boards} (pid {}). Ctrl-C to stop.\n\
+         Cards in progress: {}; per profile: {}. Blocked after {} failures. \
+         Default assignee: {}. Checked at every change, and at least every {} s.",
+        std::process::id(),
+        cap(running),
+        cap(limits.max_in_progress_per_profile),
+        limits.failure_limit,
+        assignee.unwrap_or("none"),
+        interval.unwrap_or(settings.interval).as_secs_f64(),
+    ))?;
+    Ok(())
+}
+
+/// Watches what a tick depends on. A list of boards that cannot be read is reported by the tick.
+fn watch_files(watch: &mut FileWatch, context: &Context, boards: &BoardLoop) {
+    let Ok((mut files, directories)) = boards.watched_files() else {
+        return;
+    };
+    files.insert(context.location.home.join("config.yaml"));
+    files.insert(context.location.home.join(".env"));
+    watch.watch(files, directories);
+}
+
+/// How long until the next scheduled card of these boards is due.
+fn until_due(rows: &[BoardTick]) -> Option<Duration> {
+    let now = jiff::Timestamp::now().as_second();
+    let left = rows.iter().filter_map(|row| row.next_due).min()? - now;
+    // A card that is due and was left alone waits for something else.
+    u64::try_from(left)
+        .ok()
+        .filter(|left| *left > 0)
+        .map(Duration::from_secs)
 }
 
 fn interval(seconds: f64) -> Result<Duration> {
@@ -151,18 +218,38 @@ impl Drop for PidFile {
 /// Prints what became of boards; the log has it as well.
 struct Reporter {
     verbose: bool,
+    quiet: bool,
+    /// Sentences about values that were printed before.
+    warned: HashSet<String>,
     /// The last message about each board that cannot be used.
     reported: HashMap<String, String>,
     was_stuck: bool,
 }
 
 impl Reporter {
-    fn new(verbose: bool) -> Self {
+    fn new(args: &Args) -> Self {
         Self {
-            verbose,
+            verbose: args.verbose,
+            quiet: args.quiet,
+            warned: HashSet::new(),
             reported: HashMap::new(),
             was_stuck: false,
         }
+    }
+
+    /// Warns about every setting of the board that cannot be used, once.
+    fn warn_about(&mut self, context: &Context, complaints: &[String]) -> Result<()> {
+        let config = context.config();
+        let of_board =
+            |problem: &&Problem| problem.key().is_none_or(|key| key.starts_with("kanban"));
+        let problems = config.problems().iter().filter(of_board);
+        let sentences = problems.map(ToString::to_string);
+        for sentence in sentences.chain(complaints.iter().cloned()) {
+            if self.warned.insert(sentence.clone()) {
+                context.printer.warn(sentence, None)?;
+            }
+        }
+        Ok(())
     }
 
     fn report(
@@ -176,6 +263,11 @@ impl Reporter {
         };
         self.reported.remove("the list of boards");
         for row in rows {
+            if !self.quiet {
+                for event in &row.events {
+                    event_line(context, row.slug.as_str(), event)?;
+                }
+            }
             let board = format!("board {}", row.slug);
             match row.outcome {
                 TickOutcome::Ticked(report) => {
@@ -215,6 +307,21 @@ impl Reporter {
         self.was_stuck = is_stuck;
         Ok(())
     }
+}
+
+/// One event, with the board unless it is the default one. Heartbeats are left out: they only say
+/// that nothing has happened.
+fn event_line(context: &Context, board: &str, event: &BoardEvent) -> Result<()> {
+    let BoardEvent { event, assignee } = event;
+    if event.kind == "heartbeat" {
+        return Ok(());
+    }
+    let board = match board {
+        "default" => String::new(),
+        named => format!("{named}: "),
+    };
+    let line = board_event_line(&LocalTime::of(context), event, assignee.as_deref());
+    Ok(context.printer.line(format!("{board}{line}"))?)
 }
 
 /// What a tick did, if it did anything.

@@ -15,6 +15,7 @@ use hermes_proc::{EndSignal, EndSignals, first_readable};
 
 use super::cards::{NAME, padded, particulars};
 use super::session::{BoardSession, usage};
+use super::times::LocalTime;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::ui::one_line;
@@ -100,15 +101,21 @@ pub(super) fn watch(args: &WatchArgs, context: &Context, board: Option<&str>) ->
     let mut assignees = HashMap::new();
     follow(&session, query, pause, &listening, |event| {
         let assignee = assignee_of(&session, event, &mut assignees)?;
-        Ok(context.printer.line(format!(
-            "[{}] {} {} (@{}){}",
-            time.minute(event.created_at),
-            padded(&one_line(event.task_id.as_str(), NAME), 10),
-            padded(&one_line(&event.kind, NAME), 18),
-            one_line(assignee.as_deref().unwrap_or("-"), NAME),
-            particulars(event.payload.as_ref())
-        ))?)
+        let line = board_event_line(&time, event, assignee.as_deref());
+        Ok(context.printer.line(line)?)
     })
+}
+
+/// An event of a board.
+pub(super) fn board_event_line(time: &LocalTime, event: &Event, assignee: Option<&str>) -> String {
+    format!(
+        "[{}] {} {} (@{}){}",
+        time.minute(event.created_at),
+        padded(&one_line(event.task_id.as_str(), NAME), 10),
+        padded(&one_line(&event.kind, NAME), 18),
+        one_line(assignee.unwrap_or("-"), NAME),
+        particulars(event.payload.as_ref())
+    )
 }
 
 /// The assignee of the card of an event. Queried again only after the card was reassigned.
