@@ -32,18 +32,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a container is taken down through the host that it belongs to",
     ),
     (
-        "hermes-home",
-        "the sticky profile is part of the selection of a profile",
-    ),
-    (
-        "hermes-home::backup",
-        "a restore is staged with its own limits",
-    ),
-    (
-        "hermes-home::profiles",
-        "creating and installing share steps with cloning and updating",
-    ),
-    (
         "hermes-policy::command",
         "programs are recognised while the syntax is read",
     ),
@@ -57,14 +45,6 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a policy decides by lists and tiers that are read with it",
     ),
     (
-        "hermes-providers",
-        "routes are opened to endpoints, which know their route",
-    ),
-    (
-        "hermes-providers::route",
-        "a route is chosen, resolved and opened with one error",
-    ),
-    (
         "hermes-session",
         "an error names the session that it is about, and ids are parsed with that error",
     ),
@@ -73,20 +53,8 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
         "a group of writes waits as its database does",
     ),
     (
-        "hermes-telemetry::reader",
-        "a log is followed by the reader that shows its end",
-    ),
-    (
         "hermes-terminal::background",
         "a process is registered, started, listed and killed by one registry",
-    ),
-    (
-        "hermes-testkit",
-        "a home runs programs, which run in a home",
-    ),
-    (
-        "hermes-testkit::model_server",
-        "a connection answers from the state of its server",
     ),
     (
         "hermes-tools",

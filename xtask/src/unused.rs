@@ -43,10 +43,8 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
         "hermes-docker::settings::DockerSettings::has_output_volume",
         TESTS_ONLY,
     ),
-    ("hermes-home::backup::full::plan_full", TESTS_ONLY),
     ("hermes-proc::env::names::listed_secret_names", TESTS_ONLY),
     ("hermes-proc::home::ChildHome::unchanged", TESTS_ONLY),
-    ("hermes-providers::message::Role::parse", TESTS_ONLY),
     (
         "hermes-session::message::SessionMessage::assistant",
         TESTS_ONLY,
@@ -64,14 +62,6 @@ pub(crate) const ALLOWED: &[(&str, &str)] = &[
     ("hermes-ssh::host::SshHost::from_config", TESTS_ONLY),
     (
         "hermes-store::database::Database::schema_version",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-telemetry::best_effort::best_effort_failures",
-        TESTS_ONLY,
-    ),
-    (
-        "hermes-telemetry::subscriber::LogGuard::is_installed",
         TESTS_ONLY,
     ),
     (

@@ -8,9 +8,7 @@
 /// A declared environment variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Var {
-    /// Its name.
     pub name: &'static str,
-    /// What it does, one sentence.
     pub doc: &'static str,
 }
 

@@ -14,12 +14,10 @@ pub struct UnsafePath(pub String);
 /// Checks a relative path as found in an archive and gives it back without `.` components.
 ///
 /// Refused: absolute paths, drive letters, `..`, backslashes, NUL and an empty path.
-pub fn confined_relative(raw: &str) -> std::result::Result<PathBuf, UnsafePath> {
-    confined_relative_os(OsStr::new(raw))
-}
-
-/// As [`confined_relative`], for names that need not be UTF-8.
-pub fn confined_relative_os(raw: &OsStr) -> std::result::Result<PathBuf, UnsafePath> {
+pub fn confined_relative(
+    raw: &(impl AsRef<OsStr> + ?Sized),
+) -> std::result::Result<PathBuf, UnsafePath> {
+    let raw = raw.as_ref();
     let refuse = || UnsafePath(raw.to_string_lossy().escape_debug().to_string());
     let bytes = raw.as_bytes();
     let drive = bytes.get(1) == Some(&b':') && bytes.first().is_some_and(u8::is_ascii_alphabetic);
@@ -77,7 +75,7 @@ mod tests {
     #[test]
     fn names_that_are_not_utf8_are_judged_the_same_way() {
         let odd = OsStr::from_bytes(b"a/\xff");
-        assert_eq!(confined_relative_os(odd).unwrap(), PathBuf::from(odd));
-        assert!(confined_relative_os(OsStr::from_bytes(b"../\xff")).is_err());
+        assert_eq!(confined_relative(odd).unwrap(), PathBuf::from(odd));
+        assert!(confined_relative(OsStr::from_bytes(b"../\xff")).is_err());
     }
 }

@@ -6,39 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::{
-    Entry, Error, Kind, Result, create_dir, create_new, fault, read_dir, read_link,
-    remove_file_if_present, symlink,
+    Entry, Error, Kind, Result, create_dir, create_new, fault, read_link, remove_file_if_present,
+    symlink, walk,
 };
-
-/// What a filter says of one entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Copy it (a directory with what the filter lets through below it).
-    Copy,
-    /// Leave it out, with all below it.
-    Skip,
-}
-
-/// Decides per entry; gets the path relative to the source root.
-pub trait CopyFilter {
-    /// Whether `entry` is copied.
-    fn verdict(&mut self, relative: &Path, entry: &Entry) -> Verdict;
-}
-
-impl<F: FnMut(&Path, &Entry) -> Verdict> CopyFilter for F {
-    fn verdict(&mut self, relative: &Path, entry: &Entry) -> Verdict {
-        self(relative, entry)
-    }
-}
-
-/// What a tree copy did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Copied {
-    /// Regular files and links written.
-    pub files: u64,
-    /// Bytes of file content.
-    pub bytes: u64,
-}
 
 /// Copies one regular file to a path that must not exist, with this mode. A copy that fails leaves
 /// nothing there.
@@ -62,43 +32,27 @@ fn fill(mut source: File, mut target: File, mode: u32) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Copies what is below `from` into the existing directory `to`. Links stay links; sockets, FIFOs
-/// and devices are left out. Modes of files are kept for the owner and cleared for others.
-pub fn copy_tree(from: &Path, to: &Path, filter: &mut dyn CopyFilter) -> Result<Copied> {
-    let mut copied = Copied::default();
-    copy_level(from, to, Path::new(""), filter, &mut copied)?;
-    Ok(copied)
-}
-
-fn copy_level(
+/// Copies what `wanted` lets through (by its path relative to `from`) into the existing directory
+/// `to`. Links stay links; sockets, FIFOs and devices are left out. Modes of files are kept for the
+/// owner and cleared for others.
+pub fn copy_tree(
     from: &Path,
     to: &Path,
-    below: &Path,
-    filter: &mut dyn CopyFilter,
-    copied: &mut Copied,
+    wanted: &mut dyn FnMut(&Path, &Entry) -> bool,
 ) -> Result<()> {
-    for entry in read_dir(from)? {
-        let relative = below.join(&entry.name);
-        if entry.kind == Kind::Special || filter.verdict(&relative, &entry) == Verdict::Skip {
-            continue;
-        }
-        let target = to.join(&entry.name);
+    walk(from, &mut |relative, entry| {
+        let entry = entry?;
+        let target = to.join(relative);
         match entry.kind {
-            Kind::Dir => {
-                create_dir(&target, 0o700)?;
-                copy_level(&entry.path, &target, &relative, filter, copied)?;
-            }
-            Kind::Symlink => {
-                symlink(&read_link(&entry.path)?, &target)?;
-                copied.files += 1;
-            }
+            Kind::Special => return Ok(false),
+            _ if !wanted(relative, entry) => return Ok(false),
+            Kind::Dir => create_dir(&target, 0o700)?,
+            Kind::Symlink => symlink(&read_link(&entry.path)?, &target)?,
             Kind::File => {
                 let mode = crate::symlink_metadata(&entry.path)?.permissions().mode() & 0o700;
-                copied.bytes += copy_file(&entry.path, &target, mode)?;
-                copied.files += 1;
+                copy_file(&entry.path, &target, mode)?;
             }
-            Kind::Special => {}
         }
-    }
-    Ok(())
+        Ok(true)
+    })
 }

@@ -1,4 +1,4 @@
-//! Directory listings in a stable order.
+//! Directory listings and walks in a stable order.
 
 use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
@@ -9,11 +9,8 @@ use crate::{Error, Result};
 /// What an entry is, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
     File,
-    /// A directory.
     Dir,
-    /// A symbolic link.
     Symlink,
     /// A socket, FIFO or device: nothing of these is ever copied or archived.
     Special,
@@ -40,11 +37,8 @@ impl From<std::fs::FileType> for Kind {
 /// One entry of a directory.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Name within the directory.
     pub name: OsString,
-    /// Full path.
     pub path: PathBuf,
-    /// What it is.
     pub kind: Kind,
 }
 
@@ -65,4 +59,32 @@ pub fn read_dir(path: &Path) -> Result<Vec<Entry>> {
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
+}
+
+/// Gets a path below the root of a walk and what is there.
+type Visit<'v, E> = &'v mut dyn FnMut(&Path, Result<&Entry>) -> std::result::Result<bool, E>;
+
+/// Goes through everything below `root`, a directory before what is in it, sorted by name within
+/// each. `visit` gets the path relative to the root and says whether to go into a directory; one
+/// that cannot be listed comes as an error, the root with an empty path.
+pub fn walk<E>(root: &Path, visit: Visit<'_, E>) -> std::result::Result<(), E> {
+    walk_below(root, Path::new(""), visit)
+}
+
+fn walk_below<E>(
+    directory: &Path,
+    below: &Path,
+    visit: Visit<'_, E>,
+) -> std::result::Result<(), E> {
+    let entries = match read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => return visit(below, Err(error)).map(drop),
+    };
+    for entry in &entries {
+        let relative = below.join(&entry.name);
+        if visit(&relative, Ok(entry))? && entry.kind == Kind::Dir {
+            walk_below(&entry.path, &relative, visit)?;
+        }
+    }
+    Ok(())
 }

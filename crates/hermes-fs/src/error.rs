@@ -10,56 +10,33 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A file operation that did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused.
     #[error("could not {action} {}: {}", path.display(), describe(source))]
     Io {
         /// Verb phrase that completes "could not … PATH".
         action: &'static str,
-        /// The path in question.
         path: PathBuf,
-        /// What the operating system said.
         source: io::Error,
     },
-    /// A file is larger than its reader accepts.
     #[error("{} is too large: {size} bytes, at most {limit} are read", path.display())]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// Its size, or the least size known.
         size: u64,
-        /// The reader's cap.
         limit: u64,
     },
-    /// A text file holds bytes that are not UTF-8.
     #[error("{} is not UTF-8 text (first bad byte at offset {offset})", path.display())]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-        /// Offset of the first offending byte.
-        offset: usize,
-    },
-    /// Something is in the way of a file or directory that must not exist yet.
+    NotUtf8 { path: PathBuf, offset: usize },
     #[error("{} already exists", path.display())]
-    AlreadyExists {
-        /// What is in the way.
-        path: PathBuf,
-    },
-    /// Another process kept a lock for longer than we wait.
+    AlreadyExists { path: PathBuf },
     #[error("{what} is locked by another process ({}, waited {} s)", path.display(), waited.as_secs_f32())]
     LockTimeout {
         /// What the lock protects, in the user's words.
         what: String,
-        /// The lock file.
         path: PathBuf,
-        /// How long we waited.
         waited: Duration,
     },
-    /// A path component is a symbolic link where none is allowed.
     #[error("{} is a symbolic link; refusing to write through it", path.display())]
-    SymlinkInPath {
-        /// The offending component.
-        path: PathBuf,
-    },
+    SymlinkInPath { path: PathBuf },
 }
 
 impl Error {

@@ -20,9 +20,9 @@ mod staging;
 mod tar_member;
 
 pub use atomic::{create_new, write_atomic, write_atomic_exact};
-pub use confine::{UnsafePath, confined_relative, confined_relative_os, join_without_symlinks};
-pub use copy::{Copied, CopyFilter, Verdict, copy_file, copy_tree};
-pub use entry::{Entry, Kind, read_dir};
+pub use confine::{UnsafePath, confined_relative, join_without_symlinks};
+pub use copy::{copy_file, copy_tree};
+pub use entry::{Entry, Kind, read_dir, walk};
 pub use error::{Error, Result, describe};
 pub use lock::{FileLock, LockOptions, SharedLock};
 pub use mutate::{

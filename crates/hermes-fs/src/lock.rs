@@ -18,7 +18,6 @@ const POLL: Duration = Duration::from_millis(5);
 pub struct LockOptions<'a> {
     /// In the user's words, for the error message ("config.yaml of profile coder").
     pub what: &'a str,
-    /// Longest wait.
     pub timeout: Duration,
     /// Mode of a lock file that does not exist yet.
     pub mode: u32,
@@ -100,11 +99,6 @@ impl SharedLock {
     /// anything.
     pub fn is_held(path: &Path) -> Result<bool> {
         is_refused(path, File::try_lock)
-    }
-
-    /// The lock file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 

@@ -71,11 +71,8 @@ pub fn chown(path: &Path, uid: u32, gid: u32) -> Result<()> {
 }
 
 /// Renames, replacing what is there, and makes it durable.
-#[expect(clippy::disallowed_methods, reason = "this is the wrapper")]
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
-    fault::point();
-    std::fs::rename(from, to).map_err(Error::io("rename", from))?;
-    fault::point();
+    rename_unsynced(from, to)?;
     to.parent().map_or(Ok(()), sync_dir)
 }
 
@@ -93,19 +90,14 @@ pub fn rename_unsynced(from: &Path, to: &Path) -> Result<()> {
 /// Renames unless the target exists, decided by the kernel in one step.
 pub fn rename_exclusive(from: &Path, to: &Path) -> Result<()> {
     fault::point();
+    let path = to.to_owned();
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => {}
-        Err(rustix::io::Errno::EXIST) => {
-            return Err(Error::AlreadyExists {
-                path: to.to_owned(),
-            });
-        }
+        Err(rustix::io::Errno::EXIST) => return Err(Error::AlreadyExists { path }),
         // Some network file systems lack the flag; a check first is the best they allow.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             if crate::exists_no_follow(to) {
-                return Err(Error::AlreadyExists {
-                    path: to.to_owned(),
-                });
+                return Err(Error::AlreadyExists { path });
             }
             return rename(from, to);
         }

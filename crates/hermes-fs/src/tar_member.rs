@@ -17,9 +17,7 @@ const MAX_EXTENSION: u64 = 256 * 1024;
 /// What a member is.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TarKind {
-    /// A regular file.
     File,
-    /// A directory.
     Dir,
     /// A symbolic link to this, unchecked.
     Symlink(PathBuf),
@@ -32,9 +30,7 @@ pub enum TarKind {
 pub struct TarMember {
     /// The name as the archive has it, unchecked.
     pub raw_name: OsString,
-    /// What it is.
     pub kind: TarKind,
-    /// Permission bits.
     pub mode: u32,
     /// Seconds since 1970.
     pub mtime: u64,

@@ -26,20 +26,15 @@ pub struct Aliases {
 /// An existing wrapper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alias {
-    /// The command.
     pub name: String,
-    /// The profile it selects.
     pub profile: ProfileName,
-    /// The file.
     pub path: PathBuf,
 }
 
 /// What an alias must not collide with.
 #[derive(Debug, Clone, Copy)]
 pub struct AliasRules<'a> {
-    /// All subcommands of `hermes`.
     pub subcommands: &'a [&'a str],
-    /// The value of `PATH`.
     pub path: Option<&'a OsStr>,
 }
 
@@ -57,45 +52,28 @@ impl AliasName {
 /// A wrapper after its profile was renamed.
 #[derive(Debug)]
 pub struct AliasMove {
-    /// The command before.
     pub old: String,
-    /// The command now, or why there is none.
     pub new: Result<Alias, AliasError>,
 }
 
 /// A wrapper that cannot be made or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum AliasError {
-    /// Not a plain command name.
     #[error(
         "'{0}' is not a valid alias: use lowercase letters, digits, '-' and '_', with a letter or \
          digit first"
     )]
     Characters(String),
-    /// A name kept free for something else.
     #[error("'{0}' is reserved and cannot be an alias")]
     Reserved(String),
-    /// A name that could be mistaken for a subcommand.
     #[error("'{0}' is a hermes subcommand and cannot be an alias")]
     Subcommand(String),
-    /// A program of that name exists.
     #[error("'{name}' would hide the program {}", path.display())]
-    OnPath {
-        /// The name.
-        name: String,
-        /// The program.
-        path: PathBuf,
-    },
-    /// A file in the directory that is not a wrapper.
+    OnPath { name: String, path: PathBuf },
     #[error("{} exists and is not a hermes alias", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// No wrapper of that name.
+    Foreign { path: PathBuf },
     #[error("no such alias: '{0}'")]
     Missing(String),
-    /// The system refused.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
 }

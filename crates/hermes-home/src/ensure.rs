@@ -11,7 +11,8 @@ use hermes_config::{Environment, vars};
 use rustix::fs::{Access, access};
 
 use crate::location::{follow, is_below_profiles};
-use crate::{HomeKind, Location, Managed, SOUL_SEED, SystemFacts, is_container};
+use crate::soul::SOUL_SEED;
+use crate::{HomeKind, Location, Managed, SystemFacts, is_container};
 
 /// Directories of every home, parents first.
 const SUBDIRECTORIES: &[&str] = &[
@@ -36,7 +37,6 @@ const KEEP_ID: u32 = u32::MAX;
 /// Modes and owner of what is created in a home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HomePolicy {
-    /// Mode of new directories.
     pub new_dir_mode: u32,
     /// Whether directories that exist with another mode are set to it.
     pub set_dir_modes: bool,
@@ -44,7 +44,6 @@ pub struct HomePolicy {
     pub tighten_files: bool,
     /// Owner and group of what root creates.
     pub owner: Option<(u32, u32)>,
-    /// The package manager in charge, if any.
     pub managed: Option<Managed>,
 }
 
@@ -87,11 +86,9 @@ impl HomePolicy {
         if self.owner.is_none() {
             return Ok(());
         }
-        if hermes_fs::symlink_metadata(path)?.is_dir() {
-            for entry in hermes_fs::read_dir(path)? {
-                self.hand_over_tree(&entry.path)?;
-            }
-        }
+        hermes_fs::walk(path, &mut |_, entry| {
+            self.hand_over(&entry?.path).map(|()| true)
+        })?;
         self.hand_over(path)
     }
 }
@@ -99,39 +96,14 @@ impl HomePolicy {
 /// A home that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EnsureError {
-    /// A named profile that is not there.
     #[error("the profile directory {} does not exist", home.display())]
-    MissingProfile {
-        /// Where it should be.
-        home: PathBuf,
-        /// Its name, if it is one.
-        name: Option<String>,
-    },
-    /// A managed home that is not there.
+    MissingProfile { home: PathBuf, name: Option<String> },
     #[error("{} does not exist and is managed by {}", home.display(), managed.name())]
-    MissingManaged {
-        /// Where it should be.
-        home: PathBuf,
-        /// Who should have made it.
-        managed: Managed,
-    },
-    /// Something else stands where a directory should.
+    MissingManaged { home: PathBuf, managed: Managed },
     #[error("{} is not a directory", path.display())]
-    NotADirectory {
-        /// What is in the way.
-        path: PathBuf,
-    },
-    /// A home that this user cannot write to.
+    NotADirectory { path: PathBuf },
     #[error("{} belongs to user {owner} and cannot be written by user {uid}", path.display())]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-        /// Its owner.
-        owner: u32,
-        /// The user of this process.
-        uid: u32,
-    },
-    /// Anything else the system refused.
+    Foreign { path: PathBuf, owner: u32, uid: u32 },
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
 }

@@ -15,94 +15,41 @@ pub type StepError = Box<dyn std::error::Error + Send + Sync>;
 /// A profile operation that did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The name is none.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// There is no such profile.
     #[error("Profile '{name}' does not exist")]
-    Missing {
-        /// The profile.
-        name: ProfileName,
-    },
-    /// There is one already.
+    Missing { name: ProfileName },
     #[error("Profile '{name}' already exists at {}", path.display())]
-    Exists {
-        /// The profile.
-        name: ProfileName,
-        /// Its home.
-        path: PathBuf,
-    },
-    /// The home to copy from is not there.
+    Exists { name: ProfileName, path: PathBuf },
     #[error("there is nothing to clone: {} is not a directory", path.display())]
-    MissingSource {
-        /// The home.
-        path: PathBuf,
-    },
-    /// An operation that the root profile does not have.
+    MissingSource { path: PathBuf },
     #[error("the default profile cannot be {action}")]
     DefaultProfile {
         /// Participle: "deleted", "renamed".
         action: &'static str,
     },
-    /// Options that exclude each other.
     #[error("--no-skills cannot be combined with a clone: cloning copies the skills of the source")]
     SkillsOfClone,
-    /// The directory of a deleted profile is still there.
     #[error("'{name}' is gone, but {} could not be removed: {source}", left.display())]
     LeftBehind {
-        /// The profile.
         name: ProfileName,
-        /// What is left.
         left: PathBuf,
-        /// Why.
         source: hermes_fs::Error,
     },
-    /// A YAML file of the profile cannot be understood or changed.
     #[error("{}: {source}", path.display())]
-    Yaml {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: EditError,
-    },
-    /// A source that is neither a git URL nor a directory.
+    Yaml { path: PathBuf, source: EditError },
     #[error("'{shown}' is neither a git URL nor a directory")]
-    UnknownSource {
-        /// The source, made harmless.
-        shown: String,
-    },
-    /// A source without a usable `distribution.yaml`.
+    UnknownSource { shown: String },
     #[error("{origin} is not a profile distribution: {reason}")]
-    NotADistribution {
-        /// The source or profile.
-        origin: String,
-        /// What is missing or wrong.
-        reason: String,
-    },
-    /// A distribution made for another version.
+    NotADistribution { origin: String, reason: String },
     #[error("this distribution needs Hermes {required}, this is {current}")]
-    Version {
-        /// The requirement.
-        required: String,
-        /// Our version.
-        current: String,
-    },
-    /// A profile without `distribution.yaml`.
+    Version { required: String, current: String },
     #[error("Profile '{name}' was not installed from a distribution")]
-    NotInstalled {
-        /// The profile.
-        name: ProfileName,
-    },
-    /// `git` is not installed.
+    NotInstalled { name: ProfileName },
     #[error("git is needed to install from '{shown}' and was not found")]
-    NoGit {
-        /// The source.
-        shown: String,
-    },
-    /// `git` failed.
+    NoGit { shown: String },
     #[error("git could not fetch '{shown}': {message}")]
     Git {
-        /// The source.
         shown: String,
         /// The last line git wrote.
         message: String,
@@ -112,18 +59,13 @@ pub enum Error {
     Step {
         /// Verb phrase that completes "could not … PATH".
         action: &'static str,
-        /// The file or directory.
         path: PathBuf,
-        /// Why.
         source: StepError,
     },
-    /// An alias.
     #[error(transparent)]
     Alias(#[from] AliasError),
-    /// A process that could not be stopped.
     #[error(transparent)]
     Process(#[from] hermes_proc::Error),
-    /// The system refused.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
 }

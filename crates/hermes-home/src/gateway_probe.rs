@@ -16,25 +16,9 @@ const RECORD_LIMIT: u64 = 1024 * 1024;
 /// States in which the last gateway said goodbye.
 const ENDED_STATES: &[&str] = &["stopped", "startup_failed"];
 
-/// What is known of a home's gateway.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GatewayProbe {
-    /// Whether one runs.
-    pub running: bool,
-    /// Its pid, if it runs.
-    pub pid: Option<u32>,
-}
-
-/// Looks at lock, pid and state files of a home and at the process they name.
-pub fn probe_gateway(home: &Path) -> GatewayProbe {
-    let pid = live_pid(home);
-    GatewayProbe {
-        running: pid.is_some(),
-        pid,
-    }
-}
-
-fn live_pid(home: &Path) -> Option<u32> {
+/// The pid of the gateway of a home, if one runs: by its lock, pid and state files, and by the
+/// process they name.
+pub fn gateway_pid(home: &Path) -> Option<u32> {
     let lock = home.join("gateway.lock");
     match FileLock::is_held(&lock) {
         Ok(true) => {

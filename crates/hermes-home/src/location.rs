@@ -32,7 +32,6 @@ pub struct Location {
     pub root: PathBuf,
     /// Home in use, absolute. Children get it as `HERMES_HOME`.
     pub home: PathBuf,
-    /// Which profile that is.
     pub kind: HomeKind,
     /// The user's home directory, for `~/…` and `~/.local/bin`.
     pub user_home: PathBuf,
@@ -41,20 +40,12 @@ pub struct Location {
 /// A home that cannot be determined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
-    /// Neither `HOME` nor the password file knows.
     #[error(
         "could not find your home directory: HOME is not set and user {uid} has no entry in the password file"
     )]
-    NoUserHome {
-        /// The user.
-        uid: u32,
-    },
-    /// A relative `HERMES_HOME` in a directory that is gone.
+    NoUserHome { uid: u32 },
     #[error("HERMES_HOME is the relative path '{}', but the current directory no longer exists", home.display())]
-    NoStartDirectory {
-        /// The value.
-        home: PathBuf,
-    },
+    NoStartDirectory { home: PathBuf },
 }
 
 impl LocationError {

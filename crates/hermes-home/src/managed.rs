@@ -9,9 +9,7 @@ use hermes_config::{Environment, vars};
 pub enum Managed {
     /// A NixOS module; also any plain yes.
     NixOs,
-    /// Homebrew.
     Homebrew,
-    /// Another one, by the name it gave.
     Other(String),
 }
 

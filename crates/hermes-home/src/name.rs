@@ -19,34 +19,19 @@ pub struct ProfileName(String);
 /// Why a text is not the name of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing but blanks.
     #[error("a profile name cannot be empty")]
     Empty,
-    /// Over 64 characters.
     #[error(
         "profile name '{shown}' is too long: {chars} characters, at most {MAX_CHARS} are allowed"
     )]
-    TooLong {
-        /// Its beginning.
-        shown: String,
-        /// Its length.
-        chars: usize,
-    },
-    /// A character that is not allowed, or not allowed in first place.
+    TooLong { shown: String, chars: usize },
     #[error(
         "'{shown}' is not a valid profile name: use lowercase letters, digits, '-' and '_', \
          with a letter or digit first"
     )]
-    Characters {
-        /// The text, made harmless.
-        shown: String,
-    },
-    /// A name that cannot be given to a new profile.
+    Characters { shown: String },
     #[error("'{name}' is reserved and cannot be the name of a new profile")]
-    Reserved {
-        /// The name.
-        name: String,
-    },
+    Reserved { name: String },
 }
 
 impl NameError {

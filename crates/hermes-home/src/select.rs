@@ -10,8 +10,8 @@ use std::path::Path;
 use hermes_config::{Environment, vars};
 
 use crate::location::is_below_profiles;
-use crate::profiles::sticky_profile;
-use crate::{Location, LocationError, NameError, ProfileName, Sticky, SystemFacts};
+use crate::sticky::{Sticky, sticky_profile};
+use crate::{Location, LocationError, NameError, ProfileName, SystemFacts};
 
 /// Options whose next argument is a value, whatever it looks like.
 const VALUE_OPTIONS: &[&str] = &[
@@ -35,11 +35,9 @@ const OPTIONAL_VALUE_OPTIONS: &[&str] = &["-c", "--continue"];
 /// What decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionSource {
-    /// `-p` or `--profile`.
     Flag,
     /// `HERMES_HOME` names the home of a profile.
     Environment,
-    /// The file `active_profile`.
     Sticky,
     /// Nothing: the root, or whatever `HERMES_HOME` says.
     Default,
@@ -48,45 +46,43 @@ pub enum SelectionSource {
 /// The outcome: a home, and the arguments that are left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// The home in use.
     pub location: Location,
     /// The arguments without our flag.
     pub args: Vec<OsString>,
-    /// What decided.
     pub source: SelectionSource,
+}
+
+impl Selection {
+    /// The profile that commands other than `profile …` would be about: the selected one, or the
+    /// sticky one where nothing was selected. `None` for a custom home.
+    pub fn current_profile(&self) -> Option<ProfileName> {
+        let location = &self.location;
+        match (self.source, sticky_profile(location)) {
+            (SelectionSource::Default, Sticky::Named(name))
+                if location.profile_home(&name).is_dir() =>
+            {
+                Some(name)
+            }
+            _ => location.profile_name(),
+        }
+    }
 }
 
 /// A command that is about no profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// The home cannot be determined.
     #[error(transparent)]
     Location(#[from] LocationError),
-    /// The flag holds no name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The file `active_profile` holds no name.
     #[error("{file} names no profile: {source}")]
-    StickyName {
-        /// The file, for people.
-        file: String,
-        /// What is wrong with it.
-        source: NameError,
-    },
+    StickyName { file: String, source: NameError },
     /// The flag names a profile that is not there.
     #[error("Profile '{name}' does not exist. Create it with: hermes profile create {name}")]
-    Missing {
-        /// The profile.
-        name: ProfileName,
-    },
+    Missing { name: ProfileName },
     /// The file `active_profile` names a profile that is not there.
     #[error("Profile '{name}' does not exist. Create it with: hermes profile create {name}")]
-    StickyMissing {
-        /// The profile.
-        name: ProfileName,
-        /// The file, for people.
-        file: String,
-    },
+    StickyMissing { name: ProfileName, file: String },
 }
 
 impl SelectError {

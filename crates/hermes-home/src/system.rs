@@ -14,7 +14,6 @@ pub struct SystemFacts {
     pub uid: u32,
     /// Directory the process was started in; `None` if it has been removed.
     pub start_dir: Option<PathBuf>,
-    /// The password file.
     pub passwd: PathBuf,
     /// Where absolute system paths (`/.dockerenv`, `/proc/1/cgroup`) are looked up.
     pub file_system_root: PathBuf,

@@ -21,7 +21,6 @@ const MOST_REDIRECTS: usize = 5;
 /// Which hosts files may come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reachable {
-    /// The public web.
     #[default]
     Public,
     /// Also this machine and its neighbours (`security.allow_private_urls`).
@@ -31,7 +30,6 @@ pub enum Reachable {
 /// Fetches files.
 #[derive(Debug, Clone, Default)]
 pub struct Downloads {
-    /// Which hosts they may come from.
     pub reachable: Reachable,
     /// Whom an encrypted connection trusts. Proxies are not used.
     pub http: HttpSettings,
@@ -40,7 +38,6 @@ pub struct Downloads {
 /// A file that was fetched.
 #[derive(Debug)]
 pub struct Downloaded {
-    /// Its content.
     pub bytes: Vec<u8>,
     /// What the server says it is, without parameters.
     pub content_type: Option<String>,

@@ -31,7 +31,6 @@ pub struct HttpSettings {
 pub enum Scheme {
     /// `http:`; such a client trusts nobody, and starts without reading two hundred certificates.
     Plain,
-    /// `https:`
     Encrypted,
 }
 

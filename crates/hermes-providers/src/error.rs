@@ -5,119 +5,50 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// The kind of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorClass {
-    /// The key was refused.
-    Auth,
-    /// The account has no credit left.
-    Billing,
-    /// Too many requests.
-    RateLimit,
-    /// The provider is overloaded.
-    Overloaded,
-    /// The provider failed.
-    ServerError,
-    /// The network failed or timed out.
-    Timeout,
-    /// The conversation does not fit into the model's window.
-    ContextOverflow,
-    /// The request is too large for the server.
-    PayloadTooLarge,
-    /// An image is too large.
-    ImageTooLarge,
-    /// Images in tool results are refused.
-    MultimodalToolContent,
-    /// The model does not accept images.
-    ImagesRejected,
-    /// There is no such model.
-    ModelNotFound,
-    /// The account's data policy forbids it.
-    ProviderPolicyBlocked,
-    /// The provider's safety rules forbid it.
-    ContentPolicyBlocked,
-    /// A signed reasoning block was refused.
-    ThinkingSignature,
-    /// An encrypted reasoning block was refused.
-    InvalidEncryptedContent,
-    /// llama.cpp cannot convert a tool schema to a grammar.
-    Grammar,
-    /// The account has no access to the long context window.
-    LongContextTier,
-    /// The request was refused as malformed.
-    FormatError,
-    /// The response is not an answer: HTML, wrong types, empty.
-    Malformed,
-    /// The replay script has no matching turn.
-    Script,
-    /// The caller asked to stop.
-    Interrupted,
-    /// Anything else.
-    Unknown,
+use hermes_text::named_enum;
+
+named_enum! {
+    /// The kind of failure, with its name in records and scripts (`failure_reason`).
+    pub enum ErrorClass {
+        Auth = "auth",
+        Billing = "billing",
+        RateLimit = "rate_limit",
+        Overloaded = "overloaded",
+        ServerError = "server_error",
+        /// The network failed or timed out.
+        Timeout = "timeout",
+        /// The conversation does not fit into the model's window.
+        ContextOverflow = "context_overflow",
+        PayloadTooLarge = "payload_too_large",
+        ImageTooLarge = "image_too_large",
+        /// Images in tool results are refused.
+        MultimodalToolContent = "multimodal_tool_content",
+        ImagesRejected = "images_rejected",
+        ModelNotFound = "model_not_found",
+        /// The account's data policy forbids it.
+        ProviderPolicyBlocked = "provider_policy_blocked",
+        /// The provider's safety rules forbid it.
+        ContentPolicyBlocked = "content_policy_blocked",
+        /// A signed reasoning block was refused.
+        ThinkingSignature = "thinking_signature",
+        /// An encrypted reasoning block was refused.
+        InvalidEncryptedContent = "invalid_encrypted_content",
+        /// llama.cpp cannot convert a tool schema to a grammar.
+        Grammar = "llama_cpp_grammar",
+        /// The account has no access to the long context window.
+        LongContextTier = "long_context_tier",
+        /// The request was refused as malformed.
+        FormatError = "format_error",
+        /// The response is not an answer: HTML, wrong types, empty.
+        Malformed = "malformed_response",
+        /// The replay script has no matching turn.
+        Script = "script",
+        Interrupted = "interrupted",
+        Unknown = "unknown",
+    }
 }
 
 impl ErrorClass {
-    /// All classes.
-    pub const ALL: [Self; 23] = [
-        Self::Auth,
-        Self::Billing,
-        Self::RateLimit,
-        Self::Overloaded,
-        Self::ServerError,
-        Self::Timeout,
-        Self::ContextOverflow,
-        Self::PayloadTooLarge,
-        Self::ImageTooLarge,
-        Self::MultimodalToolContent,
-        Self::ImagesRejected,
-        Self::ModelNotFound,
-        Self::ProviderPolicyBlocked,
-        Self::ContentPolicyBlocked,
-        Self::ThinkingSignature,
-        Self::InvalidEncryptedContent,
-        Self::Grammar,
-        Self::LongContextTier,
-        Self::FormatError,
-        Self::Malformed,
-        Self::Script,
-        Self::Interrupted,
-        Self::Unknown,
-    ];
-
-    /// The name in records and scripts (`failure_reason`).
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::Billing => "billing",
-            Self::RateLimit => "rate_limit",
-            Self::Overloaded => "overloaded",
-            Self::ServerError => "server_error",
-            Self::Timeout => "timeout",
-            Self::ContextOverflow => "context_overflow",
-            Self::PayloadTooLarge => "payload_too_large",
-            Self::ImageTooLarge => "image_too_large",
-            Self::MultimodalToolContent => "multimodal_tool_content",
-            Self::ImagesRejected => "images_rejected",
-            Self::ModelNotFound => "model_not_found",
-            Self::ProviderPolicyBlocked => "provider_policy_blocked",
-            Self::ContentPolicyBlocked => "content_policy_blocked",
-            Self::ThinkingSignature => "thinking_signature",
-            Self::InvalidEncryptedContent => "invalid_encrypted_content",
-            Self::Grammar => "llama_cpp_grammar",
-            Self::LongContextTier => "long_context_tier",
-            Self::FormatError => "format_error",
-            Self::Malformed => "malformed_response",
-            Self::Script => "script",
-            Self::Interrupted => "interrupted",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// The class of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.name() == name)
-    }
-
     /// Whether the same request may succeed later.
     pub fn is_retryable(self) -> bool {
         matches!(
@@ -172,26 +103,21 @@ impl From<ProviderFailure> for ProviderError {
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderFailure {
-    /// The kind of failure.
     pub class: ErrorClass,
     /// Message of the provider, the network or the script: one line without secrets.
     pub message: String,
     /// Status of the HTTP answer, if there was one.
     pub status: Option<u16>,
-    /// Id of the provider.
     pub provider: String,
-    /// Name of the model.
     pub model: String,
     /// The delay the provider asks for.
     pub retry_after: Option<Duration>,
-    /// When the quota resets.
     pub reset_at: Option<SystemTime>,
     /// With [`ErrorClass::ContextOverflow`]: the context window the provider states, in tokens.
     pub stated_limit: Option<u64>,
     /// With [`ErrorClass::ContextOverflow`]: only the requested answer was too long, and this many
     /// tokens are left for it. Retry with [`crate::ModelRequest::max_tokens`], without compaction.
     pub available_output: Option<u64>,
-    /// Number of attempts.
     pub attempts: u32,
     /// Errors of the attempts, one line each.
     pub history: Vec<String>,
@@ -341,13 +267,6 @@ impl std::error::Error for ProviderError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn class_names_round_trip() {
-        for class in ErrorClass::ALL {
-            assert_eq!(ErrorClass::parse(class.name()), Some(class));
-        }
-    }
 
     #[test]
     fn error_line_names_provider_status_and_attempts() {

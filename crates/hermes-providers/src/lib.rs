@@ -10,6 +10,7 @@ mod context;
 mod endpoint;
 mod error;
 mod http;
+mod lenient_json;
 mod message;
 mod pool;
 mod provider;
@@ -18,6 +19,7 @@ mod request;
 mod response;
 mod route;
 mod server_limits;
+mod setup;
 mod wire;
 
 pub use error::{ErrorClass, ProviderError, ProviderFailure};
@@ -29,7 +31,7 @@ pub use provider::{Provider, RouteInfo};
 pub use replay::Replay;
 pub use request::{AuxiliaryTask, Effort, ModelRequest, ToolSchema};
 pub use response::{Cost, FinishReason, ModelResponse, StreamEvent, TokenUsage};
-pub use route::{
+pub use setup::{
     AuxiliaryModels, BUILTINS, Builtin, FallbackEntry, ModelOverrides, OpenError, PoolName,
     builtin, fallback_entries, fallback_problem, keys_in_variables, open,
 };

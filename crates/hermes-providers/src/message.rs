@@ -3,48 +3,24 @@
 //! Data that a provider wants back unchanged in the next request is kept unread in [`Reasoning`] and
 //! [`ToolCall::extra_content`].
 
+use hermes_text::named_enum;
 use serde_json::Value;
 
-/// The author of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Instructions. The system prompt itself is [`crate::ModelRequest::system`].
-    System,
-    /// The user, or the program that runs the turn.
-    User,
-    /// The model.
-    Assistant,
-    /// The result of a tool call.
-    Tool,
-}
-
-impl Role {
-    /// The name in sessions and in the chat format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
-    }
-
-    /// Parses a role; `developer` is `system`.
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "system" | "developer" => Self::System,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "tool" => Self::Tool,
-            _ => return None,
-        })
+named_enum! {
+    /// The author of a message, with its name in sessions and in the chat format.
+    pub enum Role {
+        /// Instructions. The system prompt itself is [`crate::ModelRequest::system`].
+        System = "system",
+        /// The user, or the program that runs the turn.
+        User = "user",
+        Assistant = "assistant",
+        Tool = "tool",
     }
 }
 
 /// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// Plain text; empty for an assistant message that only calls tools.
     Text(String),
     /// Text and images in order.
     Parts(Vec<ContentPart>),
@@ -106,20 +82,16 @@ impl<T: Into<String>> From<T> for Content {
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContentPart {
-    /// Text.
     Text(String),
-    /// An image.
     Image(Image),
 }
 
 /// An image, by value or by address.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Image {
-    /// The bytes.
     Data {
         /// Such as `image/png`.
         media_type: String,
-        /// The bytes in base64.
         base64: String,
     },
     /// An address from which the provider fetches the image.
@@ -218,17 +190,13 @@ impl Reasoning {
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// The author.
     pub role: Role,
-    /// The content.
     pub content: Content,
-    /// Tool calls of an assistant message.
     pub tool_calls: Vec<ToolCall>,
     /// In a tool result: the id of its call.
     pub tool_call_id: Option<String>,
     /// In a tool result: the name of the tool.
     pub name: Option<String>,
-    /// Reasoning of an assistant message.
     pub reasoning: Reasoning,
 }
 

@@ -9,17 +9,15 @@ use crate::request::ModelRequest;
 use crate::response::{ModelResponse, StreamEvent};
 
 /// The current route of requests, for display, records and budgets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RouteInfo {
     /// Id of the provider: `openrouter`, `custom`, `replay`, …
     pub provider: String,
-    /// Name of the model.
     pub model: String,
     /// Address; empty if there is no network.
     pub base_url: String,
     /// Size of the context window in tokens, as far as known.
     pub context_length: u64,
-    /// Maximum tokens of an answer, if the route sets it.
     pub max_tokens: Option<u32>,
     /// Whether images may be sent, as far as known.
     pub takes_images: bool,

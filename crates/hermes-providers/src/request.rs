@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_text::named_enum;
 use serde_json::Value;
 
 use crate::message::{Content, ContentPart, Message};
@@ -10,7 +11,6 @@ use crate::message::{Content, ContentPart, Message};
 /// A tool the model may call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSchema {
-    /// Its name.
     pub name: String,
     /// What it does, for the model.
     pub description: String,
@@ -18,101 +18,37 @@ pub struct ToolSchema {
     pub parameters: Value,
 }
 
-/// Reasoning effort of the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effort {
-    /// No reasoning.
-    None,
-    /// Minimal.
-    Minimal,
-    /// Low.
-    Low,
-    /// Medium.
-    Medium,
-    /// High.
-    High,
-    /// The highest.
-    XHigh,
-}
-
-impl Effort {
-    /// All levels, from least to most.
-    pub const ALL: [Self; 6] = [
-        Self::None,
-        Self::Minimal,
-        Self::Low,
-        Self::Medium,
-        Self::High,
-        Self::XHigh,
-    ];
-
-    /// The name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::XHigh => "xhigh",
-        }
-    }
-
-    /// Parses a level.
-    pub fn parse(name: &str) -> Option<Self> {
-        let name = name.trim();
-        Self::ALL
-            .into_iter()
-            .find(|effort| effort.name().eq_ignore_ascii_case(name))
+named_enum! {
+    /// Reasoning effort of the model.
+    pub enum Effort {
+        None = "none",
+        Minimal = "minimal",
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        XHigh = "xhigh",
     }
 }
 
-/// A task for a model beside the conversation. Settings are in `auxiliary.<name>`, costs are recorded
-/// under the same name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AuxiliaryTask {
-    /// Summarise a conversation that is too long.
-    Compression,
-    /// Give a session a title.
-    TitleGeneration,
-    /// Specify a card of the board.
-    TriageSpecifier,
-    /// Split a card of the board.
-    KanbanDecomposer,
-    /// Decide whether a card has reached its goal.
-    GoalJudge,
-    /// Assess whether a flagged command can run unasked.
-    Approval,
+named_enum! {
+    /// A task for a model beside the conversation. Settings are in `auxiliary.<name>`, costs are
+    /// recorded under the same name.
+    pub enum AuxiliaryTask {
+        /// Summarise a conversation that is too long.
+        Compression = "compression",
+        TitleGeneration = "title_generation",
+        /// Specify a card of the board.
+        TriageSpecifier = "triage_specifier",
+        /// Split a card of the board.
+        KanbanDecomposer = "kanban_decomposer",
+        /// Decide whether a card has reached its goal.
+        GoalJudge = "goal_judge",
+        /// Assess whether a flagged command can run unasked.
+        Approval = "approval",
+    }
 }
 
 impl AuxiliaryTask {
-    /// All tasks.
-    pub const ALL: [Self; 6] = [
-        Self::Compression,
-        Self::TitleGeneration,
-        Self::TriageSpecifier,
-        Self::KanbanDecomposer,
-        Self::GoalJudge,
-        Self::Approval,
-    ];
-
-    /// The name in settings, records and scripts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Compression => "compression",
-            Self::TitleGeneration => "title_generation",
-            Self::TriageSpecifier => "triage_specifier",
-            Self::KanbanDecomposer => "kanban_decomposer",
-            Self::GoalJudge => "goal_judge",
-            Self::Approval => "approval",
-        }
-    }
-
-    /// Parses a task.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|task| task.name() == name)
-    }
-
     /// The default timeout.
     pub(crate) fn default_timeout(self) -> Duration {
         Duration::from_secs(match self {
@@ -134,9 +70,7 @@ pub struct ModelRequest {
     pub session_id: Option<String>,
     /// The system prompt; empty for none.
     pub system: Arc<str>,
-    /// The conversation.
     pub messages: Vec<Message>,
-    /// Available tools.
     pub tools: Arc<[ToolSchema]>,
     /// Maximum tokens of the answer, if lower than the limit of the route.
     pub max_tokens: Option<u32>,

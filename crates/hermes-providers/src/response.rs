@@ -5,9 +5,7 @@ use crate::message::{Message, Reasoning, Role, ToolCall};
 /// Why the answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model has finished.
     Stop,
-    /// The model requests tool calls.
     ToolCalls,
     /// The length limit was reached, or arguments of a call are incomplete beyond repair. Calls of
     /// such a response must not be made.
@@ -123,20 +121,16 @@ impl Cost {
 /// The answer of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResponse {
-    /// Text.
     pub text: String,
-    /// Reasoning.
     pub reasoning: Reasoning,
     /// Tool calls in order. Arguments parse as JSON unless the finish is
     /// [`FinishReason::Length`].
     pub tool_calls: Vec<ToolCall>,
-    /// Why the answer ended.
     pub finish: FinishReason,
     /// Names of tools whose calls were lost with the connection.
     pub lost_calls: Vec<String>,
     /// Tokens; `None` if the provider did not state them.
     pub usage: Option<TokenUsage>,
-    /// The cost.
     pub cost: Cost,
     /// The model that answered, as the provider names it.
     pub model: Option<String>,
@@ -171,22 +165,17 @@ impl ModelResponse {
 /// has the whole answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// More text of the answer.
     Text(String),
-    /// More reasoning.
     Reasoning(String),
     /// A tool call begins; its arguments follow.
     ToolCall {
-        /// Name of the tool.
         name: String,
     },
     /// The text so far is void: the request is sent again.
     Restart,
     /// A delay before the request is sent again.
     Waiting {
-        /// The delay.
         seconds: f64,
-        /// The reason, one line.
         reason: String,
     },
     /// A switch to another key or route, one line.

@@ -14,13 +14,10 @@ const MAX_SMALL_IMAGE: usize = (4 << 20) / 3 * 4;
     reason = "independent facts about a server, each learnt on its own"
 )]
 pub(crate) struct ServerLimits {
-    /// The server does not stream.
     pub(crate) no_stream: bool,
-    /// It accepts no images.
     pub(crate) no_images: bool,
     /// It accepts no large images.
     pub(crate) small_images: bool,
-    /// It accepts no images in tool results.
     pub(crate) no_tool_images: bool,
     /// It does not know the reasoning effort.
     pub(crate) no_effort: bool,

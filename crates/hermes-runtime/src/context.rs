@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use hermes_config::{Config, Environment, Sources, vars};
-use hermes_home::profiles::current_profile;
 use hermes_home::{HomePolicy, Location, ProfileName, Selection, SystemFacts};
 use hermes_proc::env::is_managed_secret;
 use hermes_secret::Redactor;
@@ -63,7 +62,7 @@ impl Context {
             env: env.with(&vars::HERMES_HOME, selection.location.home.as_os_str()),
             system,
             location: selection.location.clone(),
-            current: current_profile(selection),
+            current: selection.current_profile(),
             program,
             config: OnceLock::new(),
         }

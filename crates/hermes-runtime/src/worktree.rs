@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hermes_fs::{Entry, Verdict, random_hex};
+use hermes_fs::random_hex;
 use hermes_proc::Git;
 
 use crate::context::Context;
@@ -206,7 +206,7 @@ impl Worktree {
                 continue;
             }
             if from.is_dir() {
-                hermes_fs::copy_tree(&from, &to, &mut |_: &Path, _: &Entry| Verdict::Copy)?;
+                hermes_fs::copy_tree(&from, &to, &mut |_, _| true)?;
             } else {
                 hermes_fs::copy_file(&from, &to, 0o644)?;
             }

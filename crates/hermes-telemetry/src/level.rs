@@ -3,49 +3,25 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hermes_text::named_enum;
+
 use crate::ArgumentError;
 
-/// How much a record matters, from least to most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// For whoever is looking for a fault.
-    Debug,
-    /// What happened.
-    Info,
-    /// Something is not as it should be, and the work goes on.
-    Warning,
-    /// Something was not done.
-    Error,
-    /// The process cannot go on.
-    Critical,
+named_enum! {
+    /// How much a record matters, from least to most, with the name in the files.
+    pub enum Level {
+        Debug = "DEBUG",
+        Info = "INFO",
+        /// Something is not as it should be, and the work goes on.
+        Warning = "WARNING",
+        /// Something was not done.
+        Error = "ERROR",
+        /// The process cannot go on.
+        Critical = "CRITICAL",
+    }
 }
 
 impl Level {
-    /// All levels, least first.
-    pub const ALL: [Self; 5] = [
-        Self::Debug,
-        Self::Info,
-        Self::Warning,
-        Self::Error,
-        Self::Critical,
-    ];
-
-    /// The name in the files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "DEBUG",
-            Self::Info => "INFO",
-            Self::Warning => "WARNING",
-            Self::Error => "ERROR",
-            Self::Critical => "CRITICAL",
-        }
-    }
-
-    /// The level written exactly so in a file.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
-    }
-
     /// The level of a `tracing` event; the files have none for `TRACE`.
     pub(crate) fn of(level: tracing::Level) -> Option<Self> {
         match level {
@@ -72,9 +48,7 @@ impl FromStr for Level {
         match value.trim().to_ascii_uppercase().as_str() {
             "WARN" => Ok(Self::Warning),
             "FATAL" => Ok(Self::Critical),
-            name => Self::from_name(name).ok_or_else(|| ArgumentError::UnknownLevel {
-                value: value.to_owned(),
-            }),
+            name => Self::parse(name).ok_or_else(|| ArgumentError::UnknownLevel(value.to_owned())),
         }
     }
 }
@@ -86,7 +60,7 @@ mod tests {
     #[test]
     fn every_level_reads_its_own_name() {
         for level in Level::ALL {
-            assert_eq!(level.name().to_lowercase().parse(), Ok(level));
+            assert_eq!(level.name().to_lowercase().parse(), Ok(*level));
         }
         assert_eq!("warn".parse(), Ok(Level::Warning));
     }

@@ -15,40 +15,30 @@ use crate::record_head::RecordHead;
 const MAX_MESSAGE_BYTES: usize = 128 * 1024;
 
 /// Something to log.
-#[derive(Debug, Clone)]
-pub(crate) struct LogRecord {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogRecord<'a> {
     pub(crate) time: Timestamp,
     pub(crate) level: Level,
-    pub(crate) logger: String,
-    pub(crate) session: Option<String>,
-    pub(crate) message: String,
+    pub(crate) logger: &'a str,
+    pub(crate) session: Option<&'a str>,
+    pub(crate) message: &'a str,
 }
 
 /// `YYYY-MM-DD HH:MM:SS,mmm LEVEL[ [session]] logger: message`, with its newline.
-pub(crate) fn format(record: &LogRecord, zone: &TimeZone, redactor: &Redactor) -> String {
-    let message = redactor.redact(&record.message);
+pub(crate) fn format(record: &LogRecord<'_>, zone: &TimeZone, redactor: &Redactor) -> String {
+    let message = redactor.redact(record.message);
     let mut line = String::with_capacity(message.len() + 96);
     let at = zone.to_datetime(record.time);
+    let stamp = at.strftime("%Y-%m-%d %H:%M:%S,%3f");
     // Writing to a string cannot fail.
-    let _: std::fmt::Result = write!(
-        line,
-        "{:04}-{:02}-{:02} {:02}:{:02}:{:02},{:03} {}",
-        at.year(),
-        at.month(),
-        at.day(),
-        at.hour(),
-        at.minute(),
-        at.second(),
-        at.millisecond(),
-        record.level,
-    );
-    if let Some(session) = record.session.as_deref().filter(|name| !name.is_empty()) {
+    let _: std::fmt::Result = write!(line, "{stamp} {}", record.level);
+    if let Some(session) = record.session.filter(|name| !name.is_empty()) {
         line.push_str(" [");
         push_word(&mut line, &redactor.redact(session));
         line.push(']');
     }
     line.push(' ');
-    push_word(&mut line, &record.logger);
+    push_word(&mut line, record.logger);
     line.push_str(": ");
     push_message(&mut line, &message);
     line.push('\n');
@@ -105,17 +95,17 @@ mod tests {
 
     use super::*;
 
-    fn record(message: &str) -> LogRecord {
+    fn record(message: &str) -> LogRecord<'_> {
         LogRecord {
             time: "2026-11-02T10:20:30.123Z".parse().unwrap(),
             level: Level::Warning,
-            logger: "agent.turn".to_owned(),
+            logger: "agent.turn",
             session: None,
-            message: message.to_owned(),
+            message,
         }
     }
 
-    fn line(record: &LogRecord) -> String {
+    fn line(record: &LogRecord<'_>) -> String {
         format(record, &TimeZone::UTC, &Redactor::default())
     }
 
@@ -126,7 +116,7 @@ mod tests {
             "2026-11-02 10:20:30,123 WARNING agent.turn: done\n"
         );
         let tagged = LogRecord {
-            session: Some("tg:1 x]y".to_owned()),
+            session: Some("tg:1 x]y"),
             ..record("done")
         };
         assert_eq!(
@@ -155,7 +145,7 @@ mod tests {
     #[test]
     fn secrets_are_masked_in_message_and_session() {
         let secret = LogRecord {
-            session: Some("wa:+15551234567".to_owned()),
+            session: Some("wa:+15551234567"),
             ..record("token=abcdefghijklmnopqrstuvwxyz")
         };
         assert_eq!(
@@ -166,7 +156,8 @@ mod tests {
 
     #[test]
     fn an_enormous_message_is_cut_between_characters() {
-        let line = line(&record(&"ä".repeat(MAX_MESSAGE_BYTES)));
+        let message = "ä".repeat(MAX_MESSAGE_BYTES);
+        let line = line(&record(&message));
         assert!(line.len() < MAX_MESSAGE_BYTES + 200);
         assert!(line.ends_with("… [131072 bytes cut]\n"), "{}", line.len());
     }
@@ -178,7 +169,7 @@ mod tests {
             session in ".{0,8}",
             logger in ".{0,8}",
         ) {
-            let strange = LogRecord { session: Some(session), logger, ..record(&message) };
+            let strange = LogRecord { session: Some(&session), logger: &logger, ..record(&message) };
             let line = line(&strange);
             prop_assert!(line.ends_with('\n'));
             let heads = line.lines().filter(|line| RecordHead::parse(line).is_some());

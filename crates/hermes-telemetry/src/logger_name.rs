@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
+use hermes_text::named_enum;
+
 use crate::ArgumentError;
 
 /// Crates whose logger is not just their name without `hermes_`.
@@ -57,42 +59,20 @@ pub(crate) fn is_gui_logger(logger: &str) -> bool {
     GUI_LOGGERS.iter().any(|name| is_below(logger, name))
 }
 
-/// A part of the program whose lines can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Component {
-    /// Messaging, delivery and add-ons.
-    Gateway,
-    /// Turns, providers, sessions.
-    Agent,
-    /// Tools and terminals.
-    Tools,
-    /// Commands.
-    Cli,
-    /// Scheduled work.
-    Cron,
+named_enum! {
+    /// A part of the program whose lines can be asked for, with the name a user types.
+    pub enum Component {
+        /// Messaging, delivery and add-ons.
+        Gateway = "gateway",
+        /// Turns, providers, sessions.
+        Agent = "agent",
+        Tools = "tools",
+        Cli = "cli",
+        Cron = "cron",
+    }
 }
 
 impl Component {
-    /// All components.
-    pub const ALL: [Self; 5] = [
-        Self::Gateway,
-        Self::Agent,
-        Self::Tools,
-        Self::Cli,
-        Self::Cron,
-    ];
-
-    /// The name a user types.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gateway => "gateway",
-            Self::Agent => "agent",
-            Self::Tools => "tools",
-            Self::Cli => "cli",
-            Self::Cron => "cron",
-        }
-    }
-
     const fn loggers(self) -> &'static [&'static str] {
         match self {
             Self::Gateway => &["gateway", "hermes_plugins"],
@@ -113,13 +93,8 @@ impl FromStr for Component {
     type Err = ArgumentError;
 
     fn from_str(value: &str) -> Result<Self, ArgumentError> {
-        let wanted = value.trim().to_ascii_lowercase();
-        Self::ALL
-            .into_iter()
-            .find(|component| component.name() == wanted)
-            .ok_or_else(|| ArgumentError::UnknownComponent {
-                value: value.to_owned(),
-            })
+        Self::parse(&value.trim().to_ascii_lowercase())
+            .ok_or_else(|| ArgumentError::UnknownComponent(value.to_owned()))
     }
 }
 
@@ -164,7 +139,7 @@ mod tests {
     #[test]
     fn a_component_is_read_back_and_an_unknown_one_refused() {
         for component in Component::ALL {
-            assert_eq!(component.name().parse(), Ok(component));
+            assert_eq!(component.name().parse(), Ok(*component));
         }
         let error = "kitchen".parse::<Component>().unwrap_err();
         assert_eq!(error.to_string(), "unknown component 'kitchen'");

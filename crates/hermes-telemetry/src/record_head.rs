@@ -1,7 +1,7 @@
 //! The beginning of a record: time, level and logger. Writing uses it to keep a message from looking
 //! like a record of its own, reading to filter.
 
-use jiff::civil::{Date, DateTime, Time};
+use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -21,7 +21,7 @@ impl<'a> RecordHead<'a> {
     /// `None` for a line that continues the record before it.
     pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let (stamp, rest) = line.split_at_checked(19)?;
-        let time = date_time(stamp.as_bytes())?;
+        let time = date_time(stamp)?;
         let rest = rest
             .strip_prefix([',', '.'])
             .map_or(rest, |fraction| fraction.trim_start_matches(is_digit));
@@ -32,7 +32,7 @@ impl<'a> RecordHead<'a> {
         }
         let rest = rest.trim_start_matches(' ');
         let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        let level = Level::from_name(word);
+        let level = Level::parse(word);
         let logger = level.and_then(|_| {
             let after = match after.strip_prefix('[') {
                 Some(tagged) => tagged.split_once("] ")?.1,
@@ -81,47 +81,12 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-fn date_time(stamp: &[u8]) -> Option<DateTime> {
-    let &[
-        y1,
-        y2,
-        y3,
-        y4,
-        b'-',
-        o1,
-        o2,
-        b'-',
-        d1,
-        d2,
-        b' ' | b'T',
-        h1,
-        h2,
-        b':',
-        m1,
-        m2,
-        b':',
-        s1,
-        s2,
-    ] = stamp
-    else {
-        return None;
-    };
-    let number = |digits: &[u8]| {
-        digits.iter().try_fold(0_i16, |number, digit| {
-            digit
-                .is_ascii_digit()
-                .then(|| number * 10 + i16::from(digit - b'0'))
-        })
-    };
-    let small = |digits: &[u8]| number(digits).and_then(|number| i8::try_from(number).ok());
-    let date = Date::new(
-        number(&[y1, y2, y3, y4])?,
-        small(&[o1, o2])?,
-        small(&[d1, d2])?,
-    )
-    .ok()?;
-    let time = Time::new(small(&[h1, h2])?, small(&[m1, m2])?, small(&[s1, s2])?, 0).ok()?;
-    Some(DateTime::from_parts(date, time))
+/// `YYYY-MM-DD HH:MM:SS`, also with a `T` in the middle.
+fn date_time(stamp: &str) -> Option<DateTime> {
+    let bytes = stamp.as_bytes();
+    let is = |at: usize, wanted: &[u8]| bytes.get(at).is_some_and(|byte| wanted.contains(byte));
+    let has_form = is(4, b"-") && is(7, b"-") && is(10, b" T") && is(13, b":") && is(16, b":");
+    has_form.then(|| stamp.parse().ok())?
 }
 
 /// `Z`, `+0200` or `+02:00` at the beginning, and what follows.

@@ -25,7 +25,6 @@ pub enum LogMode {
 pub enum Zone {
     /// The machine's, looked up at the first line.
     System,
-    /// This one.
     Explicit(TimeZone),
 }
 
@@ -39,19 +38,6 @@ impl Zone {
     }
 }
 
-/// Who writes the lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogDelivery {
-    /// The thread that logs. Right for commands: nothing to flush, nothing to start.
-    Direct,
-    /// A thread of its own, behind a queue of this many records. When the queue is full, records
-    /// are dropped and counted: a slow disk must not slow a turn.
-    Queued {
-        /// Most records that wait.
-        capacity: usize,
-    },
-}
-
 /// How to log.
 #[derive(Debug, Clone)]
 pub struct LogSettings {
@@ -63,19 +49,15 @@ pub struct LogSettings {
     pub max_bytes: u64,
     /// Rotated files kept of `agent.log`. Zero: never rotated.
     pub backups: u32,
-    /// Kind of process.
     pub mode: LogMode,
-    /// Zone of the stamps.
     pub zone: Zone,
     /// What every line passes.
     pub redactor: Arc<Redactor>,
-    /// Who writes.
-    pub delivery: LogDelivery,
 }
 
 impl LogSettings {
     /// The defaults for a command that logs into this directory: INFO, 5 MiB, three old files, local
-    /// time, direct.
+    /// time.
     pub fn new(dir: impl Into<PathBuf>, redactor: Redactor) -> Self {
         Self {
             dir: dir.into(),
@@ -85,7 +67,6 @@ impl LogSettings {
             mode: LogMode::Cli,
             zone: Zone::System,
             redactor: Arc::new(redactor),
-            delivery: LogDelivery::Direct,
         }
     }
 }

@@ -1,9 +1,7 @@
 //! From `tracing` to the log files. Spans give the session, events give the rest.
 
 use std::fmt::{self, Write};
-use std::sync::Arc;
 
-use jiff::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -12,91 +10,35 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-use crate::line::LogRecord;
 use crate::logger_name::{is_own_target, logger_name};
-use crate::queue::LogQueue;
-use crate::{Level, LogDelivery, LogSettings, LogStats, LogWriter};
+use crate::{Level, LogSettings, LogWriter};
 
 /// The field of a span or event that names the session.
 const SESSION: &str = "session";
 
-/// Flushes the log when dropped; keep it until the end of `main`.
-#[derive(Debug)]
-#[must_use = "dropping the guard ends queued logging"]
-pub struct LogGuard {
-    writer: LogWriter,
-    queue: Option<Arc<LogQueue>>,
-    installed: bool,
-}
-
-impl LogGuard {
-    /// The files, for lines that do not come from `tracing`.
-    pub fn writer(&self) -> &LogWriter {
-        &self.writer
-    }
-
-    /// What was lost so far.
-    pub fn stats(&self) -> LogStats {
-        LogStats {
-            failed: self.writer.failed(),
-            dropped: self.queue.as_ref().map_or(0, |queue| queue.dropped()),
-        }
-    }
-
-    /// Whether `tracing` feeds these files. It does not if a subscriber was installed before.
-    pub fn is_installed(&self) -> bool {
-        self.installed
-    }
-}
-
-impl Drop for LogGuard {
-    fn drop(&mut self) {
-        if let Some(queue) = &self.queue {
-            queue.close();
-        }
-    }
-}
-
 /// Makes `tracing` log into the files, for the whole process.
-pub fn init(settings: LogSettings) -> LogGuard {
-    let (layer, mut guard) = layer(settings);
-    let subscriber = Registry::default().with(layer);
+pub fn init(settings: LogSettings) {
+    let layer = LogLayer::new(LogWriter::new(settings));
+    let installed = tracing::subscriber::set_global_default(Registry::default().with(layer));
     // A second call is a mistake that must not cost the user the command.
-    guard.installed = tracing::subscriber::set_global_default(subscriber).is_ok();
-    guard
+    drop(installed);
 }
 
-/// The layer of [`init`], to be installed by the caller.
-pub fn layer(settings: LogSettings) -> (LogLayer, LogGuard) {
-    let delivery = settings.delivery;
-    let writer = LogWriter::new(settings);
-    let queue = match delivery {
-        LogDelivery::Direct => None,
-        LogDelivery::Queued { capacity } => LogQueue::start(writer.clone(), capacity).map(Arc::new),
-    };
-    let layer = LogLayer {
-        writer: writer.clone(),
-        queue: queue.clone(),
-    };
-    let guard = LogGuard {
-        writer,
-        queue,
-        installed: false,
-    };
-    (layer, guard)
-}
-
-/// Turns events into log records.
+/// Turns events into log records, written by the thread that logs.
 #[derive(Debug)]
 pub struct LogLayer {
     writer: LogWriter,
-    queue: Option<Arc<LogQueue>>,
 }
 
 /// The session a span was opened for.
 struct SpanSession(String);
 
 impl LogLayer {
+    /// A layer that writes these files.
+    pub fn new(writer: LogWriter) -> Self {
+        Self { writer }
+    }
+
     fn wants(&self, metadata: &Metadata<'_>) -> bool {
         let Some(level) = Level::of(*metadata.level()) else {
             return false;
@@ -152,17 +94,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
         });
         let mut message = fields.message;
         message.push_str(&fields.others);
-        let record = LogRecord {
-            time: Timestamp::now(),
-            level,
-            logger: logger.into_owned(),
-            session,
-            message,
-        };
-        match &self.queue {
-            None => self.writer.write(&record),
-            Some(queue) => queue.send(record),
-        }
+        self.writer
+            .append(level, &logger, session.as_deref(), &message);
     }
 }
 

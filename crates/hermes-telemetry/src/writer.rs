@@ -13,15 +13,6 @@ use crate::{Component, Level, LogMode, LogSettings};
 
 const MIB: u64 = 1024 * 1024;
 
-/// What did not reach a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LogStats {
-    /// Lines a file did not take.
-    pub failed: u64,
-    /// Records dropped because the queue was full.
-    pub dropped: u64,
-}
-
 /// The log files of a home, from the writing side. Clones share them.
 #[derive(Debug, Clone)]
 pub struct LogWriter {
@@ -41,65 +32,36 @@ struct SharedFiles {
 #[derive(Debug)]
 struct LogSink {
     least: Level,
-    content: SinkContent,
+    takes_logger: fn(&str) -> bool,
     file: RotatingFile,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum SinkContent {
-    Everything,
-    Gateway,
-    Gui,
 }
 
 impl LogSink {
     fn takes(&self, level: Level, logger: &str) -> bool {
-        level >= self.least
-            && match self.content {
-                SinkContent::Everything => true,
-                SinkContent::Gateway => Component::Gateway.owns(logger),
-                SinkContent::Gui => is_gui_logger(logger),
-            }
+        level >= self.least && (self.takes_logger)(logger)
     }
 }
 
 impl LogWriter {
     /// Prepares the files; touches none.
     pub fn new(settings: LogSettings) -> Self {
-        let sink = |name: &str, least, content, max_bytes, backups| LogSink {
+        let sink = |name, least, takes_logger, max_bytes, backups| LogSink {
             least,
-            content,
+            takes_logger,
             file: RotatingFile::new(settings.dir.join(name), Rotation { max_bytes, backups }),
         };
+        let all: fn(&str) -> bool = |_| true;
+        let of_gateway: fn(&str) -> bool = |logger| Component::Gateway.owns(logger);
+        let (level, max_bytes, backups) = (settings.level, settings.max_bytes, settings.backups);
         let mut sinks = vec![
-            sink(
-                "agent.log",
-                settings.level,
-                SinkContent::Everything,
-                settings.max_bytes,
-                settings.backups,
-            ),
-            sink(
-                "errors.log",
-                Level::Warning,
-                SinkContent::Everything,
-                2 * MIB,
-                2,
-            ),
+            sink("agent.log", level, all, max_bytes, backups),
+            sink("errors.log", Level::Warning, all, 2 * MIB, 2),
         ];
-        match settings.mode {
-            LogMode::Cli => {}
-            LogMode::Gateway => sinks.push(sink(
-                "gateway.log",
-                Level::Info,
-                SinkContent::Gateway,
-                5 * MIB,
-                3,
-            )),
-            LogMode::Dashboard => {
-                sinks.push(sink("gui.log", Level::Info, SinkContent::Gui, 5 * MIB, 3));
-            }
-        }
+        sinks.extend(match settings.mode {
+            LogMode::Cli => None,
+            LogMode::Gateway => Some(sink("gateway.log", Level::Info, of_gateway, 5 * MIB, 3)),
+            LogMode::Dashboard => Some(sink("gui.log", Level::Info, is_gui_logger, 5 * MIB, 3)),
+        });
         Self {
             shared: Arc::new(SharedFiles {
                 settings,
@@ -111,18 +73,33 @@ impl LogWriter {
         }
     }
 
-    /// Logs one record, stamped now, on the calling thread.
+    /// Logs one record, stamped now.
     pub fn append(&self, level: Level, logger: &str, session: Option<&str>, message: &str) {
         if !self.takes(level, logger) {
             return;
         }
-        self.write(&LogRecord {
+        let record = LogRecord {
             time: Timestamp::now(),
             level,
-            logger: logger.to_owned(),
-            session: session.map(str::to_owned),
-            message: message.to_owned(),
-        });
+            logger,
+            session,
+            message,
+        };
+        let shared = &*self.shared;
+        if !shared.settings.redactor.is_enabled()
+            && !shared.unredacted_reported.swap(true, Ordering::Relaxed)
+        {
+            // Logged in the files themselves, and only before the first record.
+            self.write(&LogRecord {
+                level: Level::Warning,
+                logger: "telemetry",
+                session: None,
+                message: "secrets are written unmasked: redaction is switched off by \
+                          security.redact_secrets or HERMES_REDACT_SECRETS",
+                ..record
+            });
+        }
+        self.write(&record);
     }
 
     /// Lines that no file took so far.
@@ -142,32 +119,12 @@ impl LogWriter {
         levels.min().unwrap_or(Level::Warning)
     }
 
-    pub(crate) fn write(&self, record: &LogRecord) {
-        let shared = &*self.shared;
-        if !shared.settings.redactor.is_enabled()
-            && !shared.unredacted_reported.swap(true, Ordering::Relaxed)
-        {
-            // Logged in the files themselves, and only before the first record.
-            self.write_line(&LogRecord {
-                time: record.time,
-                level: Level::Warning,
-                logger: "telemetry".to_owned(),
-                session: None,
-                message: "secrets are written unmasked: redaction is switched off by \
-                          security.redact_secrets or HERMES_REDACT_SECRETS"
-                    .to_owned(),
-            });
-        }
-        self.write_line(record);
-    }
-
-    fn write_line(&self, record: &LogRecord) {
+    fn write(&self, record: &LogRecord<'_>) {
         let shared = &*self.shared;
         let zone = shared.zone.get_or_init(|| shared.settings.zone.resolve());
         let line = line::format(record, zone, &shared.settings.redactor);
         for sink in &shared.sinks {
-            if sink.takes(record.level, &record.logger)
-                && sink.file.append(line.as_bytes()).is_err()
+            if sink.takes(record.level, record.logger) && sink.file.append(line.as_bytes()).is_err()
             {
                 // There is nowhere left to report it.
                 shared.failed.fetch_add(1, Ordering::Relaxed);
@@ -214,7 +171,7 @@ mod tests {
             mode,
             ..LogSettings::new(dir.path().join("logs"), Redactor::default())
         });
-        for level in Level::ALL {
+        for &level in Level::ALL {
             for logger in ["agent", "gateway.run", "hermes_plugins", "gui.ws"] {
                 writer.append(level, logger, None, "x");
             }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::Outcome;
+use crate::ProgramOutput;
 
 /// Long enough for a busy machine; an event that is late by this much will not come.
 const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -106,7 +106,7 @@ impl AtTerminal {
     }
 
     /// Waits for the end of the program; what it showed counts as its standard output.
-    pub fn wait(mut self) -> Outcome {
+    pub fn wait(mut self) -> ProgramOutput {
         let status = self.child.wait().unwrap();
         let shown = self.screen.shown.lock().unwrap();
         // What is in the terminal when the program ends is still to be read, unless something it
@@ -118,7 +118,7 @@ impl AtTerminal {
             .unwrap();
         let stdout = waited.0.text.replace('\r', "");
         drop(waited);
-        Outcome {
+        ProgramOutput {
             call: self.call.clone(),
             code: status.code(),
             signal: status.signal(),

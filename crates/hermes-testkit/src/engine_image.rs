@@ -46,8 +46,20 @@ impl EngineImage {
         name
     }
 
+    /// Its name, made or copied if the engine does not have it.
+    pub fn name_in(self, engine: RealEngine) -> &'static str {
+        let name = self.name();
+        if engine == RealEngine::Podman {
+            let _lock = Self::lock();
+            if !engine.ask(&["image", "exists", name]).0 {
+                engine.copy_from_docker(name);
+            }
+        }
+        name
+    }
+
     /// Held while images are made: one at a time, over all test processes.
-    pub(crate) fn lock() -> fs::File {
+    fn lock() -> fs::File {
         let lock = std::env::temp_dir().join("hermes-test-image.lock");
         let lock = fs::File::options()
             .create(true)

@@ -7,10 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::{Outcome, Run, Tree};
-
-/// User and group without rights, as every Linux has them.
-pub(crate) const NOBODY: u32 = 65534;
+use crate::unprivileged::NOBODY;
+use crate::{ProgramCall, ProgramOutput, Tree};
 
 /// A temporary user home, and the binary to run in it.
 #[derive(Debug)]
@@ -119,16 +117,21 @@ impl TestHome {
     }
 
     /// A call that has not started yet.
-    pub fn hermes<I, S>(&self, args: I) -> Run
+    pub fn hermes<I, S>(&self, args: I) -> ProgramCall
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
-        Run::new(self, args)
+        ProgramCall::new(
+            &self.program,
+            self.directory.path(),
+            &self.user_home(),
+            args,
+        )
     }
 
     /// Runs the program to its end.
-    pub fn run<I, S>(&self, args: I) -> Outcome
+    pub fn run<I, S>(&self, args: I) -> ProgramOutput
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,

@@ -1,6 +1,6 @@
 //! Killing a command at each of its write points in turn.
 
-use crate::{Outcome, TestHome};
+use crate::{ProgramOutput, TestHome};
 
 /// More points than any command has; beyond them the command does not come to an end.
 const MAX_POINTS: u64 = 20_000;
@@ -16,7 +16,7 @@ pub struct KillPoints(pub u64);
 pub fn kill_at_every_write(
     prepared: &TestHome,
     args: &[&str],
-    mut check: impl FnMut(u64, &TestHome, &Outcome),
+    mut check: impl FnMut(u64, &TestHome, &ProgramOutput),
 ) -> KillPoints {
     for point in 1..MAX_POINTS {
         let home = prepared.copied();

@@ -7,8 +7,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::EngineImage;
-
 /// Podman wants higher limits than a process in a container may set.
 const PODMAN_SETTINGS: &str =
     "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]\n";
@@ -71,19 +69,8 @@ impl RealEngine {
         };
     }
 
-    /// The name of an image that it has.
-    pub fn provide(self, image: EngineImage) -> &'static str {
-        let name = image.name();
-        if self == Self::Podman {
-            let _lock = EngineImage::lock();
-            if !self.ask(&["image", "exists", name]).0 {
-                self.copy_from_docker(name);
-            }
-        }
-        name
-    }
-
-    fn copy_from_docker(self, name: &str) {
+    /// Gives podman an image that docker has.
+    pub(crate) fn copy_from_docker(self, name: &str) {
         let saved = Command::new("docker").args(["save", name]).output();
         let saved = saved.unwrap();
         assert!(saved.status.success(), "docker save {name}");

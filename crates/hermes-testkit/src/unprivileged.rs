@@ -4,7 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::home::NOBODY;
+/// User and group without rights, as every Linux has them.
+pub(crate) const NOBODY: u32 = 65534;
 
 /// Root may do anything, so a test about permissions runs again as `nobody`. True in the parent,
 /// which has nothing left to do. `test` is the full name of the calling test.

@@ -1,6 +1,7 @@
 //! Text of others on its way to people: unable to steer a terminal, and cut by characters.
 
 mod closest;
+mod named_enum;
 mod number;
 mod safe;
 

@@ -93,8 +93,8 @@ impl Context {
 
     /// Starts logging into the profile's files, for commands that change something. The files are
     /// opened at the first record.
-    pub(crate) fn start_logging(&self) -> hermes_telemetry::LogGuard {
-        hermes_telemetry::init(self.log_settings())
+    pub(crate) fn start_logging(&self) {
+        hermes_telemetry::init(self.log_settings());
     }
 
     /// Where and how this profile logs.

@@ -9,10 +9,8 @@ const MAX_POSITIONS: usize = 5;
 /// A variable that may not be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetVariableError {
-    /// Not a variable name.
     #[error("'{0}' is not a variable name (letters, digits and _, not starting with a digit)")]
     BadName(String),
-    /// On the denylist.
     #[error("'{0}' may not be set in .env: it would change how every program starts")]
     Denied(String),
     /// A quote opened on an earlier line would swallow the new one.

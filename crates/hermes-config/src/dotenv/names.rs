@@ -37,11 +37,9 @@ const DENIED: [&str; 26] = [
 /// A variable that may stand in `.env`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownName {
-    /// Its name.
     pub name: &'static str,
     /// What it belongs to: `provider`, `tool`, `messaging`, `setting`, `skill` or `other`.
     pub category: &'static str,
-    /// Whether the value must never be shown.
     pub secret: bool,
     /// Whether only the Python runtime uses it.
     pub python: bool,

@@ -8,10 +8,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// A `.env` that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DotEnvError {
-    /// It cannot be read.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
-    /// It is UTF-32, or neither UTF-8 nor marked UTF-16.
     #[error("the text is {0}, which cannot be read")]
     Encoding(&'static str),
 }
@@ -21,7 +19,6 @@ pub enum DotEnvError {
 pub(super) struct Line {
     /// The bytes as they stand, line break included.
     pub(super) raw: String,
-    /// What it assigns, if it is an assignment.
     pub(super) assignment: Option<(String, String)>,
 }
 

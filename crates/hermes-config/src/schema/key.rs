@@ -5,29 +5,19 @@ use serde_json::{Value, json};
 /// The type of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `true` or `false`.
     Bool,
-    /// A whole number.
     Int,
-    /// A whole number above zero.
     Positive,
-    /// A whole or broken number.
     Number,
-    /// Text.
     Text,
-    /// One of these words.
     Choice(&'static [&'static str]),
-    /// `true`, `false`, or one of these words.
     BoolOr(&'static [&'static str]),
     /// A whole number, quoted or not, or one of these words.
     IntOr(&'static [&'static str]),
-    /// A list.
     List,
     /// A mapping whose keys are the user's.
     Map,
-    /// Text or a mapping.
     TextOrMap,
-    /// A list or a mapping.
     ListOrMap,
 }
 
@@ -36,19 +26,12 @@ pub enum Kind {
 pub enum Fallback {
     /// No value at all.
     Unset,
-    /// Null.
     Null,
-    /// A boolean.
     Bool(bool),
-    /// A whole number.
     Int(i64),
-    /// A broken number.
     Float(f64),
-    /// Text.
     Text(&'static str),
-    /// A list of texts.
     Texts(&'static [&'static str]),
-    /// `{}`
     EmptyMap,
 }
 
@@ -75,13 +58,11 @@ pub struct Key {
     pub path: &'static str,
     /// Its type. Null is accepted everywhere and means the default.
     pub kind: Kind,
-    /// Its default.
     pub default: Fallback,
     /// The variable that overrides it.
     pub var: Option<&'static str>,
     /// Never shown.
     pub secret: bool,
-    /// What it does, one line.
     pub doc: &'static str,
 }
 
@@ -189,11 +170,8 @@ pub(super) const fn custom(
 /// A top-level key of `config.yaml`.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
-    /// Its name.
     pub name: &'static str,
-    /// What it is about, one line.
     pub doc: &'static str,
-    /// Its settings.
     pub keys: &'static [Key],
     /// Keys beyond these are nobody's mistake: another part of the program, or an add-on, owns them.
     pub open: bool,

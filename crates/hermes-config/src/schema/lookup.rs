@@ -8,13 +8,10 @@ use super::key::{Key, Kind};
 /// What the schema says of a path.
 #[derive(Debug, Clone, Copy)]
 pub enum Known {
-    /// A setting.
     Key(&'static Key),
-    /// A section or a group of settings.
     Group,
     /// Below a mapping whose keys are the user's, or in a section that others own.
     Free,
-    /// Nothing we know.
     Unknown,
 }
 

@@ -21,9 +21,7 @@ const MANAGED_DIR: &str = "/etc/hermes";
 /// Where settings are read from.
 #[derive(Debug, Clone)]
 pub struct Sources {
-    /// The process environment.
     pub env: Environment,
-    /// Home of the profile.
     pub home: PathBuf,
     /// Directory of the administrator's file, if there is one.
     pub managed_dir: Option<PathBuf>,

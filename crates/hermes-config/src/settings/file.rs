@@ -14,14 +14,12 @@ pub(super) const MAX_BYTES: u64 = 4 << 20;
 pub struct SettingsFile {
     /// Where it is, or would be.
     pub path: PathBuf,
-    /// What it holds.
     pub state: FileState,
 }
 
 /// What a settings file holds.
 #[derive(Debug, Clone)]
 pub enum FileState {
-    /// There is none.
     Absent,
     /// A mapping, or nothing but comments.
     Parsed(Document),
@@ -32,23 +30,14 @@ pub enum FileState {
 /// Why a settings file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenFile {
-    /// It is not YAML.
     #[error("{0}")]
     Syntax(#[from] YamlError),
-    /// It is a list or a scalar.
     #[error("line {line}: the file must be a mapping of settings, not a {found}")]
-    NotAMapping {
-        /// Where the value starts.
-        line: usize,
-        /// What it is.
-        found: &'static str,
-    },
-    /// It cannot be read at all.
+    NotAMapping { line: usize, found: &'static str },
     #[error("{message}")]
     Unreadable {
         /// A sentence that names the file.
         message: String,
-        /// What to do about it.
         hint: Option<String>,
     },
 }

@@ -9,13 +9,9 @@ use serde_json::Value;
 pub enum Layer {
     /// The administrator's file.
     Managed,
-    /// A variable of the process.
     Environment,
-    /// The profile's `config.yaml`.
     File,
-    /// The profile's `.env`.
     DotEnv,
-    /// Built in.
     Default,
 }
 
@@ -35,14 +31,10 @@ impl Layer {
 /// A value some layer has for a key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Which layer.
     pub layer: Layer,
     /// The value there, `${…}` not expanded.
     pub value: Value,
-    /// The file it stands in.
     pub file: Option<PathBuf>,
-    /// Its line.
     pub line: Option<usize>,
-    /// The variable that holds it.
     pub variable: Option<String>,
 }

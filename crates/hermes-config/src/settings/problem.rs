@@ -9,43 +9,25 @@ use crate::settings::BrokenFile;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// The file as a whole cannot be used; defaults are in effect.
-    Broken {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        reason: BrokenFile,
-    },
-    /// A setting that the schema does not know.
+    Broken { file: PathBuf, reason: BrokenFile },
     UnknownKey {
-        /// The file.
         file: PathBuf,
-        /// Its line.
         line: Option<usize>,
-        /// Dotted path.
         key: String,
-        /// The nearest setting there is.
         suggestion: Option<String>,
     },
     /// A value of the wrong type; the default is in effect.
     WrongType {
-        /// The file.
         file: PathBuf,
-        /// Its line.
         line: Option<usize>,
-        /// Dotted path.
         key: String,
-        /// What would fit.
         expected: String,
-        /// The value in the file.
         found: String,
     },
     /// A variable whose text is no value of its setting; it is ignored.
     BadVariable {
-        /// Its name.
         variable: &'static str,
-        /// The setting it would override.
         key: String,
-        /// What would fit.
         expected: String,
         /// What it holds, where that cannot be a secret.
         found: Option<String>,
@@ -54,7 +36,6 @@ pub enum Problem {
     DotEnv {
         /// A sentence that names the file.
         message: String,
-        /// What to do about it.
         hint: Option<String>,
     },
 }

@@ -16,50 +16,28 @@ use crate::yaml::{self, Document, EditError};
 /// A change of settings that was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
-    /// The file is broken, so it is not rewritten.
     #[error("{}; it is not changed", reason.sentence(path))]
-    Broken {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: BrokenFile,
-    },
-    /// The key or its place in the file does not allow it.
+    Broken { path: PathBuf, reason: BrokenFile },
     #[error("{0}")]
     Edit(#[from] EditError),
-    /// The value does not fit the setting.
     #[error("{key}: expected {expected}, got '{given}'")]
     WrongType {
-        /// Dotted key.
         key: String,
-        /// What would fit.
         expected: String,
-        /// What was given.
         given: String,
     },
-    /// The administrator's file decides about this key.
     #[error("{key} is set by the administrator in {}", path.display())]
     Managed {
-        /// Dotted key.
         key: String,
         /// The administrator's file.
         path: PathBuf,
     },
-    /// A variable that may not be written.
     #[error("{0}")]
     Variable(#[from] SetVariableError),
-    /// `.env` cannot be understood, so it is not rewritten.
     #[error("{} is not changed: {reason}", path.display())]
-    DotEnv {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// Nothing to remove.
+    DotEnv { path: PathBuf, reason: String },
     #[error("{0} is not set")]
     NotSet(String),
 }
@@ -93,7 +71,6 @@ impl ConfigError {
 pub struct SetRequest<'a> {
     /// Dotted key, or the name of a variable.
     pub key: &'a str,
-    /// The value as typed.
     pub value: &'a str,
     /// Save even what the schema would refuse, without a word.
     pub force: bool,
@@ -102,20 +79,15 @@ pub struct SetRequest<'a> {
 /// Which file a key belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// `config.yaml`.
     Settings,
-    /// `.env`.
     DotEnv,
 }
 
 /// What was set.
 #[derive(Debug, Clone)]
 pub struct SetOutcome {
-    /// Which file.
     pub target: Target,
-    /// Its path.
     pub path: PathBuf,
-    /// The key as written.
     pub key: String,
     /// The value as written. May be a secret.
     pub value: Value,

@@ -18,7 +18,6 @@ use crate::schema::{self, Kind};
 pub struct WrongValue {
     /// The variable, or the file, line and key.
     pub source_name: String,
-    /// What would fit.
     pub expected: String,
     /// What is there: its type, and itself where that cannot be a secret.
     pub found: String,

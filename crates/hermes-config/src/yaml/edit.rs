@@ -19,37 +19,22 @@ use super::render::{after_colon, scalar_text, to_block_text, to_flow_text};
 /// A change that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The text is not YAML.
     #[error("{0}")]
     Syntax(#[from] YamlError),
-    /// The outermost value is a list or a scalar.
     #[error("the file does not hold a mapping of settings")]
     NotAMapping,
-    /// Two dots in a row, or one at an end.
     #[error("'{0}' has an empty segment")]
     EmptySegment(String),
-    /// A word where a list wants a number.
     #[error("'{path}' is a list, so '{segment}' must be the number of an element")]
-    NotAnIndex {
-        /// Path of the list.
-        path: String,
-        /// What was given.
-        segment: String,
-    },
-    /// An element cannot be added to something else than a list.
+    NotAnIndex { path: String, segment: String },
     #[error("'{0}' is not a list")]
     NotAList(String),
-    /// A list is shorter than that.
     #[error("'{path}' has {len} elements, so there is no element {segment}")]
     IndexOutOfRange {
-        /// Path of the list.
         path: String,
-        /// What was given.
         segment: String,
-        /// Its length.
         len: usize,
     },
-    /// Nothing to remove.
     #[error("'{0}' is not set")]
     NotSet(String),
     /// The layout defeats us, or an anchor makes other settings share the value.

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 /// A value and where it stands.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What it is.
     pub kind: NodeKind,
     /// Line of its first byte, from 1.
     pub line: usize,
@@ -21,11 +20,8 @@ pub struct Node {
 /// The shape of a value.
 #[derive(Debug, Clone)]
 pub enum NodeKind {
-    /// Null, boolean, number or text.
     Scalar(Value),
-    /// A sequence.
     List {
-        /// Its elements.
         items: Vec<Arc<Node>>,
         /// Written as `[…]`.
         flow: bool,
@@ -46,13 +42,11 @@ pub enum NodeKind {
 pub struct Entry {
     /// The key as text; numbers and booleans as written.
     pub key: String,
-    /// Bytes of the key.
     pub(super) key_span: Range<usize>,
     /// Column of the key, from 0: the indentation of its siblings.
     pub(super) key_column: usize,
     /// Line of the key, from 1.
     pub line: usize,
-    /// The value.
     pub value: Arc<Node>,
 }
 

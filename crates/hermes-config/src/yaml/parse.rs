@@ -21,7 +21,6 @@ pub struct YamlError {
     pub line: usize,
     /// Column, from 1.
     pub column: usize,
-    /// What is wrong there.
     pub message: String,
 }
 

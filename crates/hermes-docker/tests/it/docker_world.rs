@@ -99,7 +99,7 @@ impl DockerWorld {
     /// With podman instead of docker.
     pub(crate) fn podman() -> Self {
         let mut world = Self::plain();
-        let image = RealEngine::Podman.provide(EngineImage::Shell);
+        let image = EngineImage::Shell.name_in(RealEngine::Podman);
         image.clone_into(&mut world.settings.image);
         world.settings.orphan_reaper = false;
         world.set("HERMES_DOCKER_BINARY", "podman");

@@ -9,67 +9,28 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An export or import that did not happen. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file is no gzip tar, is cut short, or fails its checksum.
     #[error("not a valid profile archive: {} ({detail})", path.display())]
-    NotAnArchive {
-        /// The file.
-        path: PathBuf,
-        /// What was wrong with it.
-        detail: String,
-    },
-    /// A member would land outside the profile.
+    NotAnArchive { path: PathBuf, detail: String },
     #[error("Unsafe archive member path: {member}")]
     UnsafePath {
         /// Name of the member, control characters escaped.
         member: String,
     },
-    /// A member is neither a file, nor a directory, nor a link that stays inside.
     #[error("Unsupported archive member type: {member} ({kind})")]
-    UnsupportedType {
-        /// Name of the member.
-        member: String,
-        /// What it is.
-        kind: String,
-    },
+    UnsupportedType { member: String, kind: String },
     /// Two members claim one path; which of them counts would depend on the reader.
     #[error("the archive holds {member} twice, or as a file and a directory")]
-    Duplicate {
-        /// Name of the member.
-        member: String,
-    },
-    /// A profile archive has one directory at its top, named after the profile.
+    Duplicate { member: String },
     #[error("the archive must hold exactly one top-level directory, found {found}")]
-    NotOneRoot {
-        /// What is there instead.
-        found: String,
-    },
-    /// More members than accepted.
+    NotOneRoot { found: String },
     #[error("the archive has more than {limit} members")]
-    TooManyMembers {
-        /// The limit.
-        limit: u64,
-    },
-    /// More bytes than accepted, counted while unpacking.
+    TooManyMembers { limit: u64 },
     #[error("the archive unpacks to more than {limit} bytes")]
-    TooLarge {
-        /// The limit.
-        limit: u64,
-    },
-    /// A profile of this name exists.
+    TooLarge { limit: u64 },
     #[error("{} already exists", path.display())]
-    NameTaken {
-        /// Its directory.
-        path: PathBuf,
-    },
-    /// The archive could not be written, for want of space most likely.
+    NameTaken { path: PathBuf },
     #[error("could not write {}: {}", path.display(), hermes_fs::describe(source))]
-    Write {
-        /// The archive.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// A file operation failed.
+    Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
 }

@@ -18,6 +18,7 @@ use super::links::Links;
 use super::{Error, Result};
 use crate::backup::SkippedFile;
 use crate::backup::pending_output::PendingOutput;
+use crate::database::{copy_database, is_database};
 
 /// Largest `config.yaml` we look into.
 const MAX_CONFIG: u64 = 16 * 1024 * 1024;
@@ -25,7 +26,6 @@ const MAX_CONFIG: u64 = 16 * 1024 * 1024;
 /// What to export and where to.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
-    /// Home of the profile.
     pub home: &'a Path,
     /// Name of the profile; becomes the top-level directory.
     pub name: &'a str,
@@ -38,11 +38,9 @@ pub struct ExportRequest<'a> {
 /// What an export did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportReport {
-    /// The archive.
     pub path: PathBuf,
     /// Files and links in it.
     pub files: u64,
-    /// Bytes of their content.
     pub bytes: u64,
     /// Keys of `config.yaml` whose literal secrets were emptied.
     pub blanked: Vec<String>,
@@ -62,7 +60,7 @@ pub fn export_profile(request: &ExportRequest<'_>) -> Result<ExportReport> {
         secrets: secret_files(&home),
         ..ExportPlan::default()
     };
-    plan.walk(&home, Path::new(""))?;
+    plan.walk(&home)?;
 
     let encoder = GzEncoder::new(BufWriter::new(file), flate2::Compression::default());
     let mut writer = ArchiveWriter {
@@ -116,46 +114,39 @@ struct ExportPlan {
 }
 
 impl ExportPlan {
-    fn walk(&mut self, dir: &Path, below: &Path) -> Result<()> {
-        let entries = match hermes_fs::read_dir(dir) {
-            Ok(entries) => entries,
-            Err(error) if below.as_os_str().is_empty() => return Err(error.into()),
-            Err(error) => {
-                self.left_out
-                    .push(SkippedFile::new(below, error.to_string()));
-                return Ok(());
-            }
-        };
-        for entry in entries {
-            let relative = below.join(&entry.name);
+    fn walk(&mut self, home: &Path) -> Result<()> {
+        hermes_fs::walk(home, &mut |relative, entry| {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if relative.as_os_str().is_empty() => return Err(error.into()),
+                Err(error) => {
+                    let skipped = SkippedFile::new(relative, error.to_string());
+                    self.left_out.push(skipped);
+                    return Ok(false);
+                }
+            };
             if entry.kind == Kind::Special
-                || is_excluded(&relative, self.is_default)
+                || is_excluded(relative, self.is_default)
                 || self.own.contains(&entry.path)
                 || self.secrets.contains(&entry.path)
             {
-                continue;
+                return Ok(false);
             }
-            if let Err(hermes_fs::UnsafePath(name)) =
-                hermes_fs::confined_relative_os(relative.as_os_str())
-            {
+            if let Err(hermes_fs::UnsafePath(name)) = hermes_fs::confined_relative(relative) {
                 let reason = format!("an import would refuse the name {name}");
                 self.left_out.push(SkippedFile::new(relative, reason));
-                continue;
+                return Ok(false);
             }
-            let (kind, path) = (entry.kind, entry.path.clone());
-            if kind == Kind::Symlink && relative != Path::new("config.yaml") {
-                self.links
-                    .insert(relative.clone(), hermes_fs::read_link(&path)?);
+            if entry.kind == Kind::Symlink && relative != Path::new("config.yaml") {
+                let target = hermes_fs::read_link(&entry.path)?;
+                self.links.insert(relative.to_owned(), target);
             }
             self.items.push(ExportItem {
-                relative: relative.clone(),
-                entry,
+                relative: relative.to_owned(),
+                entry: entry.clone(),
             });
-            if kind == Kind::Dir {
-                self.walk(&path, &relative)?;
-            }
-        }
-        Ok(())
+            Ok(true)
+        })
     }
 }
 
@@ -176,9 +167,7 @@ impl ArchiveWriter<'_> {
         match entry.kind {
             Kind::Dir => self.directory(relative, &entry.path),
             Kind::Symlink => self.link(relative, &entry.path, links),
-            Kind::File if relative.extension().is_some_and(|ext| ext == "db") => {
-                self.database(relative, &entry.path)
-            }
+            Kind::File if is_database(relative) => self.database(relative, &entry.path),
             Kind::File => match hermes_fs::open_regular(&entry.path) {
                 Ok((file, meta)) => {
                     self.content(relative, file, meta.len(), meta.mode(), meta.mtime())
@@ -215,8 +204,7 @@ impl ArchiveWriter<'_> {
 
     fn database(&mut self, relative: &Path, path: &Path) -> Result<()> {
         let staged = self.working_dir.join("database.db");
-        let options = hermes_store::BackupOptions::default();
-        if let Err(error) = hermes_store::backup_to(path, &staged, &options, &mut |_| {}) {
+        if let Err(error) = copy_database(path, &staged) {
             return self.leave_out(relative, error.to_string());
         }
         let mtime = hermes_fs::symlink_metadata(path)?.mtime();
@@ -256,17 +244,16 @@ impl ArchiveWriter<'_> {
     ) -> Result<()> {
         let mut header = header(EntryType::Regular, mode & 0o700, mtime);
         header.set_size(size);
-        let mut exact = ExactSize {
-            source,
-            left: size,
-            shrank: false,
-        };
+        // Exactly the announced number of bytes: tar writes the size first, and a log may have grown
+        // or been rotated since.
+        let mut source = source.take(size);
+        let exact = source.by_ref().chain(io::repeat(0)).take(size);
         self.tar
-            .append_data(&mut header, self.top.join(relative), &mut exact)
+            .append_data(&mut header, self.top.join(relative), exact)
             .map_err(Error::write(self.output))?;
         self.report.files += 1;
         self.report.bytes += size;
-        if exact.shrank {
+        if source.limit() > 0 {
             return self.leave_out(
                 relative,
                 "it shrank while being read; its copy is padded with zeros".to_owned(),
@@ -308,33 +295,4 @@ fn header(kind: EntryType, mode: u32, mtime: i64) -> Header {
     header.set_size(0);
     header.set_mtime(u64::try_from(mtime).unwrap_or(0));
     header
-}
-
-/// Gives exactly the announced number of bytes: tar wrote the size before, and a log may have
-/// grown or been rotated since.
-struct ExactSize<R> {
-    source: R,
-    left: u64,
-    shrank: bool,
-}
-
-impl<R: Read> Read for ExactSize<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let wanted = usize::try_from(self.left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let Some(window) = buffer.get_mut(..wanted).filter(|window| !window.is_empty()) else {
-            return Ok(0);
-        };
-        let mut read = if self.shrank {
-            0
-        } else {
-            self.source.read(window)?
-        };
-        if read == 0 {
-            self.shrank = true;
-            window.fill(0);
-            read = wanted;
-        }
-        self.left -= read as u64;
-        Ok(read)
-    }
 }

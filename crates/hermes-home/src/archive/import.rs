@@ -4,11 +4,9 @@
 //! at the end. Links are made last, so that no member can be written through one; two members with
 //! one path are refused, because which of them counts would depend on the reader.
 
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -27,7 +25,6 @@ const OVERHEAD_PER_MEMBER: u64 = 4 * 1024;
 /// How much an archive may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportLimits {
-    /// Members.
     pub members: u64,
     /// Bytes of content, as unpacked.
     pub bytes: u64,
@@ -45,11 +42,8 @@ impl Default for ImportLimits {
 /// What to import and where to.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportRequest<'a> {
-    /// The archive.
     pub archive: &'a Path,
-    /// Directory of all profiles.
     pub profiles_dir: &'a Path,
-    /// How much it may hold.
     pub limits: ImportLimits,
 }
 
@@ -63,7 +57,6 @@ pub struct Unpacked {
     pub top: String,
     /// Files and links.
     pub files: u64,
-    /// Bytes of their content.
     pub bytes: u64,
 }
 
@@ -102,15 +95,12 @@ pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let staging = Staging::begin(request.profiles_dir, &format!("{STAGING}{serial}"))?;
 
-    let overrun = Rc::new(Cell::new(false));
     let limits = request.limits;
-    let metered = LimitedReader {
-        source: MultiGzDecoder::new(BufReader::new(file)),
-        left: limits
-            .bytes
-            .saturating_add(limits.members.saturating_mul(OVERHEAD_PER_MEMBER)),
-        overrun: Rc::clone(&overrun),
-    };
+    let overhead = limits.members.saturating_mul(OVERHEAD_PER_MEMBER);
+    // Counts what really comes out of the decoder: headers may lie, and a few kilobytes of gzip can
+    // hold gigabytes of zeros.
+    let mut content = MultiGzDecoder::new(BufReader::new(file))
+        .take(limits.bytes.saturating_add(overhead).saturating_add(1));
     let mut unpacker = Unpacker {
         archive: request.archive,
         root: staging.path().to_owned(),
@@ -121,8 +111,8 @@ pub fn unpack_profile(request: &ImportRequest<'_>) -> Result<Unpacked> {
         files: 0,
         bytes: 0,
     };
-    let unpacked = unpacker.unpack(metered);
-    if overrun.get() {
+    let unpacked = unpacker.unpack(&mut content);
+    if content.limit() == 0 {
         return Err(Error::TooLarge {
             limit: limits.bytes,
         });
@@ -202,7 +192,7 @@ impl Unpacker<'_> {
         if member.kind == TarKind::Dir && matches!(member.raw_name.to_str(), Some("." | "./")) {
             return Ok(());
         }
-        let clean = hermes_fs::confined_relative_os(&member.raw_name)
+        let clean = hermes_fs::confined_relative(&member.raw_name)
             .map_err(|hermes_fs::UnsafePath(member)| Error::UnsafePath { member })?;
         let below = self.below_top(&clean, member)?;
         if below.as_os_str().is_empty() {
@@ -332,28 +322,4 @@ fn make_dirs(path: &Path, conflict: impl FnOnce() -> Error) -> Result<()> {
 /// A name from the archive, fit for a terminal.
 fn shown(name: &OsStr) -> String {
     name.to_string_lossy().escape_debug().to_string()
-}
-
-/// Counts what really comes out of the decoder and stops it at the limit: headers may lie, and a
-/// few kilobytes of gzip can hold gigabytes of zeros.
-struct LimitedReader<R> {
-    source: R,
-    left: u64,
-    overrun: Rc<Cell<bool>>,
-}
-
-impl<R: Read> Read for LimitedReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.source.read(buffer)?;
-        match self.left.checked_sub(read as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(read)
-            }
-            None => {
-                self.overrun.set(true);
-                Err(io::Error::other("the limit is reached"))
-            }
-        }
-    }
 }

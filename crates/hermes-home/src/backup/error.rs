@@ -9,86 +9,40 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A backup or restore that did not happen at all. What happened in part is in the reports.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The archive could not be written.
     #[error("could not write the backup {}: {}", path.display(), hermes_fs::describe(source))]
-    Write {
-        /// The archive.
-        path: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// The file is no zip, or its directory is damaged.
+    Write { path: PathBuf, source: io::Error },
     #[error("{} is not a valid zip file: {detail}", path.display())]
-    NotAZip {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
-    /// A zip, but not one of a home.
+    NotAZip { path: PathBuf, detail: String },
     #[error(
         "{} does not look like a Hermes backup: it holds no config.yaml, .env or state.db",
         path.display()
     )]
-    NotABackup {
-        /// The file.
-        path: PathBuf,
-    },
-    /// More members than accepted.
+    NotABackup { path: PathBuf },
     #[error("the backup {} has {found} members, at most {limit} are accepted", path.display())]
     TooManyMembers {
-        /// The file.
         path: PathBuf,
-        /// How many it has.
         found: u64,
-        /// The limit.
         limit: u64,
     },
-    /// More bytes than accepted, counted while unpacking.
     #[error("the backup {} unpacks to more than {limit} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit.
-        limit: u64,
-    },
-    /// The disk cannot hold what the backup says it holds.
+    TooLarge { path: PathBuf, limit: u64 },
     #[error(
         "restoring {} needs {needed} bytes, {} has {available} left",
         path.display(),
         root.display()
     )]
     NotEnoughSpace {
-        /// The backup.
         path: PathBuf,
-        /// Where it should go.
         root: PathBuf,
-        /// Bytes of its content.
         needed: u64,
-        /// Bytes we may use.
         available: u64,
     },
-    /// An interrupted import left a journal that cannot be read.
     #[error("the journal of an interrupted import, {}, cannot be read: {detail}", path.display())]
-    BrokenJournal {
-        /// The journal.
-        path: PathBuf,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// A label with characters that do not belong into a directory name.
+    BrokenJournal { path: PathBuf, detail: String },
     #[error("'{label}' cannot be a label: use lower-case letters, digits, - and _, at most 64")]
-    BadLabel {
-        /// What was given.
-        label: String,
-    },
-    /// The home has none of the files a snapshot keeps.
+    BadLabel { label: String },
     #[error("{} holds nothing to take a snapshot of", home.display())]
-    NothingToSnapshot {
-        /// The home.
-        home: PathBuf,
-    },
-    /// A file operation failed.
+    NothingToSnapshot { home: PathBuf },
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
 }

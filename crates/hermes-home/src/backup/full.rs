@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::pending_output::{PendingOutput, locate};
+use super::pending_output::PendingOutput;
 use super::walk::{BackupEntry, BackupItem, BackupWalk};
 use super::{BackupProgress, Error, Result, SkippedFile};
+use crate::database::{copy_database, is_database};
 
 /// Files from this size get the 64-bit header; below it they cannot outgrow the old one, because
 /// no more is read than there was at the start.
@@ -34,33 +35,15 @@ pub struct BackupRequest<'a> {
 pub struct OversizedFile {
     /// Path below the root.
     pub path: PathBuf,
-    /// Its size.
     pub size: u64,
-}
-
-/// What a backup would hold, counted without reading any content.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BackupPlan {
-    /// Files, databases among them.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Databases.
-    pub databases: u64,
-    /// Files over the cap.
-    pub too_large: Vec<OversizedFile>,
 }
 
 /// What a backup holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackupReport {
-    /// The zip.
     pub path: PathBuf,
-    /// Its size.
     pub size: u64,
-    /// Files in it.
     pub files: u64,
-    /// Bytes of their content.
     pub bytes: u64,
     /// Files over the cap, which the user chose to leave out.
     pub too_large: Vec<OversizedFile>,
@@ -75,40 +58,6 @@ impl BackupReport {
     }
 }
 
-/// Counts what [`create_full`] would back up.
-pub fn plan_full(request: &BackupRequest<'_>) -> Result<BackupPlan> {
-    let walk = BackupWalk {
-        root: hermes_fs::canonicalize(request.root)?,
-        own: vec![locate(request.output)?],
-        max_file_bytes: request.max_file_bytes,
-    };
-    count(&walk)
-}
-
-fn count(walk: &BackupWalk) -> Result<BackupPlan> {
-    let mut plan = BackupPlan::default();
-    walk.visit(&mut |found| {
-        match found {
-            BackupEntry::Database(item) => {
-                plan.files += 1;
-                plan.databases += 1;
-                plan.bytes += item.meta.len();
-            }
-            BackupEntry::File(item) => {
-                plan.files += 1;
-                plan.bytes += item.meta.len();
-            }
-            BackupEntry::TooLarge(item) => plan.too_large.push(OversizedFile {
-                size: item.meta.len(),
-                path: item.relative,
-            }),
-            BackupEntry::EmptyDir(_) | BackupEntry::SkippedFile(_) => {}
-        }
-        Ok(())
-    })?;
-    Ok(plan)
-}
-
 /// Backs up a root. The caller looks at [`BackupReport::is_complete`].
 pub fn create_full(
     request: &BackupRequest<'_>,
@@ -121,7 +70,14 @@ pub fn create_full(
         own: vec![output.clone(), pending.working_dir().to_owned()],
         max_file_bytes: request.max_file_bytes,
     };
-    let plan = count(&walk)?;
+    let mut totals = BackupProgress::default();
+    walk.visit(&mut |found| {
+        if let BackupEntry::File(item) = found {
+            totals.files_total += 1;
+            totals.bytes_total += item.meta.len();
+        }
+        Ok(())
+    })?;
 
     let sink = OutputFile {
         file,
@@ -131,11 +87,7 @@ pub fn create_full(
         zip: ZipWriter::new(BufWriter::with_capacity(256 * 1024, sink)),
         working_dir: pending.working_dir(),
         buffer: vec![0; 64 * 1024],
-        progress: BackupProgress {
-            files_total: plan.files,
-            bytes_total: plan.bytes,
-            ..BackupProgress::default()
-        },
+        progress: totals,
         tell: progress,
         report: BackupReport {
             path: output,
@@ -202,8 +154,8 @@ struct BackupWriter<'a> {
 impl BackupWriter<'_> {
     fn add(&mut self, found: BackupEntry) -> Result<()> {
         match found {
+            BackupEntry::File(item) if is_database(&item.relative) => self.database(&item),
             BackupEntry::File(item) => self.file(&item, &item.path),
-            BackupEntry::Database(item) => self.database(&item),
             BackupEntry::EmptyDir(item) => {
                 let options = options(&item, 0);
                 self.zip
@@ -226,8 +178,7 @@ impl BackupWriter<'_> {
 
     fn database(&mut self, item: &BackupItem) -> Result<()> {
         let staged = self.working_dir.join("database.db");
-        let options = hermes_store::BackupOptions::default();
-        match hermes_store::backup_to(&item.path, &staged, &options, &mut |_| {}) {
+        match copy_database(&item.path, &staged) {
             Ok(_) => {
                 self.file(item, &staged)?;
                 Ok(hermes_fs::remove_file(&staged)?)

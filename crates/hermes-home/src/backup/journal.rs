@@ -3,19 +3,22 @@
 //! Owns the names of an import's own files, the format of the journal, and the moves. See the
 //! module above for the order of things.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use hermes_fs::{FileLock, LockOptions};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::{Error, Result, SkippedFile};
+use crate::database::is_database;
 
 /// Begins the name of every file of ours in the root.
 const OWN_PREFIX: &str = ".import.";
 const JOURNAL: &str = ".import.journal";
 const LOCK: &str = ".import.lock";
 const STAGING_PREFIX: &str = ".import.tmp-";
+/// Version of the journal's format.
+const VERSION: u32 = 1;
 /// Largest journal read: millions of moves.
 const MAX_JOURNAL: u64 = 1 << 30;
 
@@ -29,7 +32,6 @@ pub(super) fn is_own_name(name: &str) -> bool {
 pub struct Recovered {
     /// Files of the backup that are now in place, those moved before the interruption included.
     pub restored: u64,
-    /// Files that could not be put in place.
     pub skipped: Vec<SkippedFile>,
 }
 
@@ -73,8 +75,9 @@ pub(super) fn remove_undecided(root: &Path) -> Result<()> {
 }
 
 /// What an import has decided to do.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ImportJournal {
+    version: u32,
     /// Name of the directory in the root that holds the new files.
     pub(super) staging: String,
     /// Directories to exist afterwards.
@@ -84,20 +87,25 @@ pub(super) struct ImportJournal {
 }
 
 impl ImportJournal {
+    /// A decision to do nothing yet, for a staging directory.
+    pub(super) fn new(staging: &Path) -> Self {
+        let name = staging.file_name().unwrap_or_default();
+        Self {
+            version: VERSION,
+            staging: name.to_string_lossy().into_owned(),
+            directories: Vec::new(),
+            moves: Vec::new(),
+        }
+    }
+
     /// Makes the decision durable.
     pub(super) fn save(&self, root: &Path) -> Result<()> {
-        let text = json!({
-            "version": 1,
-            "staging": self.staging,
-            "directories": self.directories,
-            "moves": self.moves,
-        })
-        .to_string();
         // Built where a kill leaves it among the garbage of this import, not beside the home's
         // files; no member has this name, see `is_own_name`.
         let built = root.join(&self.staging).join(JOURNAL);
         let mut file = hermes_fs::create_new(&built, 0o600)?;
-        file.write_all(text.as_bytes())
+        serde_json::to_writer(&mut file, self)
+            .map_err(io::Error::from)
             .and_then(|()| file.sync_all())
             .map_err(hermes_fs::Error::io("write", &built))?;
         Ok(hermes_fs::rename(&built, &root.join(JOURNAL))?)
@@ -115,31 +123,17 @@ impl ImportJournal {
     }
 
     fn parse(bytes: &[u8]) -> std::result::Result<Self, String> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-        if value.get("version") != Some(&json!(1)) {
-            return Err("its version is not 1".to_owned());
+        let journal: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if journal.version != VERSION {
+            return Err(format!("its version is not {VERSION}"));
         }
-        let staging = value
-            .get("staging")
-            .and_then(Value::as_str)
-            .filter(|name| name.starts_with(STAGING_PREFIX) && !name.contains('/'))
-            .ok_or("it names no staging directory")?;
-        let paths = |key: &str| -> std::result::Result<Vec<String>, String> {
-            let list = value.get(key).and_then(Value::as_array);
-            list.ok_or_else(|| format!("it has no list '{key}'"))?
-                .iter()
-                .map(|path| {
-                    let path = path.as_str().unwrap_or_default();
-                    hermes_fs::confined_relative(path).map_err(|error| error.to_string())?;
-                    Ok(path.to_owned())
-                })
-                .collect()
-        };
-        Ok(Self {
-            staging: staging.to_owned(),
-            directories: paths("directories")?,
-            moves: paths("moves")?,
-        })
+        if !journal.staging.starts_with(STAGING_PREFIX) || journal.staging.contains('/') {
+            return Err("it names no staging directory".to_owned());
+        }
+        for path in journal.directories.iter().chain(&journal.moves) {
+            hermes_fs::confined_relative(path).map_err(|error| error.to_string())?;
+        }
+        Ok(journal)
     }
 
     /// Does what has not been done yet, then forgets the decision.
@@ -191,7 +185,7 @@ fn move_one(source: &Path, root: &Path, relative: &Path) -> hermes_fs::Result<()
     let target = hermes_fs::join_without_symlinks(root, relative)?;
     let parent = target.parent().unwrap_or(root);
     hermes_fs::create_dir_all(parent, 0o700)?;
-    if relative.extension().is_some_and(|ext| ext == "db") {
+    if is_database(relative) {
         // Before the rename and on disk before it: an old log must never meet the new file.
         for sidecar in hermes_store::sidecars(&target) {
             hermes_fs::remove_file_if_present(&sidecar)?;

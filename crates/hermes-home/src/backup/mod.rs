@@ -37,8 +37,9 @@ mod stage;
 mod walk;
 
 pub use error::{Error, Result};
-pub use full::{BackupPlan, BackupReport, BackupRequest, OversizedFile, create_full, plan_full};
+pub use full::{BackupReport, BackupRequest, OversizedFile, create_full};
 pub use journal::{Recovered, is_interrupted, recover};
 pub use progress::{BackupProgress, SkippedFile};
 pub use quick::{QuickReport, QuickRequest, create_quick};
-pub use restore::{Inspection, Restore, RestoreLimits, RestoreReport, RestoreRequest};
+pub use restore::{Inspection, Restore, RestoreRequest};
+pub use stage::{RestoreLimits, RestoreReport};

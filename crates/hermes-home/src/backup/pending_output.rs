@@ -58,7 +58,7 @@ impl PendingOutput {
 }
 
 /// The output's path with its directory resolved; the directory must exist.
-pub(crate) fn locate(output: &Path) -> Result<PathBuf> {
+fn locate(output: &Path) -> Result<PathBuf> {
     let parent = match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

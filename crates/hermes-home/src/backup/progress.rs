@@ -5,13 +5,10 @@ use std::path::PathBuf;
 /// Progress of a backup or restore.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackupProgress {
-    /// Files processed.
     pub files_done: u64,
     /// Files in all, as counted at the start.
     pub files_total: u64,
-    /// Bytes processed.
     pub bytes_done: u64,
-    /// Bytes in all, as counted at the start.
     pub bytes_total: u64,
 }
 
@@ -20,7 +17,6 @@ pub struct BackupProgress {
 pub struct SkippedFile {
     /// Path below the root, or the name in the archive.
     pub path: PathBuf,
-    /// The reason.
     pub reason: String,
 }
 

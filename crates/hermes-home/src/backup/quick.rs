@@ -6,6 +6,8 @@ use hermes_fs::{FileLock, Kind, LockOptions, Staging};
 use serde_json::{Map, Value, json};
 
 use super::{Error, Result, SkippedFile};
+use crate::database::{copy_database, is_database};
+use crate::name::is_canonical;
 
 /// Directory of all snapshots of a home.
 const SNAPSHOTS: &str = "state-snapshots";
@@ -33,24 +35,18 @@ const NOT_STATE: [&str; 2] = ["workspaces", "attachments"];
 /// What to take a snapshot of.
 #[derive(Debug, Clone, Copy)]
 pub struct QuickRequest<'a> {
-    /// The home.
     pub home: &'a Path,
     /// Ends the name of the snapshot; same pattern as a profile's name.
     pub label: Option<&'a str>,
-    /// The time it is taken.
     pub now: jiff::Timestamp,
 }
 
 /// What a snapshot holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuickReport {
-    /// Name of the snapshot.
     pub id: String,
-    /// Its directory.
     pub path: PathBuf,
-    /// Files in it.
     pub files: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// What should be in it and is not.
     pub failed: Vec<SkippedFile>,
@@ -60,7 +56,7 @@ pub struct QuickReport {
 
 /// Takes a snapshot and removes the oldest beyond twenty.
 pub fn create_quick(request: &QuickRequest<'_>) -> Result<QuickReport> {
-    if let Some(label) = request.label.filter(|label| !is_label(label)) {
+    if let Some(label) = request.label.filter(|label| !is_canonical(label)) {
         return Err(Error::BadLabel {
             label: label.escape_debug().to_string(),
         });
@@ -112,16 +108,6 @@ pub fn create_quick(request: &QuickRequest<'_>) -> Result<QuickReport> {
     staging.publish(&report.path)?;
     report.pruned = prune(&snapshots)?;
     Ok(report)
-}
-
-/// `^[a-z0-9][a-z0-9_-]{0,63}$`
-fn is_label(label: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    label.len() <= 64
-        && label.bytes().next().is_some_and(plain)
-        && label
-            .bytes()
-            .all(|byte| plain(byte) || matches!(byte, b'_' | b'-'))
 }
 
 /// Two snapshots within one second get different names.
@@ -189,41 +175,40 @@ impl QuickSnapshot<'_> {
             Ok(path) => path,
             Err(error) => return self.fail(relative, &error),
         };
-        let meta = match hermes_fs::symlink_metadata(&path) {
-            Ok(meta) => meta,
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return self.fail(relative, &error),
-        };
-        if meta.is_dir() {
-            let entries = match hermes_fs::read_dir(&path) {
-                Ok(entries) => entries,
-                Err(error) => return self.fail(relative, &error),
-            };
-            for entry in entries {
-                let name = entry.name.to_string_lossy();
-                let wanted = match entry.kind {
-                    Kind::Dir => !NOT_STATE.contains(&name.as_ref()),
-                    Kind::File => !hermes_store::is_sidecar_name(&name),
-                    Kind::Symlink | Kind::Special => false,
+        match hermes_fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() => hermes_fs::walk(&path, &mut |below, entry| {
+                let relative: PathBuf = relative.iter().chain(below).collect();
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) => return self.fail(&relative, &error).map(|()| false),
                 };
-                if wanted {
-                    self.take(&relative.join(&entry.name))?;
+                let name = entry.name.to_string_lossy();
+                match entry.kind {
+                    Kind::Dir => Ok(!NOT_STATE.contains(&name.as_ref())),
+                    Kind::File if !hermes_store::is_sidecar_name(&name) => {
+                        self.copy(&relative, &entry.path).map(|()| false)
+                    }
+                    Kind::File | Kind::Symlink | Kind::Special => Ok(false),
                 }
-            }
-            return Ok(());
+            }),
+            Ok(_) => self.copy(relative, &path),
+            Err(error) if error.is_not_found() => Ok(()),
+            Err(error) => self.fail(relative, &error),
         }
+    }
+
+    fn copy(&mut self, relative: &Path, path: &Path) -> Result<()> {
         let target = self.target.join(relative);
         if let Some(parent) = target.parent() {
             hermes_fs::create_dir_all(parent, 0o700)?;
         }
-        let size = if relative.extension().is_some_and(|ext| ext == "db") {
-            let options = hermes_store::BackupOptions::default();
-            match hermes_store::backup_to(&path, &target, &options, &mut |_| {}) {
+        let size = if is_database(relative) {
+            match copy_database(path, &target) {
                 Ok(size) => size,
                 Err(error) => return self.fail(relative, &error),
             }
         } else {
-            match hermes_fs::copy_file(&path, &target, 0o600) {
+            match hermes_fs::copy_file(path, &target, 0o600) {
                 Ok(size) => size,
                 Err(error) if error.is_storage_full() => return Err(error.into()),
                 Err(error) => return self.fail(relative, &error),

@@ -7,35 +7,13 @@ use std::path::{Path, PathBuf};
 use hermes_fs::Staging;
 use zip::ZipArchive;
 
-use super::journal::{self, ImportJournal};
-use super::stage::{ImportStage, Staged};
-use super::{BackupProgress, Error, Result, SkippedFile};
+use super::stage::{ImportStage, RestoreLimits, RestoreReport};
+use super::{BackupProgress, Error, Result, journal};
 
 /// Directories that people zip instead of their content.
 const PREFIXES: [&str; 2] = [".hermes/", "hermes/"];
 /// One of these makes a zip a backup.
 const MARKERS: [&str; 3] = ["config.yaml", ".env", "state.db"];
-
-/// How much a backup may hold.
-#[derive(Debug, Clone, Copy)]
-pub struct RestoreLimits {
-    /// Members.
-    pub members: u64,
-    /// Bytes of one member; a larger one is skipped.
-    pub member_bytes: u64,
-    /// Bytes of all members; more of them refuse the backup.
-    pub total_bytes: u64,
-}
-
-impl Default for RestoreLimits {
-    fn default() -> Self {
-        Self {
-            members: 2_000_000,
-            member_bytes: 64 << 30,
-            total_bytes: 1 << 40,
-        }
-    }
-}
 
 /// What to restore into.
 #[derive(Debug, Clone, Copy)]
@@ -44,49 +22,24 @@ pub struct RestoreRequest<'a> {
     pub root: &'a Path,
     /// Leaves databases alone, because a gateway has them open.
     pub skip_databases: bool,
-    /// How much the backup may hold.
     pub limits: RestoreLimits,
 }
 
 /// What a backup says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inspection {
-    /// Files in it.
     pub files: u64,
     /// Bytes of their content, as announced.
     pub bytes: u64,
-    /// Databases among them.
     pub databases: u64,
-}
-
-/// What a restore did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RestoreReport {
-    /// Files in place.
-    pub restored: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Members that should be in place and are not. One is enough to call the restore partial.
-    pub skipped: Vec<SkippedFile>,
-    /// Members that are never restored: they describe processes, not state.
-    pub never_restored: Vec<String>,
-    /// An earlier import that was interrupted and has been finished first.
-    pub recovered: Option<journal::Recovered>,
-}
-
-impl RestoreReport {
-    /// Whether everything that should be restored was.
-    pub fn is_complete(&self) -> bool {
-        self.skipped.is_empty()
-    }
 }
 
 /// A backup that has been looked at.
 #[derive(Debug)]
 pub struct Restore {
-    pub(super) archive: ZipArchive<BufReader<File>>,
-    pub(super) path: PathBuf,
-    pub(super) prefix: &'static str,
+    archive: ZipArchive<BufReader<File>>,
+    path: PathBuf,
+    prefix: &'static str,
 }
 
 impl Restore {
@@ -154,36 +107,25 @@ impl Restore {
 
         let staging = Staging::begin(&root, "import")?;
         let stage = ImportStage {
+            path: &self.path,
+            prefix: self.prefix,
             root: &root,
             staging: staging.path(),
             skip_databases: request.skip_databases,
             limits: request.limits,
         };
-        let staged = stage.fill(self, progress)?;
-        let mut report = RestoreReport {
-            bytes: staged.bytes,
-            recovered,
-            ..RestoreReport::default()
+        let inspection = self.inspect();
+        let totals = BackupProgress {
+            files_total: inspection.files,
+            bytes_total: inspection.bytes,
+            ..BackupProgress::default()
         };
-        let Staged {
-            directories,
-            moves,
-            skipped,
-            never_restored,
-            ..
-        } = staged;
-        report.skipped = skipped;
-        report.never_restored = never_restored;
-        if moves.is_empty() && directories.is_empty() {
+        let (journal, mut report) = stage.fill(&mut self.archive, totals, progress)?;
+        report.recovered = recovered;
+        if journal.moves.is_empty() && journal.directories.is_empty() {
             return Ok(report);
         }
         hermes_fs::sync_filesystem(staging.path())?;
-        let name = staging.path().file_name().unwrap_or_default();
-        let journal = ImportJournal {
-            staging: name.to_string_lossy().into_owned(),
-            directories,
-            moves,
-        };
         journal.save(&root)?;
         // The journal owns it now; on an error it must stay for the next run.
         let kept = staging.keep();

@@ -1,142 +1,156 @@
 //! The first half of an import: unpacking and checking, without touching anything of the home.
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use hermes_fs::fault;
+use zip::ZipArchive;
 use zip::read::ZipFile;
 
 use super::exclude::is_never_restored;
-use super::restore::{Restore, RestoreLimits};
+use super::journal::{ImportJournal, Recovered};
 use super::{BackupProgress, Error, Result, SkippedFile};
+use crate::database::is_database;
 
 /// Files that are private whatever the backup says.
 const PRIVATE: [&str; 2] = [".env", "auth.json"];
 
+/// How much a backup may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoreLimits {
+    pub members: u64,
+    /// Bytes of one member; a larger one is skipped.
+    pub member_bytes: u64,
+    /// Bytes of all members; more of them refuse the backup.
+    pub total_bytes: u64,
+}
+
+impl Default for RestoreLimits {
+    fn default() -> Self {
+        Self {
+            members: 2_000_000,
+            member_bytes: 64 << 30,
+            total_bytes: 1 << 40,
+        }
+    }
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    pub restored: u64,
+    pub bytes: u64,
+    /// Members that should be in place and are not. One is enough to call the restore partial.
+    pub skipped: Vec<SkippedFile>,
+    /// Members that are never restored: they describe processes, not state.
+    pub never_restored: Vec<String>,
+    /// An earlier import that was interrupted and has been finished first.
+    pub recovered: Option<Recovered>,
+}
+
+impl RestoreReport {
+    /// Whether everything that should be restored was.
+    pub fn is_complete(&self) -> bool {
+        self.skipped.is_empty()
+    }
+}
+
 /// Where to unpack and what to heed.
 pub(super) struct ImportStage<'a> {
+    /// The backup, for messages.
+    pub(super) path: &'a Path,
+    /// The directory that holds everything in it.
+    pub(super) prefix: &'a str,
     pub(super) root: &'a Path,
     pub(super) staging: &'a Path,
     pub(super) skip_databases: bool,
     pub(super) limits: RestoreLimits,
 }
 
-/// What is ready to be moved.
-#[derive(Debug, Default)]
-pub(super) struct Staged {
-    pub(super) directories: Vec<String>,
-    pub(super) moves: Vec<String>,
-    pub(super) skipped: Vec<SkippedFile>,
-    pub(super) never_restored: Vec<String>,
-    pub(super) bytes: u64,
-}
-
-/// What to do with a member, by its name.
-enum MemberDecision {
-    Restore(PathBuf),
+/// What a member is, by its name.
+enum Member {
+    File(PathBuf),
     Directory(PathBuf),
     NeverRestored,
-    Skip(String),
 }
 
 impl ImportStage<'_> {
-    /// Unpacks every member that may be restored.
+    /// Unpacks every member that may be restored. `state` holds the totals.
     pub(super) fn fill(
         &self,
-        restore: &mut Restore,
+        archive: &mut ZipArchive<BufReader<File>>,
+        mut state: BackupProgress,
         progress: &mut dyn FnMut(BackupProgress),
-    ) -> Result<Staged> {
-        let inspection = restore.inspect();
-        let mut state = BackupProgress {
-            files_total: inspection.files,
-            bytes_total: inspection.bytes,
-            ..BackupProgress::default()
-        };
-        let mut staged = Staged::default();
-        let prefix = restore.prefix;
-        let path = restore.path.clone();
+    ) -> Result<(ImportJournal, RestoreReport)> {
+        let mut journal = ImportJournal::new(self.staging);
+        let mut report = RestoreReport::default();
         let mut buffer = vec![0; 64 * 1024];
-        for index in 0..restore.archive.len() {
-            let shown = match restore.archive.by_index_data(index) {
+        for index in 0..archive.len() {
+            let shown = match archive.by_index_data(index) {
                 Ok(entry) => String::from_utf8_lossy(entry.name_raw()).into_owned(),
                 Err(_) => format!("member {index}"),
             };
-            let mut member = match restore.archive.by_index(index) {
+            let mut member = match archive.by_index(index) {
                 Ok(member) => member,
                 Err(error) => {
-                    staged
-                        .skipped
-                        .push(SkippedFile::new(shown, error.to_string()));
+                    let skipped = SkippedFile::new(shown, error.to_string());
+                    report.skipped.push(skipped);
                     continue;
                 }
             };
-            match self.judge(&member, prefix) {
-                MemberDecision::NeverRestored => staged.never_restored.push(shown),
-                MemberDecision::Skip(reason) => {
-                    staged.skipped.push(SkippedFile::new(shown, reason));
+            match self.judge(&member) {
+                Ok(Member::NeverRestored) => report.never_restored.push(shown),
+                Ok(Member::Directory(relative)) => {
+                    journal.directories.push(relative.to_string_lossy().into());
                 }
-                MemberDecision::Directory(relative) => {
-                    staged
-                        .directories
-                        .push(relative.to_string_lossy().into_owned());
-                }
-                MemberDecision::Restore(relative) => {
-                    let left = self.limits.total_bytes - staged.bytes;
+                Ok(Member::File(relative)) => {
+                    let left = self.limits.total_bytes - report.bytes;
                     match self.unpack(&mut member, &relative, left, &mut buffer)? {
-                        UnpackOutcome::Done(bytes) => {
-                            staged.bytes += bytes;
-                            staged.moves.push(relative.to_string_lossy().into_owned());
+                        Ok(bytes) => {
+                            report.bytes += bytes;
                             state.bytes_done += bytes;
+                            journal.moves.push(relative.to_string_lossy().into());
                         }
-                        UnpackOutcome::Skip(reason) => {
-                            staged.skipped.push(SkippedFile::new(shown, reason));
-                        }
-                        UnpackOutcome::OverTotal => {
-                            return Err(Error::TooLarge {
-                                path,
-                                limit: self.limits.total_bytes,
-                            });
-                        }
+                        Err(reason) => report.skipped.push(SkippedFile::new(shown, reason)),
                     }
                     state.files_done += 1;
                     progress(state);
                 }
+                Err(reason) => report.skipped.push(SkippedFile::new(shown, reason)),
             }
         }
-        Ok(staged)
+        Ok((journal, report))
     }
 
-    fn judge<R: Read>(&self, member: &ZipFile<'_, R>, prefix: &str) -> MemberDecision {
-        let name = match member.name() {
-            Ok(name) => name,
-            Err(error) => return MemberDecision::Skip(format!("its name cannot be read: {error}")),
-        };
-        let name = name.strip_prefix(prefix).unwrap_or(&name);
+    /// What to do with a member, or why it is skipped.
+    fn judge<R: Read>(&self, member: &ZipFile<'_, R>) -> std::result::Result<Member, String> {
+        let name = member
+            .name()
+            .map_err(|error| format!("its name cannot be read: {error}"))?;
+        let name = name.strip_prefix(self.prefix).unwrap_or(&name);
         if name.is_empty() && member.is_dir() {
             // The prefix itself: the root exists.
-            return MemberDecision::NeverRestored;
+            return Ok(Member::NeverRestored);
         }
-        let Ok(relative) = hermes_fs::confined_relative(name) else {
-            return MemberDecision::Skip("its path would leave the home".to_owned());
-        };
+        let relative = hermes_fs::confined_relative(name)
+            .map_err(|_| "its path would leave the home".to_owned())?;
         if is_never_restored(&relative) {
-            return MemberDecision::NeverRestored;
+            return Ok(Member::NeverRestored);
         }
         if member.is_symlink() {
-            return MemberDecision::Skip("it is a symbolic link".to_owned());
+            return Err("it is a symbolic link".to_owned());
         }
         if let Some(objection) = self.target_objection(&relative, member.is_dir()) {
-            return MemberDecision::Skip(objection);
+            return Err(objection);
         }
         if member.is_dir() {
-            return MemberDecision::Directory(relative);
+            return Ok(Member::Directory(relative));
         }
         if is_database(&relative) && self.skip_databases {
-            return MemberDecision::Skip(
-                "a gateway is running and may be writing to it".to_owned(),
-            );
+            return Err("a gateway is running and may be writing to it".to_owned());
         }
-        MemberDecision::Restore(relative)
+        Ok(Member::File(relative))
     }
 
     /// Why nothing can be put at this path of the home, if so. Found now, it costs one file; found
@@ -160,13 +174,14 @@ impl ImportStage<'_> {
         None
     }
 
+    /// The inner error costs this member, the outer one ends the import.
     fn unpack<R: Read>(
         &self,
         member: &mut ZipFile<'_, R>,
         relative: &Path,
         left: u64,
         buffer: &mut [u8],
-    ) -> Result<UnpackOutcome> {
+    ) -> Result<std::result::Result<u64, String>> {
         let target = self.staging.join(relative);
         if let Some(parent) = target.parent()
             && let Err(error) = hermes_fs::create_dir_all(parent, 0o700)
@@ -189,7 +204,10 @@ impl ImportStage<'_> {
             };
             bytes += read as u64;
             if bytes > left {
-                return Ok(UnpackOutcome::OverTotal);
+                return Err(Error::TooLarge {
+                    path: self.path.to_owned(),
+                    limit: self.limits.total_bytes,
+                });
             }
             if bytes > self.limits.member_bytes {
                 break Some(format!(
@@ -205,30 +223,23 @@ impl ImportStage<'_> {
         let skip = skip.or_else(|| database_objection(relative, &target));
         if let Some(reason) = skip {
             hermes_fs::remove_file(&target)?;
-            return Ok(UnpackOutcome::Skip(reason));
+            return Ok(Err(reason));
         }
         hermes_fs::set_mode(&target, mode(member, relative))?;
-        Ok(UnpackOutcome::Done(bytes))
+        Ok(Ok(bytes))
     }
 }
 
-enum UnpackOutcome {
-    Done(u64),
-    Skip(String),
-    OverTotal,
-}
-
 /// A path that another member has taken costs this member; anything else ends the import.
-fn conflict(error: hermes_fs::Error) -> Result<UnpackOutcome> {
+fn conflict(error: hermes_fs::Error) -> Result<std::result::Result<u64, String>> {
     let taken = matches!(error, hermes_fs::Error::AlreadyExists { .. })
         || matches!(
             error.io_kind(),
             Some(io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
         );
     if taken {
-        Ok(UnpackOutcome::Skip(
-            "the backup holds this path twice, or as a file and a directory".to_owned(),
-        ))
+        let reason = "the backup holds this path twice, or as a file and a directory";
+        Ok(Err(reason.to_owned()))
     } else {
         Err(error.into())
     }
@@ -250,10 +261,6 @@ fn database_objection(relative: &Path, staged: &Path) -> Option<String> {
         }
         Err(error) => Some(error.to_string()),
     }
-}
-
-fn is_database(relative: &Path) -> bool {
-    relative.extension().is_some_and(|ext| ext == "db")
 }
 
 /// The stored mode, without set-id bits; private files are private whatever is stored.

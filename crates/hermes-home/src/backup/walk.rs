@@ -6,17 +6,13 @@ use std::path::{Path, PathBuf};
 use hermes_fs::Kind;
 
 use super::exclude::is_excluded;
-use super::{Result, SkippedFile};
+use super::{Error, Result, SkippedFile};
 
 /// Something a full backup deals with.
 pub(super) enum BackupEntry {
-    /// A regular file.
     File(BackupItem),
-    /// An SQLite database.
-    Database(BackupItem),
     /// A directory with nothing to back up in it.
     EmptyDir(BackupItem),
-    /// A file over the cap.
     TooLarge(BackupItem),
     /// Something that cannot be backed up.
     SkippedFile(SkippedFile),
@@ -42,89 +38,70 @@ pub(super) struct BackupWalk {
 impl BackupWalk {
     /// Calls `visit` for everything below the root, sorted by name within each directory.
     pub(super) fn visit(&self, visit: &mut dyn FnMut(BackupEntry) -> Result<()>) -> Result<()> {
-        // A root that cannot be listed is an error; below it, it is one more thing that failed.
-        for entry in hermes_fs::read_dir(&self.root)? {
-            self.entry(&entry, Path::new(""), visit)?;
-        }
-        Ok(())
-    }
-
-    /// Says whether the entry, or something below it, was found.
-    fn entry(
-        &self,
-        entry: &hermes_fs::Entry,
-        below: &Path,
-        visit: &mut dyn FnMut(BackupEntry) -> Result<()>,
-    ) -> Result<bool> {
-        let relative = below.join(&entry.name);
-        let backed_up = matches!(entry.kind, Kind::File | Kind::Dir)
-            && !is_excluded(&relative)
-            && !self.own.contains(&entry.path);
-        if !backed_up {
-            return Ok(false);
-        }
-        let Some(name) = relative.to_str().filter(|name| restorable(name)) else {
-            let reason = "an import would refuse its name";
-            visit(BackupEntry::SkippedFile(SkippedFile::new(relative, reason)))?;
-            return Ok(true);
-        };
-        let name = name.to_owned();
-        let meta = match hermes_fs::symlink_metadata(&entry.path) {
-            Ok(meta) => meta,
-            // Gone since it was listed: then it is not part of the home.
-            Err(error) if error.is_not_found() => return Ok(false),
-            Err(error) => {
-                visit(BackupEntry::SkippedFile(SkippedFile::new(
-                    relative,
-                    error.to_string(),
-                )))?;
-                return Ok(true);
+        // A directory that is only known to exist; forgotten once something is found in it.
+        let mut empty: Option<BackupItem> = None;
+        hermes_fs::walk(&self.root, &mut |relative, entry| {
+            let skipped = |reason: String| SkippedFile::new(relative, reason);
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if relative.as_os_str().is_empty() => return Err(Error::from(error)),
+                Err(error) => {
+                    empty = None;
+                    visit(BackupEntry::SkippedFile(skipped(error.to_string())))?;
+                    return Ok(false);
+                }
+            };
+            if !matches!(entry.kind, Kind::File | Kind::Dir)
+                || is_excluded(relative)
+                || self.own.contains(&entry.path)
+            {
+                return Ok(false);
             }
-        };
-        let item = BackupItem {
-            relative,
-            name,
-            path: entry.path.clone(),
-            meta,
-        };
-        if entry.kind == Kind::Dir {
-            return self.directory(item, visit).map(|()| true);
-        }
-        let is_database = item.relative.extension().is_some_and(|ext| ext == "db");
-        visit(match self.max_file_bytes {
-            Some(cap) if item.meta.len() > cap => BackupEntry::TooLarge(item),
-            _ if is_database => BackupEntry::Database(item),
-            _ => BackupEntry::File(item),
+            let found = match Self::item(relative, entry) {
+                Ok(Some(item)) => Ok(item),
+                Ok(None) => return Ok(false),
+                Err(reason) => Err(skipped(reason)),
+            };
+            if let Some(directory) = empty.take()
+                && relative.parent() != Some(&directory.relative)
+            {
+                visit(BackupEntry::EmptyDir(directory))?;
+            }
+            match found {
+                Ok(item) if entry.kind == Kind::Dir => {
+                    empty = Some(item);
+                    return Ok(true);
+                }
+                Ok(item) if self.max_file_bytes.is_some_and(|cap| item.meta.len() > cap) => {
+                    visit(BackupEntry::TooLarge(item))?;
+                }
+                Ok(item) => visit(BackupEntry::File(item))?,
+                Err(skipped) => visit(BackupEntry::SkippedFile(skipped))?,
+            }
+            Ok(false)
         })?;
-        Ok(true)
+        empty.map_or(Ok(()), |directory| visit(BackupEntry::EmptyDir(directory)))
     }
 
-    fn directory(
-        &self,
-        item: BackupItem,
-        visit: &mut dyn FnMut(BackupEntry) -> Result<()>,
-    ) -> Result<()> {
-        let entries = match hermes_fs::read_dir(&item.path) {
-            Ok(entries) => entries,
-            Err(error) => {
-                return visit(BackupEntry::SkippedFile(SkippedFile::new(
-                    item.relative,
-                    error.to_string(),
-                )));
-            }
-        };
-        let mut anything = false;
-        for entry in &entries {
-            anything |= self.entry(entry, &item.relative, visit)?;
-        }
-        if anything {
-            Ok(())
-        } else {
-            visit(BackupEntry::EmptyDir(item))
+    /// `None` for what is gone since it was listed, which is then not part of the home; or why it
+    /// cannot be backed up.
+    fn item(
+        relative: &Path,
+        entry: &hermes_fs::Entry,
+    ) -> std::result::Result<Option<BackupItem>, String> {
+        let name = relative
+            .to_str()
+            .filter(|name| hermes_fs::confined_relative(*name).is_ok())
+            .ok_or("an import would refuse its name")?;
+        match hermes_fs::symlink_metadata(&entry.path) {
+            Ok(meta) => Ok(Some(BackupItem {
+                relative: relative.to_owned(),
+                name: name.to_owned(),
+                path: entry.path.clone(),
+                meta,
+            })),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.to_string()),
         }
     }
-}
-
-fn restorable(name: &str) -> bool {
-    hermes_fs::confined_relative(name).is_ok()
 }

@@ -6,12 +6,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use hermes_fs::{Entry, Kind, Verdict};
+use hermes_fs::{Entry, Kind};
 
-use crate::error::StepError;
+use crate::database::{copy_database, is_database};
 use crate::location::follow;
 use crate::profiles::meta::remove_gateway_port;
-use crate::profiles::{DatabaseCopier, DatabaseCopy};
 use crate::{Error, Location, Result};
 
 /// Files a clone of the settings takes.
@@ -65,44 +64,35 @@ pub(crate) fn settings(source: &Path, staged: &Path) -> Result<()> {
     }
     let skills = source.join("skills");
     if skills.is_dir() {
-        let mut all = |_: &Path, _: &Entry| Verdict::Copy;
-        hermes_fs::copy_tree(&skills, &staged.join("skills"), &mut all)?;
+        hermes_fs::copy_tree(&skills, &staged.join("skills"), &mut |_, _| true)?;
     }
     Ok(())
 }
 
 /// Copies everything that is not history, installation or runtime.
-pub(crate) fn everything(
-    source: &Path,
-    staged: &Path,
-    location: &Location,
-    copy_database: DatabaseCopier<'_>,
-) -> Result<()> {
+pub(crate) fn everything(source: &Path, staged: &Path, location: &Location) -> Result<()> {
     let is_root = follow(source) == follow(&location.root);
     let mut databases: Vec<PathBuf> = Vec::new();
-    let mut filter = |relative: &Path, entry: &Entry| {
-        if is_left_out(relative, entry, is_root) || is_database_companion(entry) {
-            return Verdict::Skip;
-        }
-        if is_database(entry) {
+    hermes_fs::copy_tree(source, staged, &mut |relative, entry| {
+        let wanted = !is_left_out(relative, entry, is_root);
+        if wanted && entry.kind == Kind::File && is_database(relative) {
             databases.push(relative.to_owned());
-            return Verdict::Skip;
+            return false;
         }
-        Verdict::Copy
-    };
-    hermes_fs::copy_tree(source, staged, &mut filter)?;
+        wanted
+    })?;
     for relative in databases {
         let (from, to) = (source.join(&relative), staged.join(&relative));
         match copy_database(&from, &to) {
-            Ok(DatabaseCopy::Copied) => hermes_fs::set_mode(&to, 0o600)?,
-            Ok(DatabaseCopy::NotADatabase) => {
+            Ok(_) => {}
+            Err(hermes_store::Error::NotADatabase { .. }) => {
                 hermes_fs::copy_file(&from, &to, 0o600)?;
             }
-            Err(source) => {
+            Err(error) => {
                 return Err(Error::Step {
                     action: "copy the database",
                     path: from,
-                    source,
+                    source: error.into(),
                 });
             }
         }
@@ -117,16 +107,6 @@ pub(crate) fn everything(
     Ok(())
 }
 
-/// The [`DatabaseCopier`] for SQLite: a consistent copy of a database that may be in use.
-pub fn copy_live_database(from: &Path, to: &Path) -> std::result::Result<DatabaseCopy, StepError> {
-    let options = hermes_store::BackupOptions::default();
-    match hermes_store::backup_to(from, to, &options, &mut |_| {}) {
-        Ok(_) => Ok(DatabaseCopy::Copied),
-        Err(hermes_store::Error::NotADatabase { .. }) => Ok(DatabaseCopy::NotADatabase),
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn is_left_out(relative: &Path, entry: &Entry, is_root: bool) -> bool {
     // Names that are not Unicode match none of ours.
     let name = entry.name.to_str().unwrap_or_default();
@@ -136,6 +116,8 @@ fn is_left_out(relative: &Path, entry: &Entry, is_root: bool) -> bool {
         .and_then(OsStr::to_str)
         .is_some_and(|ending| DISPOSABLE.contains(&ending));
     name == "__pycache__"
+        // The log and its index belong to the database file and go with its copy.
+        || hermes_store::is_sidecar_name(name)
         || (by_ending && entry.kind != Kind::Dir)
         || (at_top
             && (HISTORY.contains(&name)
@@ -144,17 +126,4 @@ fn is_left_out(relative: &Path, entry: &Entry, is_root: bool) -> bool {
                 || name.starts_with(".update_")
                 || name.starts_with(".update.tmp-")
                 || (is_root && INSTALLATION.contains(&name))))
-}
-
-/// The write-ahead log and its index belong to the database file and go with its copy.
-fn is_database_companion(entry: &Entry) -> bool {
-    let name = entry.name.to_str().unwrap_or_default();
-    ["-wal", "-shm", "-journal"].iter().any(|suffix| {
-        name.strip_suffix(suffix)
-            .is_some_and(|base| Path::new(base).extension() == Some(OsStr::new("db")))
-    })
-}
-
-fn is_database(entry: &Entry) -> bool {
-    entry.kind == Kind::File && entry.path.extension() == Some(OsStr::new("db"))
 }

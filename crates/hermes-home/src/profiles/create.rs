@@ -7,7 +7,8 @@ use hermes_fs::Staging;
 use crate::error::StepError;
 use crate::profiles::meta::write_description;
 use crate::profiles::{clone, existing, sweep};
-use crate::{ENV_SEED, Error, HomePolicy, Location, ProfileName, Result, SOUL_SEED};
+use crate::soul::{ENV_SEED, SOUL_SEED};
+use crate::{Error, HomePolicy, Location, ProfileName, Result};
 
 /// Directories of a new profile.
 const DIRECTORIES: &[&str] = &[
@@ -41,30 +42,16 @@ pub enum CloneDepth {
 /// What a new profile starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfileContent {
-    /// Nothing but the seeds.
-    Fresh {
-        /// Whether bundled skills are wanted.
-        bundled_skills: bool,
-    },
-    /// A copy.
-    Clone {
-        /// The home to copy from.
-        source: PathBuf,
-        /// How much of it.
-        depth: CloneDepth,
-    },
+    Fresh { bundled_skills: bool },
+    Clone { source: PathBuf, depth: CloneDepth },
 }
 
 /// The options of `profile create` that decide on the content.
 #[derive(Debug, Clone, Default)]
 pub struct CreateFlags {
-    /// `--clone`
     pub clone: bool,
-    /// `--clone-all`
     pub clone_all: bool,
-    /// `--clone-from`
     pub clone_from: Option<ProfileName>,
-    /// `--no-skills`
     pub no_skills: bool,
 }
 
@@ -97,48 +84,42 @@ impl ProfileContent {
 /// A profile to create.
 #[derive(Debug, Clone)]
 pub struct CreateRequest {
-    /// Its name; see [`ProfileName::parse_new`].
     pub name: ProfileName,
-    /// What it starts with.
     pub content: ProfileContent,
-    /// What it is for.
     pub description: Option<String>,
 }
 
-/// What became of a file that looked like a database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DatabaseCopy {
-    /// It was one, and the copy is complete.
-    Copied,
-    /// It is an ordinary file, and nothing was written.
-    NotADatabase,
-}
-
-/// Copies a database that may be in use to a path that does not exist yet.
-pub type DatabaseCopier<'a> =
-    &'a dyn Fn(&Path, &Path) -> std::result::Result<DatabaseCopy, StepError>;
-
-/// Steps of a creation that need knowledge from elsewhere.
-pub struct CreateSteps<'a> {
-    /// Copies one database.
-    pub copy_database: DatabaseCopier<'a>,
-    /// Works on the finished directory before it is published: migrates settings, syncs skills.
-    pub prepare: &'a dyn Fn(&Path) -> std::result::Result<(), StepError>,
-}
-
-/// Creates a profile and returns its location. After a failure or a crash there is nothing.
+/// Creates a profile and returns its location. `prepare` works on the finished directory before it
+/// is published: migrates settings, syncs skills.
 pub fn create(
     location: &Location,
     request: &CreateRequest,
     policy: &HomePolicy,
-    steps: &CreateSteps<'_>,
+    prepare: &dyn Fn(&Path) -> std::result::Result<(), StepError>,
 ) -> Result<Location> {
-    let profile = location.for_profile(&request.name);
     if request.name.is_default() {
         return Err(Error::DefaultProfile { action: "created" });
     }
+    build(location, &request.name, policy, |staged| {
+        fill(staged, location, request)?;
+        prepare(staged).map_err(|source| Error::Step {
+            action: "prepare the profile in",
+            path: location.profile_home(&request.name),
+            source,
+        })
+    })
+}
+
+/// Builds a profile out of sight and gives it its name. After a failure or a crash there is nothing.
+pub(crate) fn build(
+    location: &Location,
+    name: &ProfileName,
+    policy: &HomePolicy,
+    fill: impl FnOnce(&Path) -> Result<()>,
+) -> Result<Location> {
+    let profile = location.for_profile(name);
     let taken = || Error::Exists {
-        name: request.name.clone(),
+        name: name.clone(),
         path: profile.home.clone(),
     };
     if hermes_fs::exists_no_follow(&profile.home) {
@@ -147,13 +128,8 @@ pub fn create(
     sweep(location);
     let profiles = location.profiles_dir();
     hermes_fs::create_dir_all(&profiles, 0o700)?;
-    let staging = Staging::begin(&profiles, request.name.as_str())?;
-    fill(staging.path(), location, request, steps)?;
-    (steps.prepare)(staging.path()).map_err(|source| Error::Step {
-        action: "prepare the profile in",
-        path: profile.home.clone(),
-        source,
-    })?;
+    let staging = Staging::begin(&profiles, name.as_str())?;
+    fill(staging.path())?;
     policy.hand_over_tree(staging.path())?;
     match staging.publish(&profile.home) {
         Err(hermes_fs::Error::AlreadyExists { .. }) => Err(taken()),
@@ -162,12 +138,7 @@ pub fn create(
     }
 }
 
-fn fill(
-    staged: &Path,
-    location: &Location,
-    request: &CreateRequest,
-    steps: &CreateSteps<'_>,
-) -> Result<()> {
+fn fill(staged: &Path, location: &Location, request: &CreateRequest) -> Result<()> {
     match &request.content {
         ProfileContent::Fresh { bundled_skills } => {
             create_directories(staged)?;
@@ -188,13 +159,12 @@ fn fill(
                     clone::settings(source, staged)?;
                 }
                 CloneDepth::Everything => {
-                    clone::everything(source, staged, location, steps.copy_database)?;
+                    clone::everything(source, staged, location)?;
                 }
             }
         }
     }
-    seed(&staged.join("SOUL.md"), SOUL_SEED)?;
-    seed(&staged.join(".env"), ENV_SEED)?;
+    write_seeds(staged)?;
     match &request.description {
         Some(text) if !text.trim().is_empty() => write_description(staged, text, false),
         _ => Ok(()),
@@ -210,6 +180,12 @@ pub(crate) fn create_directories(staged: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes the files every profile starts with, where it has none.
+pub(crate) fn write_seeds(staged: &Path) -> Result<()> {
+    seed(&staged.join("SOUL.md"), SOUL_SEED)?;
+    seed(&staged.join(".env"), ENV_SEED)
 }
 
 /// Writes a file with 0600 unless something of that name is there.

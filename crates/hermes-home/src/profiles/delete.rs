@@ -7,33 +7,27 @@ use std::path::PathBuf;
 
 use hermes_proc::ProcessIdentity;
 
-use crate::profiles::active::point_to;
 use crate::profiles::stop::{backends_of, stop_all};
 use crate::profiles::sweep::DELETED;
-use crate::profiles::{ProfileSummary, StoppedProcess, show, sticky_profile, stop_gateway, sweep};
-use crate::{Alias, Aliases, Error, Location, ProfileName, Result, Sticky};
+use crate::profiles::{ProfileSummary, StoppedProcess, show, stop_gateway, sweep};
+use crate::sticky::point_to;
+use crate::{Alias, Aliases, Error, Location, ProfileName, Result, Sticky, sticky_profile};
 
 /// What a deletion would do.
 #[derive(Debug, Clone)]
 pub struct DeletePlan {
-    /// The profile as it is.
     pub profile: ProfileSummary,
-    /// Wrapper commands that go with it.
     pub aliases: Vec<Alias>,
     /// Other processes that serve it and would be stopped.
     pub processes: Vec<u32>,
-    /// Whether it is the sticky profile.
     pub is_sticky: bool,
 }
 
 /// What a deletion did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeleteReport {
-    /// The gateway, if one ran.
     pub gateway: Option<StoppedProcess>,
-    /// Other processes.
     pub processes: Vec<StoppedProcess>,
-    /// Wrapper commands that were removed.
     pub aliases: Vec<PathBuf>,
     /// Wrapper commands that could not be removed, with the reason.
     pub kept_aliases: Vec<String>,
@@ -47,7 +41,7 @@ pub fn plan_delete(location: &Location, name: &ProfileName) -> Result<DeletePlan
         return Err(Error::DefaultProfile { action: "deleted" });
     }
     let profile = show(location, name, None)?;
-    let gateway = profile.gateway.pid;
+    let gateway = profile.gateway_pid;
     Ok(DeletePlan {
         aliases: aliases_of(location, name),
         processes: backends_of(&profile.path)

@@ -18,11 +18,8 @@ const MANIFEST_LIMIT: u64 = 1024 * 1024;
 /// What lists show of a distribution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distribution {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: Option<String>,
-    /// Where it was fetched from.
     pub source: Option<String>,
 }
 
@@ -36,34 +33,23 @@ impl Distribution {
 /// A variable a distribution wants the user to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariableNeed {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     pub description: String,
-    /// Whether nothing works without it.
     pub required: bool,
-    /// Value to suggest.
     pub default: Option<String>,
 }
 
 /// A parsed manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DistributionManifest {
-    /// Name, version and source.
     pub distribution: Distribution,
-    /// What it is for.
     pub description: Option<String>,
     /// The version of Hermes it asks for, such as `>=0.12.0`.
     pub hermes_requires: Option<String>,
-    /// Who made it.
     pub author: Option<String>,
-    /// Under which terms.
     pub license: Option<String>,
-    /// When it was installed or updated here.
     pub installed_at: Option<String>,
-    /// Variables to set.
     pub variables: Vec<VariableNeed>,
-    /// The text it was read from.
     pub(crate) text: String,
 }
 

@@ -1,18 +1,19 @@
 //! Installing a profile from a distribution: fetched and looked at first, then built like any new
-//! profile.
+//! profile. An update fetches it again and replaces what is the distribution's: each entry changes
+//! places with its successor in one step; the manifest goes last, so that an interrupted update
+//! still shows the old version and can be repeated.
 
 use std::path::Path;
 
-use hermes_fs::{Entry, Kind, Staging, Verdict};
+use hermes_fs::{Kind, Staging};
 use hermes_proc::EnvPlan;
 
-use crate::profiles::create::{create_directories, seed};
+use crate::profiles::create::{build, create_directories, seed, write_seeds};
 use crate::profiles::distribution::MANIFEST;
 use crate::profiles::source::{FetchedDistribution, fetch};
 use crate::profiles::stop::utc_now;
-use crate::profiles::update::{ConfigChoice, replace_owned};
-use crate::profiles::{DistributionManifest, sweep};
-use crate::{ENV_SEED, Error, HomePolicy, Location, ProfileName, Result, SOUL_SEED};
+use crate::profiles::{Distribution, DistributionManifest, manifest_of};
+use crate::{Error, HomePolicy, Location, ProfileName, Result};
 
 /// Entries that are the user's, whatever a distribution ships under these names.
 const USER_OWNED: &[&str] = &[
@@ -63,10 +64,25 @@ const USER_OWNED: &[&str] = &[
 const ENV_TEMPLATE: &str = ".env.template";
 const ENV_EXAMPLE: &str = ".env.EXAMPLE";
 
+/// Whether `config.yaml` is replaced too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigChoice {
+    Keep,
+    Replace,
+}
+
+/// What an update did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateReport {
+    pub before: Distribution,
+    pub after: Distribution,
+    /// Entries of the home that were replaced or added.
+    pub replaced: Vec<String>,
+}
+
 /// What fetching needs from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct InstallTools<'a> {
-    /// Environment for git.
     pub env: &'a EnvPlan,
     /// The version distributions may ask for.
     pub version: &'a str,
@@ -75,17 +91,11 @@ pub struct InstallTools<'a> {
 /// A fetched distribution and what installing it would do.
 #[derive(Debug)]
 pub struct InstallPlan {
-    /// The manifest.
     pub manifest: DistributionManifest,
-    /// The profile it would become.
     pub profile: Location,
-    /// Its name.
     pub name: ProfileName,
-    /// Whether there is such a profile already.
     pub exists: bool,
-    /// Number of skills it brings.
     pub skill_count: usize,
-    /// Whether it brings scheduled jobs.
     pub has_cron: bool,
     pub(crate) fetched: FetchedDistribution,
 }
@@ -126,37 +136,75 @@ pub fn apply_install(
     force: bool,
     policy: &HomePolicy,
 ) -> Result<Location> {
-    let taken = || Error::Exists {
-        name: plan.name.clone(),
-        path: plan.profile.home.clone(),
-    };
     if plan.profile.home.is_dir() && force {
         replace_owned(&plan.profile.home, plan, ConfigChoice::Replace, policy)?;
         return Ok(plan.profile.clone());
     }
-    if hermes_fs::exists_no_follow(&plan.profile.home) {
-        return Err(taken());
-    }
-    sweep(location);
-    let profiles = location.profiles_dir();
-    hermes_fs::create_dir_all(&profiles, 0o700)?;
-    let staging = Staging::begin(&profiles, plan.name.as_str())?;
-    copy_owned(plan, staging.path(), ConfigChoice::Replace)?;
-    create_directories(staging.path())?;
-    seed(&staging.path().join("SOUL.md"), SOUL_SEED)?;
-    seed(&staging.path().join(".env"), ENV_SEED)?;
+    build(location, &plan.name, policy, |staged| {
+        copy_owned(plan, staged, ConfigChoice::Replace)?;
+        create_directories(staged)?;
+        write_seeds(staged)
+    })
+}
+
+/// Updates a profile from the source its manifest names.
+pub fn update(
+    location: &Location,
+    name: &ProfileName,
+    config: ConfigChoice,
+    tools: InstallTools<'_>,
+    policy: &HomePolicy,
+) -> Result<UpdateReport> {
+    let installed = manifest_of(location, name)?;
+    let before = installed.distribution;
+    let Some(source) = before.source.clone() else {
+        return Err(Error::NotInstalled { name: name.clone() });
+    };
+    let plan = plan_install(location, &source, Some(name.as_str()), tools)?;
+    let home = location.profile_home(name);
+    let replaced = replace_owned(&home, &plan, config, policy)?;
+    Ok(UpdateReport {
+        before,
+        after: Distribution {
+            name: name.to_string(),
+            source: Some(source),
+            ..plan.manifest.distribution
+        },
+        replaced,
+    })
+}
+
+/// Replaces the entries of a distribution in a home that exists.
+fn replace_owned(
+    home: &Path,
+    plan: &InstallPlan,
+    config: ConfigChoice,
+    policy: &HomePolicy,
+) -> Result<Vec<String>> {
+    Staging::sweep(home, "update")?;
+    // Inside the home: renames do not cross file systems, and the home may be a link to another.
+    let staging = Staging::begin(home, "update")?;
+    copy_owned(plan, staging.path(), config)?;
     policy.hand_over_tree(staging.path())?;
-    match staging.publish(&plan.profile.home) {
-        Err(hermes_fs::Error::AlreadyExists { .. }) => Err(taken()),
-        Err(error) => Err(error.into()),
-        Ok(()) => Ok(plan.profile.clone()),
+    let mut entries = hermes_fs::read_dir(staging.path())?;
+    entries.sort_by_key(|entry| entry.name == MANIFEST);
+    let mut replaced = Vec::new();
+    for entry in entries {
+        let target = home.join(&entry.name);
+        if hermes_fs::exists_no_follow(&target) {
+            hermes_fs::exchange(&entry.path, &target)?;
+        } else {
+            hermes_fs::rename_exclusive(&entry.path, &target)?;
+        }
+        replaced.push(entry.name.to_string_lossy().into_owned());
     }
+    Ok(replaced)
 }
 
 /// Copies what belongs to the distribution into an empty directory, the manifest included.
-pub(crate) fn copy_owned(plan: &InstallPlan, to: &Path, config: ConfigChoice) -> Result<()> {
+fn copy_owned(plan: &InstallPlan, to: &Path, config: ConfigChoice) -> Result<()> {
     let from = &plan.fetched.directory;
-    let mut filter = |relative: &Path, entry: &Entry| {
+    hermes_fs::copy_tree(from, to, &mut |relative, entry| {
         let at_top = relative.parent() == Some(Path::new(""));
         let name = entry.name.to_str().unwrap_or_default();
         let left_out = at_top
@@ -165,13 +213,8 @@ pub(crate) fn copy_owned(plan: &InstallPlan, to: &Path, config: ConfigChoice) ->
                 || name == ENV_TEMPLATE
                 || (name == "config.yaml" && config == ConfigChoice::Keep));
         // Links were refused when the distribution was fetched; a directory may change since.
-        if left_out || entry.kind == Kind::Symlink {
-            Verdict::Skip
-        } else {
-            Verdict::Copy
-        }
-    };
-    hermes_fs::copy_tree(from, to, &mut filter)?;
+        !left_out && entry.kind != Kind::Symlink
+    })?;
     let config_file = to.join("config.yaml");
     if config_file.is_file() {
         hermes_fs::set_mode(&config_file, 0o600)?;

@@ -18,7 +18,6 @@ pub struct ProfileMeta {
     pub description: String,
     /// Whether the description was generated.
     pub description_auto: bool,
-    /// Port of the profile's gateway, if one was assigned.
     pub gateway_port: Option<u16>,
 }
 

@@ -1,6 +1,5 @@
 //! The profiles of an installation.
 
-mod active;
 mod clone;
 mod create;
 mod delete;
@@ -12,26 +11,22 @@ mod source;
 mod stop;
 mod summary;
 mod sweep;
-mod update;
 
-pub use active::{Sticky, current_profile, sticky_profile, use_profile};
-pub use clone::copy_live_database;
-pub use create::{
-    CloneDepth, CreateFlags, CreateRequest, CreateSteps, DatabaseCopier, DatabaseCopy,
-    ProfileContent, create,
-};
+pub use create::{CloneDepth, CreateFlags, CreateRequest, ProfileContent, create};
 pub use delete::{DeletePlan, DeleteReport, apply_delete, plan_delete};
 pub use distribution::{
     Distribution, DistributionManifest, VariableNeed, distribution_of, manifest_of,
 };
-pub use install::{InstallPlan, InstallTools, apply_install, plan_install};
+pub use install::{
+    ConfigChoice, InstallPlan, InstallTools, UpdateReport, apply_install, plan_install, update,
+};
 pub use meta::{ProfileMeta, describe, load_meta};
 pub use rename::{RenameReport, rename};
 pub use stop::{StoppedProcess, stop_gateway};
 pub use summary::{ProfileList, ProfileSummary, list, names, show};
 pub use sweep::sweep;
-pub use update::{ConfigChoice, UpdateReport, update};
 
+use crate::sticky::point_to;
 use crate::{Error, Location, ProfileName, Result};
 
 /// The location of a profile that must exist.
@@ -42,4 +37,10 @@ pub fn existing(location: &Location, name: &ProfileName) -> Result<Location> {
     } else {
         Err(Error::Missing { name: name.clone() })
     }
+}
+
+/// Makes an existing profile sticky.
+pub fn use_profile(location: &Location, name: &ProfileName) -> Result<()> {
+    existing(location, name)?;
+    Ok(point_to(location, name)?)
 }

@@ -2,23 +2,22 @@
 
 use std::path::Path;
 
-use crate::profiles::active::point_to;
 use crate::profiles::stop::{backends_of, stop_all};
-use crate::profiles::{StoppedProcess, existing, sticky_profile, stop_gateway};
-use crate::{AliasMove, AliasRules, Aliases, Error, Location, ProfileName, Result, Sticky};
+use crate::profiles::{StoppedProcess, existing, stop_gateway};
+use crate::sticky::point_to;
+use crate::{
+    AliasMove, AliasRules, Aliases, Error, Location, ProfileName, Result, Sticky, sticky_profile,
+};
 
 /// What a rename did.
 #[derive(Debug)]
 pub struct RenameReport {
-    /// The profile under its new name.
     pub location: Location,
     /// The gateway, if one ran. It is not started again here.
     pub gateway: Option<StoppedProcess>,
     /// Other processes that served the profile under its old name.
     pub processes: Vec<StoppedProcess>,
-    /// What became of the wrapper commands.
     pub aliases: Vec<AliasMove>,
-    /// Whether the sticky profile was changed along.
     pub sticky_moved: bool,
 }
 

@@ -19,7 +19,6 @@ const CLONE_LIMITS: GitLimits = GitLimits {
 /// A distribution on this machine.
 #[derive(Debug)]
 pub(crate) struct FetchedDistribution {
-    /// Its directory.
     pub(crate) directory: PathBuf,
     /// What to remember as its source, so that it can be fetched again.
     pub(crate) provenance: String,
@@ -106,22 +105,17 @@ fn clone(location: &Location, source: &str, env: &EnvPlan) -> Result<FetchedDist
 
 /// A link could make us copy a file from elsewhere on this machine into the profile.
 fn refuse_links(directory: &Path, origin: &str) -> Result<()> {
-    for entry in hermes_fs::read_dir(directory)? {
-        match entry.kind {
-            Kind::Dir => refuse_links(&entry.path, origin)?,
-            Kind::Symlink => {
-                return Err(Error::NotADistribution {
-                    origin: origin.to_owned(),
-                    reason: format!(
-                        "it contains the symbolic link '{}'",
-                        shown(&entry.name.to_string_lossy())
-                    ),
-                });
-            }
-            Kind::File | Kind::Special => {}
+    hermes_fs::walk(directory, &mut |_, entry| {
+        let entry = entry?;
+        if entry.kind != Kind::Symlink {
+            return Ok(true);
         }
-    }
-    Ok(())
+        let name = shown(&entry.name.to_string_lossy());
+        Err(Error::NotADistribution {
+            origin: origin.to_owned(),
+            reason: format!("it contains the symbolic link '{name}'"),
+        })
+    })
 }
 
 fn expand_tilde(source: &str, user_home: &Path) -> OsString {

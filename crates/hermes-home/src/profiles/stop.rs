@@ -12,7 +12,7 @@ use hermes_proc::{
 use serde_json::json;
 
 use crate::hermes_command::{command_of_process, is_process_of_home};
-use crate::{Result, probe_gateway};
+use crate::{Result, gateway_pid};
 
 /// How long a process gets to finish what it is doing.
 const GRACE: Duration = Duration::from_secs(10);
@@ -20,15 +20,13 @@ const GRACE: Duration = Duration::from_secs(10);
 /// A process that was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoppedProcess {
-    /// Its pid.
     pub pid: u32,
-    /// How it ended.
     pub how: Stopped,
 }
 
 /// Stops the gateway of a home, if one runs, telling it first that this is meant.
 pub fn stop_gateway(home: &Path) -> Result<Option<StoppedProcess>> {
-    let Some(identity) = probe_gateway(home).pid.and_then(identity_of) else {
+    let Some(identity) = gateway_pid(home).and_then(identity_of) else {
         return Ok(None);
     };
     let Some(handle) = ProcessHandle::open(&identity)? else {

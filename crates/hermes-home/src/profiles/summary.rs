@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use crate::profiles::meta::{load_mapping, text_at};
 use crate::profiles::{Distribution, distribution_of, existing, load_meta};
-use crate::{
-    Alias, Aliases, GatewayProbe, Location, ProfileName, Result, count_skills, probe_gateway,
-};
+use crate::{Alias, Aliases, Location, ProfileName, Result, count_skills, gateway_pid};
 
 /// One profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,31 +16,21 @@ use crate::{
     reason = "independent facts, each a field of the record"
 )]
 pub struct ProfileSummary {
-    /// Its name.
     pub name: ProfileName,
-    /// Its home.
     pub path: PathBuf,
     /// Whether commands are about it when nothing else is said.
     pub is_current: bool,
-    /// Its gateway.
-    pub gateway: GatewayProbe,
-    /// Model in its `config.yaml`.
+    pub gateway_pid: Option<u32>,
     pub model: Option<String>,
-    /// Provider in its `config.yaml`.
     pub provider: Option<String>,
-    /// Whether it has an `.env`.
     pub has_env: bool,
-    /// Whether it has a `SOUL.md`.
     pub has_soul: bool,
-    /// The wrapper command to show.
     pub alias: Option<Alias>,
-    /// What it was installed from.
     pub distribution: Option<Distribution>,
     /// What it is for; empty if nobody said.
     pub description: String,
     /// Whether the description was generated.
     pub description_auto: bool,
-    /// Port of its gateway, if one was assigned.
     pub gateway_port: Option<u16>,
 }
 
@@ -59,8 +47,8 @@ impl ProfileSummary {
             "path": self.path.to_string_lossy(),
             "is_default": self.name.is_default(),
             "is_current": self.is_current,
-            "gateway_running": self.gateway.running,
-            "gateway_pid": self.gateway.pid,
+            "gateway_running": self.gateway_pid.is_some(),
+            "gateway_pid": self.gateway_pid,
             "model": self.model,
             "provider": self.provider,
             "has_env": self.has_env,
@@ -77,11 +65,9 @@ impl ProfileSummary {
 /// All profiles of an installation: the default one, then the others by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileList {
-    /// Root of the installation.
     pub root: PathBuf,
     /// The current profile; `None` for a custom home.
     pub active: Option<ProfileName>,
-    /// The profiles.
     pub profiles: Vec<ProfileSummary>,
 }
 
@@ -149,7 +135,7 @@ fn summarise(
     let meta = load_meta(&home);
     ProfileSummary {
         is_current: current == Some(&name),
-        gateway: probe_gateway(&home),
+        gateway_pid: gateway_pid(&home),
         model,
         provider,
         has_env: home.join(".env").is_file(),

@@ -14,6 +14,7 @@ use hermes_home::profiles::{
 use hermes_home::{Error, HomePolicy};
 use pretty_assertions::assert_eq;
 
+use crate::database;
 use crate::test_root::{TestRoot, create_in, fresh, location_of, name, read, system, tree, write};
 
 const USER_HOME: &str = "HERMES_HOME_TEST_USER_HOME";
@@ -82,11 +83,11 @@ fn furnish(home: &Path) {
         ("config.yaml", "model: m\n"),
         (".env", "A=1\n"),
         ("skills/a/SKILL.md", "s"),
-        ("memory_store.db", "SQLite m"),
         ("profile.yaml", "gateway_port: 1\n"),
     ] {
         write(&home.join(path), text);
     }
+    database::with_rows(&home.join("memory_store.db"), 1);
 }
 
 #[test]

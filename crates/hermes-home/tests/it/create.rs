@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::Barrier;
 
 use hermes_home::profiles::{
-    self, CloneDepth, CreateFlags, CreateRequest, CreateSteps, DatabaseCopy, ProfileContent,
-    load_meta,
+    self, CloneDepth, CreateFlags, CreateRequest, ProfileContent, load_meta,
 };
 use hermes_home::{ENV_SEED, Error, NameError, SOUL_SEED};
 use pretty_assertions::assert_eq;
@@ -183,10 +182,7 @@ fn furnish(home: &Path) {
         ("cron/jobs.json", "[]"),
         ("state.db", "SQLite s"),
         ("state.db-wal", "w"),
-        ("memory_store.db", "SQLite m"),
-        ("memory_store.db-wal", "w"),
-        ("deep/er/notes.db", "SQLite n"),
-        ("old.db", "not one"),
+        ("old.db", "an ordinary file, long enough to have a header"),
         ("backups/b.zip", "b"),
         ("state-snapshots/1/x", "x"),
         ("checkpoints/c", "c"),
@@ -212,6 +208,8 @@ fn furnish(home: &Path) {
     }
     set_mode(&home.join(".env"), 0o644);
     symlink("../../outside", home.join("skills/link")).unwrap();
+    database::with_rows(&home.join("memory_store.db"), 2);
+    database::with_rows(&home.join("deep/er/notes.db"), 1);
 }
 
 #[test]
@@ -266,9 +264,9 @@ fn a_full_clone_leaves_out_history_runtime_and_installation() {
     assert_eq!(names_in(&copy.join("deep")), ["backups", "er"]);
     assert_eq!(names_in(&copy.join("skills/group/one")), ["SKILL.md"]);
     // Databases went through the copier, ordinary files did not.
-    assert_eq!(read(&copy.join("memory_store.db")), "copied SQLite m");
-    assert_eq!(read(&copy.join("deep/er/notes.db")), "copied SQLite n");
-    assert_eq!(read(&copy.join("old.db")), "not one");
+    assert_eq!(database::rows(&copy.join("memory_store.db")), 2);
+    assert_eq!(database::rows(&copy.join("deep/er/notes.db")), 1);
+    assert!(read(&copy.join("old.db")).starts_with("an ordinary file"));
     assert_eq!(mode(&copy.join("memory_store.db")), 0o600);
     assert_eq!(mode(&copy.join(".env")), 0o600);
     assert_eq!(
@@ -298,11 +296,7 @@ fn a_database_in_use_is_cloned_with_its_last_commit() {
         content: clone_of(&test, "src", CloneDepth::Everything),
         description: None,
     };
-    let steps = CreateSteps {
-        copy_database: &profiles::copy_live_database,
-        prepare: &|_| Ok(()),
-    };
-    profiles::create(&test.location(), &request, &test.policy(), &steps).unwrap();
+    profiles::create(&test.location(), &request, &test.policy(), &|_| Ok(())).unwrap();
     let copy = test.profile("copy");
     assert_eq!(database::rows(&copy.join("memory_store.db")), 3);
     assert_eq!(mode(&copy.join("memory_store.db")), 0o600);
@@ -327,22 +321,22 @@ fn a_failed_step_leaves_nothing() {
         content: clone_of(&test, "src", CloneDepth::Everything),
         description: None,
     };
-    for broken_copier in [true, false] {
-        let steps = CreateSteps {
-            copy_database: &|_, _| {
-                if broken_copier {
-                    Err("locked".into())
-                } else {
-                    Ok(DatabaseCopy::NotADatabase)
-                }
-            },
-            prepare: &|_| Err("no migration".into()),
-        };
+    let fail = |expected: &str| {
+        let prepare = |_: &Path| Err("no migration".into());
         let error =
-            profiles::create(&test.location(), &request, &test.policy(), &steps).unwrap_err();
-        assert!(matches!(error, Error::Step { .. }), "{error}");
+            profiles::create(&test.location(), &request, &test.policy(), &prepare).unwrap_err();
+        assert!(
+            matches!(error, Error::Step { action, .. } if action == expected),
+            "{error}"
+        );
         assert_eq!(test.on_disk(), ["src"]);
-    }
+    };
+    fail("prepare the profile in");
+    let damaged = test.profile("src").join("memory_store.db");
+    let mut bytes = std::fs::read(&damaged).unwrap();
+    bytes[100..].fill(0xff);
+    std::fs::write(&damaged, bytes).unwrap();
+    fail("copy the database");
     let missing = ProfileContent::Clone {
         source: test.path("gone"),
         depth: CloneDepth::Settings,

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use hermes_home::profiles::{
-    self, apply_delete, plan_delete, rename, sticky_profile, stop_gateway, sweep, use_profile,
+    self, apply_delete, plan_delete, rename, stop_gateway, sweep, use_profile,
 };
-use hermes_home::{AliasRules, Aliases, Error, Sticky, probe_gateway};
+use hermes_home::{AliasRules, Aliases, Error, Sticky, gateway_pid, sticky_profile};
 use hermes_proc::Stopped;
 use pretty_assertions::assert_eq;
 
@@ -40,7 +40,7 @@ fn a_plan_changes_nothing_and_tells_all() {
     assert_eq!(plan.aliases.len(), 2);
     assert_eq!(plan.processes, Vec::<u32>::new());
     assert!(plan.is_sticky);
-    assert!(!plan.profile.gateway.running);
+    assert!(plan.profile.gateway_pid.is_none());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_running_gateway_is_told_and_stopped() {
         written.ends_with("+00:00") && written.len() == 32,
         "{written}"
     );
-    assert!(!probe_gateway(&home).running);
+    assert!(gateway_pid(&home).is_none());
     assert_eq!(stop_gateway(&home).unwrap(), None);
 }
 
@@ -150,7 +150,7 @@ fn deletion_stops_the_gateway_and_servers_of_this_profile_only() {
         ),
     ];
     let plan = plan_delete(&test.location(), &name("coder")).unwrap();
-    assert_eq!(plan.profile.gateway.pid, Some(gateway.pid()));
+    assert_eq!(plan.profile.gateway_pid, Some(gateway.pid()));
     let mut planned = plan.processes.clone();
     planned.sort_unstable();
     let mut others = vec![by_flag.pid(), by_home.pid()];

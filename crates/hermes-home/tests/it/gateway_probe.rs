@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use hermes_fs::{FileLock, LockOptions};
-use hermes_home::{GatewayProbe, probe_gateway};
+use hermes_home::gateway_pid;
 use hermes_proc::start_time_of;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -75,35 +75,23 @@ fn hold(home: &Path) -> FileLock {
     FileLock::acquire(&home.join("gateway.lock"), &LockOptions::new("the gateway")).unwrap()
 }
 
-const STOPPED: GatewayProbe = GatewayProbe {
-    running: false,
-    pid: None,
-};
-
-fn running(pid: u32) -> GatewayProbe {
-    GatewayProbe {
-        running: true,
-        pid: Some(pid),
-    }
-}
-
 #[test]
 fn a_held_lock_and_a_matching_process_make_a_gateway() {
     let test = TestRoot::new();
     let home = test.root();
     let gateway = FakeHermes::start(&test, &["gateway", "run"], &home);
-    assert_eq!(probe_gateway(&home), STOPPED);
+    assert_eq!(gateway_pid(&home), None);
     let lock = gateway.take_lock(&home);
-    assert_eq!(probe_gateway(&home), running(gateway.pid()));
+    assert_eq!(gateway_pid(&home), Some(gateway.pid()));
     // A bare number will do, and the lock file may hold the record.
     write(&home.join("gateway.pid"), &gateway.pid().to_string());
-    assert_eq!(probe_gateway(&home), running(gateway.pid()));
+    assert_eq!(gateway_pid(&home), Some(gateway.pid()));
     std::fs::remove_file(home.join("gateway.pid")).unwrap();
     let record = json!({"pid": gateway.pid(), "start_time": gateway.start_time()});
     std::fs::write(home.join("gateway.lock"), record.to_string()).unwrap();
-    assert_eq!(probe_gateway(&home), running(gateway.pid()));
+    assert_eq!(gateway_pid(&home), Some(gateway.pid()));
     drop(lock);
-    assert_eq!(probe_gateway(&home), STOPPED);
+    assert_eq!(gateway_pid(&home), None);
 }
 
 #[test]
@@ -127,7 +115,7 @@ fn records_of_someone_else_do_not_count() {
         "99999999999999999999".to_owned(),
     ] {
         write(&home.join("gateway.pid"), &record);
-        assert_eq!(probe_gateway(&home), STOPPED, "{record}");
+        assert_eq!(gateway_pid(&home), None, "{record}");
     }
 }
 
@@ -143,7 +131,7 @@ fn a_zombie_is_no_gateway() {
         .unwrap();
     handle.stop(std::time::Duration::from_secs(10)).unwrap();
     assert!(hermes_proc::is_zombie(gateway.pid()));
-    assert_eq!(probe_gateway(&home), STOPPED);
+    assert_eq!(gateway_pid(&home), None);
     assert!(gateway.has_ended());
 }
 
@@ -160,27 +148,27 @@ fn without_a_lock_file_the_state_file_and_the_process_decide() {
             "updated_at": 1,
         });
         std::fs::write(home.join("gateway_state.json"), record.to_string()).unwrap();
-        probe_gateway(&home)
+        gateway_pid(&home)
     };
-    assert_eq!(state(&gateway, "running"), running(gateway.pid()));
-    assert_eq!(state(&gateway, "draining"), running(gateway.pid()));
-    assert_eq!(state(&gateway, "stopped"), STOPPED);
-    assert_eq!(state(&gateway, "startup_failed"), STOPPED);
-    assert_eq!(state(&other, "running"), STOPPED);
+    assert_eq!(state(&gateway, "running"), Some(gateway.pid()));
+    assert_eq!(state(&gateway, "draining"), Some(gateway.pid()));
+    assert_eq!(state(&gateway, "stopped"), None);
+    assert_eq!(state(&gateway, "startup_failed"), None);
+    assert_eq!(state(&other, "running"), None);
     // A lock file that nobody holds settles it.
-    assert_eq!(state(&gateway, "running"), running(gateway.pid()));
+    assert_eq!(state(&gateway, "running"), Some(gateway.pid()));
     write(&home.join("gateway.lock"), "");
-    assert_eq!(probe_gateway(&home), STOPPED);
+    assert_eq!(gateway_pid(&home), None);
 }
 
 #[test]
 fn a_probe_leaves_no_trace() {
     let test = TestRoot::new();
-    assert_eq!(probe_gateway(&test.root()), STOPPED);
+    assert_eq!(gateway_pid(&test.root()), None);
     assert!(!test.root().exists());
     write(&test.root().join("gateway.lock"), "123");
     write(&test.root().join("gateway.pid"), "123");
     let before = tree(&test.root());
-    assert_eq!(probe_gateway(&test.root()), STOPPED);
+    assert_eq!(gateway_pid(&test.root()), None);
     assert_eq!(tree(&test.root()), before);
 }

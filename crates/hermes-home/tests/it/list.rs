@@ -1,7 +1,7 @@
 //! Listing, showing, describing and selecting profiles.
 
-use hermes_home::profiles::{self, describe, load_meta, sticky_profile, use_profile};
-use hermes_home::{Error, Sticky, count_skills};
+use hermes_home::profiles::{self, describe, load_meta, use_profile};
+use hermes_home::{Error, Sticky, count_skills, sticky_profile};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 

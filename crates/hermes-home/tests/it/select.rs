@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use hermes_config::vars;
 use hermes_home::{
-    HomeKind, SelectError, Selection, SelectionSource, SystemFacts, command_of, profiles, select,
+    HomeKind, SelectError, Selection, SelectionSource, SystemFacts, command_of, select,
 };
 use pretty_assertions::assert_eq;
 
@@ -257,7 +257,7 @@ fn a_pointer_to_nowhere_stops_all_but_the_commands_that_repair_it() {
 fn the_current_profile_of_profile_commands_is_the_sticky_one() {
     let test = place_with(&["coder"]);
     let current = |words: &[&str]| {
-        let name = profiles::current_profile(&run(&test, words).unwrap()).unwrap();
+        let name = run(&test, words).unwrap().current_profile().unwrap();
         name.to_string()
     };
     assert_eq!(current(&["profile"]), "default");

@@ -5,10 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use hermes_config::Environment;
-use hermes_home::profiles::{
-    self, CreateRequest, CreateSteps, DatabaseCopy, ProfileContent, ProfileList,
-};
-use hermes_home::{HomePolicy, Location, ProfileName, Result, StepError, SystemFacts};
+use hermes_home::profiles::{self, CreateRequest, ProfileContent, ProfileList};
+use hermes_home::{HomePolicy, Location, ProfileName, Result, SystemFacts};
 
 /// A user whose home is a temporary directory.
 pub(crate) struct TestRoot {
@@ -99,24 +97,11 @@ pub(crate) fn create_in(
     };
     let env = Environment::from_pairs([("HOME", &location.user_home)]);
     let policy = HomePolicy::resolve(&env, &system(), &location.root);
-    let steps = CreateSteps {
-        copy_database: &copy_marked,
-        prepare: &|staged| {
-            assert!(staged.join("SOUL.md").exists());
-            Ok(())
-        },
+    let prepare = |staged: &Path| {
+        assert!(staged.join("SOUL.md").exists());
+        Ok(())
     };
-    profiles::create(location, &request, &policy, &steps)
-}
-
-/// Stands in for the backup of a database: shows that the copier, not a plain copy, was at work.
-pub(crate) fn copy_marked(from: &Path, to: &Path) -> std::result::Result<DatabaseCopy, StepError> {
-    let content = std::fs::read(from)?;
-    if !content.starts_with(b"SQLite") {
-        return Ok(DatabaseCopy::NotADatabase);
-    }
-    std::fs::write(to, [b"copied ", content.as_slice()].concat())?;
-    Ok(DatabaseCopy::Copied)
+    profiles::create(location, &request, &policy, &prepare)
 }
 
 pub(crate) fn name(raw: &str) -> ProfileName {

@@ -6,4 +6,4 @@ mod retry_decision;
 mod retry_loop;
 
 pub(crate) use replay_retries::ReplayRetries;
-pub(crate) use retry_loop::{Chain, ChainRoute};
+pub(crate) use retry_loop::{Chain, ChainRoute, FallbackPolicy};

@@ -1,4 +1,4 @@
-//! Retries for a provider without keys and without fallback routes.
+//! Retries for the replay provider, which has neither keys nor fallback routes.
 
 use std::time::SystemTime;
 
@@ -7,26 +7,18 @@ use hermes_proc::Wake;
 use super::retry_decision::{AttemptState, RetryDecision, decide};
 use crate::error::ProviderError;
 use crate::provider::{Provider, RouteInfo};
+use crate::replay::Replay;
 use crate::request::ModelRequest;
 use crate::response::{ModelResponse, StreamEvent};
 
-/// A provider whose transient errors are retried.
-pub(crate) struct ReplayRetries<P> {
-    inner: P,
-    max_attempts: u32,
+/// The replay provider, with its transient errors retried.
+pub(crate) struct ReplayRetries {
+    pub(crate) replay: Replay,
+    /// At least 1.
+    pub(crate) max_attempts: u32,
 }
 
-impl<P: Provider> ReplayRetries<P> {
-    /// Asks `inner` up to `max_attempts` times.
-    pub(crate) fn new(inner: P, max_attempts: u32) -> Self {
-        Self {
-            inner,
-            max_attempts: max_attempts.max(1),
-        }
-    }
-}
-
-impl<P: Provider> Provider for ReplayRetries<P> {
+impl Provider for ReplayRetries {
     fn complete(
         &self,
         request: &ModelRequest,
@@ -37,7 +29,7 @@ impl<P: Provider> Provider for ReplayRetries<P> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let mut error = match self.inner.complete(request, sink, interrupt) {
+            let mut error = match self.replay.complete(request, sink, interrupt) {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
@@ -71,18 +63,6 @@ impl<P: Provider> Provider for ReplayRetries<P> {
     }
 
     fn route(&self) -> RouteInfo {
-        self.inner.route()
-    }
-
-    fn begin_turn(&self) {
-        self.inner.begin_turn();
-    }
-
-    fn give_up_on_route(&self, why: &str, sink: &mut dyn FnMut(StreamEvent)) -> bool {
-        self.inner.give_up_on_route(why, sink)
-    }
-
-    fn adopt_context_length(&self, tokens: u64) {
-        self.inner.adopt_context_length(tokens);
+        self.replay.route()
     }
 }

@@ -10,9 +10,7 @@ use crate::error::{ErrorClass, ProviderFailure};
 pub(super) struct AttemptState {
     /// Attempts on this route that count, including this one.
     pub(super) attempt: u32,
-    /// Maximum attempts on one route.
     pub(super) max_attempts: u32,
-    /// Number of keys of this route.
     pub(super) keys: usize,
     /// Rate limit errors of the current key, including this one.
     pub(super) rate_limited: u32,
@@ -25,9 +23,7 @@ pub(super) struct AttemptState {
 /// The next action.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum RetryDecision {
-    /// Retry after a delay.
     Wait(Duration),
-    /// Retry over a new connection, after a delay.
     Reconnect(Duration),
     /// Mark this key as exhausted and use another; without another as [`RetryDecision::Fallback`].
     Rotate,

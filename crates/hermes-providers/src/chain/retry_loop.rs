@@ -31,7 +31,7 @@ impl ChainRoute {
     /// Asks the server for the context window, in parallel to the first request.
     fn fetch_window(&self, lease: Option<&Lease>, cache: &WindowCache) {
         let endpoint = Arc::clone(&self.endpoint);
-        let secret = lease.and_then(|lease| lease.secret.clone());
+        let secret = lease.map(|lease| lease.secret.clone());
         let cache = cache.clone();
         let started = std::thread::Builder::new()
             .name("hermes-window".to_owned())
@@ -61,11 +61,11 @@ struct SharedRoutes {
 
 /// When the next route is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FallbackPolicy {
-    /// Whenever another provider may succeed.
+pub(crate) enum FallbackPolicy {
     Always,
-    /// Only when an account has no credit: content of a conversation does not go to another company
-    /// because of a temporary error.
+    /// For auxiliary tasks: only when an account has no credit, and without attempts beyond the
+    /// counted ones. Content of a conversation does not go to another company because of a temporary
+    /// error.
     BillingOnly,
 }
 
@@ -88,31 +88,28 @@ struct RequestProgress {
 }
 
 impl Chain {
-    /// A chain of these routes.
-    pub(crate) fn new(routes: Vec<ChainRoute>, max_attempts: u32, windows: WindowCache) -> Self {
+    /// A chain of these routes; `max_attempts` is at least 1.
+    pub(crate) fn new(
+        routes: Vec<ChainRoute>,
+        max_attempts: u32,
+        windows: WindowCache,
+        fallback: FallbackPolicy,
+    ) -> Self {
         let secrets = routes.iter().flat_map(|route| route.keys.secrets());
         let shared = SharedRoutes {
             redactor: Redactor::new(secrets),
             routes,
-            max_attempts: max_attempts.max(1),
+            max_attempts,
             windows,
             window_requested: AtomicBool::new(false),
         };
         Self {
             shared: Arc::new(shared),
-            fallback: FallbackPolicy::Always,
+            fallback,
             state: Mutex::default(),
         }
     }
 
-    /// The chain for auxiliary tasks: another route only when an account has no credit, and no
-    /// attempts beyond the counted ones.
-    pub(crate) fn for_auxiliary_tasks(mut self) -> Self {
-        self.fallback = FallbackPolicy::BillingOnly;
-        self
-    }
-
-    /// Whether a failure is a reason to leave a route.
     fn may_leave(&self, failure: &ProviderFailure) -> bool {
         match self.fallback {
             FallbackPolicy::Always => true,
@@ -126,20 +123,7 @@ impl Chain {
         self.shared.routes.get(at).map(|route| (at, route))
     }
 
-    /// Switches to the next route.
-    fn advance(
-        &self,
-        from: usize,
-        failure: &ProviderFailure,
-        sink: &mut dyn FnMut(StreamEvent),
-    ) -> bool {
-        self.may_leave(failure) && {
-            let why = format!("failed ({})", failure.class.name());
-            let is_limited = failure.class == ErrorClass::RateLimit;
-            self.switch(from, &failure.provider, &why, is_limited, sink)
-        }
-    }
-
+    /// Switches to the next route, unless `from` is the last.
     fn switch(
         &self,
         from: usize,
@@ -157,7 +141,7 @@ impl Chain {
         }
         state.active = from + 1;
         drop(state);
-        let route = next.endpoint.route();
+        let route = &next.endpoint.route;
         let line = format!(
             "{provider} {why}; switching to {} with {}",
             route.provider, route.model
@@ -169,17 +153,11 @@ impl Chain {
 
     /// The error for callers: with its route and without secrets.
     fn with_route(&self, mut error: ProviderError, route: &ChainRoute) -> ProviderError {
-        let route = route.endpoint.route();
+        let route = &route.endpoint.route;
         error.provider.clone_from(&route.provider);
         error.model.clone_from(&route.model);
         error.message = self.shared.redactor.redact(&error.message).into_owned();
         error
-    }
-
-    /// The error when all keys of a route are exhausted.
-    fn no_key_left(&self, route: &ChainRoute) -> ProviderError {
-        let message = format!("all {} keys are exhausted for now", route.keys.len());
-        self.with_route(ProviderError::new(ErrorClass::RateLimit, message), route)
     }
 
     fn lock(&self) -> MutexGuard<'_, ChainState> {
@@ -192,12 +170,6 @@ impl RequestProgress {
         error.attempts = self.total.max(1);
         error.history = self.history;
         error
-    }
-
-    fn reset_for_new_route(&mut self) {
-        self.attempt = 0;
-        self.rate_limited = 0;
-        self.reconnected = false;
     }
 }
 
@@ -214,20 +186,15 @@ impl Provider for Chain {
                 let message = "the chain of providers is empty";
                 return Err(ProviderError::new(ErrorClass::Unknown, message));
             };
-            let lease = match route.keys.len() {
-                0 => None,
-                _ => match route.keys.lease() {
-                    Some(lease) => Some(lease),
-                    None => {
-                        let error = self.no_key_left(route);
-                        if self.advance(at, &error, sink) {
-                            progress.reset_for_new_route();
-                            continue;
-                        }
-                        return Err(progress.ended(error));
-                    }
-                },
-            };
+            let lease = route.keys.lease();
+            if lease.is_none() && route.keys.len() > 0 {
+                let message = format!("all {} keys are exhausted for now", route.keys.len());
+                let error = ProviderError::new(ErrorClass::RateLimit, message);
+                match self.leave(&mut progress, self.with_route(error, route), at, sink) {
+                    None => continue,
+                    Some(error) => return Err(progress.ended(error)),
+                }
+            }
             progress.total += 1;
             progress.attempt += 1;
             // Only one such request per process, to the first route.
@@ -235,7 +202,7 @@ impl Provider for Chain {
             if !requested && route.window_is_guessed {
                 route.fetch_window(lease.as_ref(), &self.shared.windows);
             }
-            let secret = lease.as_ref().and_then(|lease| lease.secret.as_ref());
+            let secret = lease.as_ref().map(|lease| &lease.secret);
             let error = match route.endpoint.ask(request, secret, sink, interrupt) {
                 Ok(response) => return Ok(response),
                 Err(error) => self.with_route(error, route),
@@ -257,17 +224,8 @@ impl Provider for Chain {
     }
 
     fn route(&self) -> RouteInfo {
-        match self.active() {
-            Some((_, route)) => route.endpoint.info(),
-            None => RouteInfo {
-                provider: String::new(),
-                model: String::new(),
-                base_url: String::new(),
-                context_length: 0,
-                max_tokens: None,
-                takes_images: false,
-            },
-        }
+        self.active()
+            .map_or_else(RouteInfo::default, |(_, route)| route.endpoint.info())
     }
 
     fn begin_turn(&self) {
@@ -288,7 +246,7 @@ impl Provider for Chain {
         if self.fallback == FallbackPolicy::BillingOnly {
             return false;
         }
-        self.switch(at, &route.endpoint.route().provider, why, false, sink)
+        self.switch(at, &route.endpoint.route.provider, why, false, sink)
     }
 
     fn branch(&self) -> Option<Arc<dyn Provider>> {
@@ -306,7 +264,7 @@ impl Provider for Chain {
 
     fn adopt_context_length(&self, tokens: u64) {
         if let Some((_, active)) = self.active() {
-            let route = active.endpoint.route();
+            let route = &active.endpoint.route;
             active.endpoint.set_window(tokens);
             let stated = StatedWindow {
                 window: tokens,
@@ -379,6 +337,7 @@ impl Chain {
         }
     }
 
+    /// Continues on the next route; returns the error if there is none to continue on.
     fn leave(
         &self,
         progress: &mut RequestProgress,
@@ -386,8 +345,12 @@ impl Chain {
         at: usize,
         sink: &mut dyn FnMut(StreamEvent),
     ) -> Option<ProviderError> {
-        if self.advance(at, &error, sink) {
-            progress.reset_for_new_route();
+        let why = format!("failed ({})", error.class.name());
+        let is_limited = error.class == ErrorClass::RateLimit;
+        if self.may_leave(&error) && self.switch(at, &error.provider, &why, is_limited, sink) {
+            progress.attempt = 0;
+            progress.rate_limited = 0;
+            progress.reconnected = false;
             return None;
         }
         Some(error)

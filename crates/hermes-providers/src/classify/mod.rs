@@ -15,16 +15,14 @@ use serde_json::Value;
 
 use crate::error::{ErrorClass, ProviderError, ProviderFailure};
 use crate::http::Head;
+use phrases::any;
 use report::ErrorReport;
 
 /// Size of the refused request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestSize {
-    /// Estimated tokens.
     pub(crate) tokens: u64,
-    /// Number of messages.
     pub(crate) messages: usize,
-    /// Context window of the model.
     pub(crate) window: u64,
 }
 
@@ -49,69 +47,49 @@ impl RequestSize {
 
 /// Classifies an error response.
 pub(crate) fn classify(head: &Head, body: &str, size: RequestSize) -> ProviderError {
-    let report = ErrorReport::of_body(body);
-    let class = rules::class(Some(head.status), &report, size);
-    let now = SystemTime::now();
-    with_limits(
-        ProviderFailure {
-            status: Some(head.status),
-            retry_after: reset::retry_after(head, &report, now),
-            reset_at: reset::reset_at(head, &report, now),
-            ..ProviderFailure::new(class, report.message.clone())
-        },
-        &report,
-    )
+    failure(&ErrorReport::of_body(body), Some(head), size)
 }
 
 /// Classifies an error inside a stream.
 pub(crate) fn classify_body(error: &Value) -> ProviderError {
-    let report = ErrorReport::of_error(error);
-    let class = rules::class(report.status, &report, RequestSize::default());
-    let now = SystemTime::now();
-    with_limits(
-        ProviderFailure {
-            status: report.status,
-            retry_after: reset::retry_after_in(&report),
-            reset_at: reset::reset_at_in(&report, now),
-            ..ProviderFailure::new(class, report.message.clone())
-        },
-        &report,
-    )
+    failure(&ErrorReport::of_error(error), None, RequestSize::default())
 }
 
-fn with_limits(failure: ProviderFailure, report: &ErrorReport) -> ProviderError {
-    let overflow = failure.class == ErrorClass::ContextOverflow;
-    let available = limits::available_output(&report.all).filter(|_| overflow);
-    let stated = limits::stated_window(&report.all).filter(|_| overflow && available.is_none());
-    ProviderFailure {
-        stated_limit: stated,
-        available_output: available,
-        ..failure
-    }
-    .into()
+/// The message of a body, one line.
+pub(crate) fn message_of(body: &str) -> String {
+    ErrorReport::of_body(body).message
+}
+
+fn failure(report: &ErrorReport, head: Option<&Head>, size: RequestSize) -> ProviderError {
+    let status = head.map_or(report.status, |head| Some(head.status));
+    let class = rules::class(status, report, size);
+    let now = SystemTime::now();
+    let overflow = class == ErrorClass::ContextOverflow;
+    let available_output = limits::available_output(&report.all).filter(|_| overflow);
+    let stated_limit =
+        limits::stated_window(&report.all).filter(|_| overflow && available_output.is_none());
+    ProviderError::from(ProviderFailure {
+        status,
+        retry_after: reset::retry_after(head, report, now),
+        reset_at: reset::reset_at(head, report, now),
+        stated_limit,
+        available_output,
+        ..ProviderFailure::new(class, report.message.clone())
+    })
 }
 
 /// Whether a refusal is about the reasoning effort field.
 pub(crate) fn is_about_effort(error: &ProviderFailure) -> bool {
     let text = error.message.to_lowercase();
-    let field = [
-        "reasoning_effort",
-        "reasoning.effort",
-        "'reasoning'",
-        "`think`",
-    ]
-    .iter()
-    .any(|field| text.contains(field));
-    error.class == ErrorClass::FormatError && field
+    error.class == ErrorClass::FormatError && any(&text, phrases::EFFORT_FIELDS)
 }
 
 /// Whether a refusal says that streaming is not supported.
 pub(crate) fn is_about_streaming(error: &ProviderFailure) -> bool {
     let text = error.message.to_lowercase();
-    let negated = ["not support", "unsupported", "not allowed", "not available"]
-        .iter()
-        .any(|phrase| text.contains(phrase));
-    matches!(error.status, Some(400..=499 | 501)) && text.contains("stream") && negated
+    matches!(error.status, Some(400..=499 | 501))
+        && text.contains("stream")
+        && any(&text, phrases::NOT_SUPPORTED)
 }
 
 #[cfg(test)]

@@ -204,3 +204,25 @@ pub(super) const VALIDATION: &[&str] = &[
     "unrecognized request argument",
     "unexpected keyword",
 ];
+
+pub(super) const EFFORT_FIELDS: &[&str] = &[
+    "reasoning_effort",
+    "reasoning.effort",
+    "'reasoning'",
+    "`think`",
+];
+
+pub(super) const NOT_SUPPORTED: &[&str] =
+    &["not support", "unsupported", "not allowed", "not available"];
+
+pub(super) const OVERLOADED_CODES: &[&str] =
+    &["overloaded_error", "server_overloaded", "unavailable"];
+
+pub(super) const AUTH_CODES: &[&str] = &[
+    "authentication_error",
+    "invalid_api_key",
+    "permission_error",
+];
+
+pub(super) const SERVER_CODES: &[&str] =
+    &["api_error", "server_error", "internal_error", "internal"];

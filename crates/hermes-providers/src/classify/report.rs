@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::wire::parse_lenient;
+use crate::lenient_json::parse_lenient;
 
 /// Maximum characters of a message.
 const MAX_MESSAGE: usize = 400;

@@ -26,47 +26,48 @@ static UNIT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|d|h|m|s)").ok());
 
 /// How long the provider asks to wait.
-pub(super) fn retry_after(head: &Head, report: &ErrorReport, now: SystemTime) -> Option<Duration> {
-    let milliseconds = head
-        .header("retry-after-ms")
-        .and_then(|text| text.trim().parse::<f64>().ok());
-    milliseconds
-        .and_then(|milliseconds| span(milliseconds / 1_000.0))
-        .or_else(|| header_time(head.header("retry-after")?, now))
-        .or_else(|| retry_after_in(report))
+pub(super) fn retry_after(
+    head: Option<&Head>,
+    report: &ErrorReport,
+    now: SystemTime,
+) -> Option<Duration> {
+    let header = |name| head.and_then(|head| head.header(name));
+    header("retry-after-ms")
+        .and_then(|text| span(text.trim().parse::<f64>().ok()? / 1_000.0))
+        .or_else(|| header_time(header("retry-after")?, now))
+        .or_else(|| stated_delay(report))
 }
 
 /// The delay stated in the body.
-pub(super) fn retry_after_in(report: &ErrorReport) -> Option<Duration> {
+fn stated_delay(report: &ErrorReport) -> Option<Duration> {
     found_number(&report.value, &["retry_after"])
         .and_then(span)
         .or_else(|| delay_in_sentence(&report.all))
 }
 
-/// When the quota resets, if stated.
-pub(super) fn reset_at(head: &Head, report: &ErrorReport, now: SystemTime) -> Option<SystemTime> {
-    reset_at_in(report, now)
-        .or_else(|| retry_after(head, report, now).and_then(|wait| now.checked_add(wait)))
-        .or_else(|| {
-            let names = ["x-ratelimit-reset", "x-ratelimit-reset-requests"];
-            names.into_iter().find_map(|name| {
-                let number = head.header(name)?.trim().parse().ok()?;
-                moment(number, now)
-            })
-        })
-}
-
-/// The reset time stated in the body.
-pub(super) fn reset_at_in(report: &ErrorReport, now: SystemTime) -> Option<SystemTime> {
-    let number = found_number(&report.value, &["resets_at", "reset_at"]);
-    number
+/// When the quota resets, if stated; what the body says comes first.
+pub(super) fn reset_at(
+    head: Option<&Head>,
+    report: &ErrorReport,
+    now: SystemTime,
+) -> Option<SystemTime> {
+    let keys = ["resets_at", "reset_at"];
+    found_number(&report.value, &keys)
         .and_then(|number| moment(number, now))
         .or_else(|| {
-            let text = found_text(&report.value, &["resets_at", "reset_at"])?;
+            let text = found_text(&report.value, &keys)?;
             let at: jiff::Timestamp = text.parse().ok()?;
             Some(SystemTime::from(at)).filter(|at| plausible(*at, now))
         })
-        .or_else(|| retry_after_in(report).and_then(|wait| now.checked_add(wait)))
+        .or_else(|| now.checked_add(stated_delay(report)?))
+        .or_else(|| now.checked_add(retry_after(head, report, now)?))
+        .or_else(|| {
+            let names = ["x-ratelimit-reset", "x-ratelimit-reset-requests"];
+            names.into_iter().find_map(|name| {
+                let number = head?.header(name)?.trim().parse().ok()?;
+                moment(number, now)
+            })
+        })
 }
 
 /// Seconds, or an HTTP date.

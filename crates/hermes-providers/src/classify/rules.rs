@@ -24,7 +24,7 @@ pub(super) fn class(status: Option<u16>, report: &ErrorReport, size: RequestSize
         return class;
     }
     by_code(report)
-        .or_else(|| by_phrase(text))
+        .or_else(|| first(text, PHRASES))
         .unwrap_or(ErrorClass::Unknown)
 }
 
@@ -99,85 +99,55 @@ fn by_status(
 }
 
 fn bad_request(text: &str, report: &ErrorReport, size: RequestSize) -> ErrorClass {
-    if any(text, phrases::OVERFLOW) {
-        return ErrorClass::ContextOverflow;
-    }
-    if any(text, phrases::NO_MODEL) {
-        return ErrorClass::ModelNotFound;
-    }
-    if let Some(class) = by_code(report) {
-        return class;
-    }
-    if any(text, phrases::CREDIT) {
-        return ErrorClass::Billing;
-    }
-    if any(text, phrases::RATE_LIMIT) {
-        return ErrorClass::RateLimit;
-    }
     let bare = report.message.chars().count() < MIN_REASON;
-    if bare && size.explains_a_bare_refusal() {
-        ErrorClass::ContextOverflow
-    } else {
-        ErrorClass::FormatError
-    }
+    first(text, &[OVERFLOW, NO_MODEL])
+        .or_else(|| by_code(report))
+        .or_else(|| first(text, &[CREDIT, RATE_LIMIT]))
+        .unwrap_or(if bare && size.explains_a_bare_refusal() {
+            ErrorClass::ContextOverflow
+        } else {
+            ErrorClass::FormatError
+        })
+}
+
+/// Phrases or codes, and the class they stand for.
+type Rule = (&'static [&'static str], ErrorClass);
+
+const CREDIT: Rule = (phrases::CREDIT, ErrorClass::Billing);
+const RATE_LIMIT: Rule = (phrases::RATE_LIMIT, ErrorClass::RateLimit);
+const OVERFLOW: Rule = (phrases::OVERFLOW, ErrorClass::ContextOverflow);
+const NO_MODEL: Rule = (phrases::NO_MODEL, ErrorClass::ModelNotFound);
+
+const PHRASES: &[Rule] = &[
+    CREDIT,
+    RATE_LIMIT,
+    OVERFLOW,
+    (phrases::AUTH, ErrorClass::Auth),
+    NO_MODEL,
+    (phrases::OVERLOADED, ErrorClass::Overloaded),
+    (phrases::VALIDATION, ErrorClass::FormatError),
+];
+
+const CODES: &[Rule] = &[
+    (phrases::CREDIT_CODES, ErrorClass::Billing),
+    (phrases::RATE_LIMIT_CODES, ErrorClass::RateLimit),
+    (phrases::OVERFLOW_CODES, ErrorClass::ContextOverflow),
+    (&["model_not_found"], ErrorClass::ModelNotFound),
+    (phrases::OVERLOADED_CODES, ErrorClass::Overloaded),
+    (phrases::AUTH_CODES, ErrorClass::Auth),
+    (phrases::SERVER_CODES, ErrorClass::ServerError),
+];
+
+/// The class of the first rule with a phrase of the text.
+fn first(text: &str, rules: &[Rule]) -> Option<ErrorClass> {
+    let mut rules = rules.iter();
+    rules.find_map(|(phrases, class)| any(text, phrases).then_some(*class))
 }
 
 fn by_code(report: &ErrorReport) -> Option<ErrorClass> {
-    let is = |codes: &[&str]| {
-        report
-            .codes
-            .iter()
-            .any(|code| codes.contains(&code.as_str()))
-    };
-    if is(phrases::CREDIT_CODES) {
-        return Some(ErrorClass::Billing);
-    }
-    if is(phrases::RATE_LIMIT_CODES) {
-        return Some(ErrorClass::RateLimit);
-    }
-    if is(phrases::OVERFLOW_CODES) {
-        return Some(ErrorClass::ContextOverflow);
-    }
-    if is(&["model_not_found"]) {
-        return Some(ErrorClass::ModelNotFound);
-    }
-    if is(&["overloaded_error", "server_overloaded", "unavailable"]) {
-        return Some(ErrorClass::Overloaded);
-    }
-    if is(&[
-        "authentication_error",
-        "invalid_api_key",
-        "permission_error",
-    ]) {
-        return Some(ErrorClass::Auth);
-    }
-    if is(&["api_error", "server_error", "internal_error", "internal"]) {
-        return Some(ErrorClass::ServerError);
-    }
-    None
-}
-
-fn by_phrase(text: &str) -> Option<ErrorClass> {
-    if any(text, phrases::CREDIT) {
-        return Some(ErrorClass::Billing);
-    }
-    if any(text, phrases::RATE_LIMIT) {
-        return Some(ErrorClass::RateLimit);
-    }
-    if any(text, phrases::OVERFLOW) {
-        return Some(ErrorClass::ContextOverflow);
-    }
-    if any(text, phrases::AUTH) {
-        return Some(ErrorClass::Auth);
-    }
-    if any(text, phrases::NO_MODEL) {
-        return Some(ErrorClass::ModelNotFound);
-    }
-    if any(text, phrases::OVERLOADED) {
-        return Some(ErrorClass::Overloaded);
-    }
-    if any(text, phrases::VALIDATION) {
-        return Some(ErrorClass::FormatError);
-    }
-    None
+    CODES.iter().find_map(|(codes, class)| {
+        let mut stated = report.codes.iter();
+        let found = stated.any(|code| codes.contains(&code.as_str()));
+        found.then_some(*class)
+    })
 }

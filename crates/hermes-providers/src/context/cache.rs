@@ -24,7 +24,6 @@ pub(crate) struct WindowCache {
 }
 
 impl WindowCache {
-    /// The cache of a home.
     pub(crate) fn of_home(home: &Path) -> Self {
         Self {
             path: home.join("context_length_cache.yaml"),

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::classify::limits::PLAUSIBLE_WINDOW;
 use crate::http::{HttpRequest, Method, Next, Transport};
+use crate::lenient_json::parse_lenient;
 use crate::route::Route;
-use crate::wire::parse_lenient;
+use crate::wire::tokens;
 
 /// Largest list of models that is read.
 const MAX_BYTES: usize = 8 << 20;
@@ -40,7 +41,6 @@ const WINDOW_KEYS: &[&str] = &[
 /// A context window that is certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StatedWindow {
-    /// The window in tokens.
     pub(crate) window: u64,
     /// Whether the server is Ollama, which has to be told the window with every request.
     pub(crate) is_ollama: bool,
@@ -253,8 +253,8 @@ fn fetch(
 fn window_of(model: &Value, depth: usize) -> Option<u64> {
     let map = model.as_object().filter(|_| depth < 3)?;
     let stated = WINDOW_KEYS.iter().find_map(|key| {
-        let tokens = crate::wire::tokens_at(model, &[key])?;
-        PLAUSIBLE_WINDOW.contains(&tokens).then_some(tokens)
+        let stated = tokens(&model[*key])?;
+        PLAUSIBLE_WINDOW.contains(&stated).then_some(stated)
     });
     stated.or_else(|| map.values().find_map(|inner| window_of(inner, depth + 1)))
 }

@@ -6,12 +6,13 @@ use hermes_proc::Wake;
 use serde_json::Value;
 
 use super::body::{BodyKind, kind_of};
-use crate::classify::{RequestSize, classify};
+use crate::classify::{RequestSize, classify, message_of};
 use crate::error::{ErrorClass, ProviderError};
 use crate::http::{Exchange, Head, Next};
+use crate::lenient_json::parse_lenient;
 use crate::response::StreamEvent;
-use crate::route::Timeouts;
-use crate::wire::{Decoder, SseEvent, SseParser, parse_lenient};
+use crate::route::{ApiMode, Timeouts};
+use crate::wire::{CollectedAnswer, SseEvent, SseParser, decode_event, decode_whole};
 
 /// Maximum bytes of one answer.
 const MAX_ANSWER: usize = 64 << 20;
@@ -24,9 +25,7 @@ const TRAILER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How reading ended, apart from error responses.
 pub(super) enum ReadOutcome {
-    /// The answer is complete.
     Complete,
-    /// The connection broke or stalled.
     Broken {
         /// One line without secrets.
         reason: String,
@@ -38,7 +37,8 @@ pub(super) enum ReadOutcome {
 /// Reads one answer.
 pub(super) struct AnswerReader<'a> {
     pub(super) exchange: Exchange,
-    pub(super) decoder: &'a mut dyn Decoder,
+    pub(super) mode: ApiMode,
+    pub(super) answer: &'a mut CollectedAnswer,
     pub(super) sink: &'a mut dyn FnMut(StreamEvent),
     pub(super) interrupt: &'a Wake,
     pub(super) timeouts: &'a Timeouts,
@@ -79,7 +79,7 @@ impl AnswerReader<'_> {
         let mut body = AnswerBody::default();
         let mut last_piece = Instant::now();
         loop {
-            let limit = if self.decoder.is_complete() {
+            let limit = if self.answer.is_complete() {
                 TRAILER_TIMEOUT
             } else {
                 let stall = self.body_timeout();
@@ -96,18 +96,17 @@ impl AnswerReader<'_> {
                     if self.take(head, &mut body, &bytes)? {
                         last_piece = Instant::now();
                     }
-                    if body.kind == Some(BodyKind::Events) && self.decoder.is_ended() {
+                    if body.kind == Some(BodyKind::Events) && self.answer.is_ended() {
                         self.exchange.release();
                         return Ok(ReadOutcome::Complete);
                     }
                 }
                 Next::End => return self.ended(head, body),
-                Next::Failed(reason) if !self.decoder.is_complete() => {
+                Next::Failed(reason) if !self.answer.is_complete() => {
                     return Ok(broken(reason, true));
                 }
-                Next::Quiet if !self.decoder.is_complete() => {
-                    let reason = "the stream stalled".to_owned();
-                    return Ok(broken(reason, true));
+                Next::Quiet if !self.answer.is_complete() => {
+                    return Ok(broken("the stream stalled", true));
                 }
                 Next::Head(_)
                 | Next::Failed(_)
@@ -141,7 +140,11 @@ impl AnswerReader<'_> {
                 let bytes = if first.is_empty() { bytes } else { &first };
                 self.feed(&mut body.parser, bytes)
             }
-            BodyKind::Html => Err(malformed(&html_line(&first))),
+            BodyKind::Html => {
+                let start = first.get(..first.len().min(MAX_ERROR)).unwrap_or_default();
+                let page = message_of(&String::from_utf8_lossy(start));
+                Err(malformed(&format!("the answer is {page}")))
+            }
             BodyKind::Whole => {
                 body.bytes = first;
                 Ok(true)
@@ -150,62 +153,58 @@ impl AnswerReader<'_> {
     }
 
     fn feed(&mut self, parser: &mut SseParser, bytes: &[u8]) -> Result<bool, ProviderError> {
-        let mut events: Vec<SseEvent> = Vec::new();
+        let mut events = Vec::new();
         let fed = parser.feed(bytes, &mut |event| events.push(event));
-        let any = !events.is_empty();
-        for event in &events {
-            self.event(event)?;
-        }
+        self.decode(&events)?;
         if fed.is_err() {
             return Err(malformed("one event of the answer is larger than 16 MiB"));
         }
-        Ok(any)
+        Ok(!events.is_empty())
     }
 
-    fn event(&mut self, event: &SseEvent) -> Result<(), ProviderError> {
-        let data = event.data.trim();
-        let value = if data == "[DONE]" {
-            Value::from(data)
-        } else {
-            match parse_lenient(data) {
-                Some(value) => value,
-                // The truncated last line of a broken stream.
-                None => return Ok(()),
+    fn decode(&mut self, events: &[SseEvent]) -> Result<(), ProviderError> {
+        for event in events {
+            let data = event.data.trim();
+            let value = match data {
+                "[DONE]" => Some(Value::from(data)),
+                data => parse_lenient(data),
+            };
+            // `None`: the truncated last line of a broken stream.
+            if let Some(value) = value {
+                let decoded = decode_event(self.mode, self.answer, &event.name, &value);
+                self.answer.events.drain(..).for_each(&mut *self.sink);
+                decoded?;
             }
-        };
-        self.decoder.event(&event.name, &value, self.sink)
+        }
+        Ok(())
     }
 
     /// Handles the end of the body.
     fn ended(&mut self, head: &Head, mut body: AnswerBody) -> Result<ReadOutcome, ProviderError> {
-        match body.kind {
-            Some(BodyKind::Events) => {
-                let mut events: Vec<SseEvent> = Vec::new();
-                body.parser.finish(&mut |event| events.push(event));
-                for event in &events {
-                    self.event(event)?;
-                }
-                // A closed connection is an end only if the provider said that it is complete.
-                if !self.decoder.is_complete() && head.ends_with_connection() {
-                    return Ok(broken("the connection was closed".to_owned(), true));
-                }
-                Ok(ReadOutcome::Complete)
+        if body.kind == Some(BodyKind::Events) {
+            let mut events = Vec::new();
+            body.parser.finish(&mut |event| events.push(event));
+            self.decode(&events)?;
+            // A closed connection is an end only if the provider said that it is complete.
+            if !self.answer.is_complete() && head.ends_with_connection() {
+                return Ok(broken("the connection was closed", true));
             }
-            _ => {
-                let text = String::from_utf8_lossy(&body.bytes);
-                if text.trim().is_empty() {
-                    return Ok(broken("the answer was empty".to_owned(), true));
-                }
-                match parse_lenient(&text) {
-                    Some(value) => self.decoder.whole(&value).map(|()| ReadOutcome::Complete),
-                    None if head.ends_with_connection() || text.trim_start().starts_with('{') => {
-                        Ok(broken("the answer was truncated".to_owned(), true))
-                    }
-                    None => Err(malformed(
-                        "the answer is neither JSON nor a stream of events",
-                    )),
-                }
+            return Ok(ReadOutcome::Complete);
+        }
+        let text = String::from_utf8_lossy(&body.bytes);
+        if text.trim().is_empty() {
+            return Ok(broken("the answer was empty", true));
+        }
+        match parse_lenient(&text) {
+            Some(value) => {
+                decode_whole(self.mode, self.answer, &value).map(|()| ReadOutcome::Complete)
             }
+            None if head.ends_with_connection() || text.trim_start().starts_with('{') => {
+                Ok(broken("the answer was truncated", true))
+            }
+            None => Err(malformed(
+                "the answer is neither JSON nor a stream of events",
+            )),
         }
     }
 
@@ -232,10 +231,9 @@ impl AnswerReader<'_> {
     }
 
     fn head_timeout(&self) -> Duration {
-        if self.streaming {
-            self.body_timeout().min(self.timeouts.read)
-        } else {
-            self.body_timeout()
+        match self.body_timeout() {
+            stall if self.streaming => stall.min(self.timeouts.read),
+            whole => whole,
         }
     }
 
@@ -252,25 +250,11 @@ fn timeout(what: &str) -> ProviderError {
     ProviderError::new(ErrorClass::Timeout, what)
 }
 
-fn broken(reason: String, had_begun: bool) -> ReadOutcome {
+fn broken(reason: impl Into<String>, had_begun: bool) -> ReadOutcome {
+    let reason = reason.into();
     ReadOutcome::Broken { reason, had_begun }
 }
 
 fn malformed(what: &str) -> ProviderError {
     ProviderError::new(ErrorClass::Malformed, what)
-}
-
-/// Names a web page by its title.
-fn html_line(bytes: &[u8]) -> String {
-    let start = bytes.get(..bytes.len().min(MAX_ERROR)).unwrap_or_default();
-    let head = Head {
-        status: 200,
-        headers: reqwest::header::HeaderMap::default(),
-    };
-    let report = classify(
-        &head,
-        &String::from_utf8_lossy(start),
-        RequestSize::default(),
-    );
-    format!("the answer is {}", report.message)
 }

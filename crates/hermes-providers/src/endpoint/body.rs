@@ -5,11 +5,9 @@ use crate::http::Head;
 /// The kind of body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyKind {
-    /// Server-sent events.
     Events,
     /// One JSON value, or anything else that is read to its end.
     Whole,
-    /// A web page.
     Html,
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use hermes_proc::Wake;
 use hermes_secret::SecretString;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answer_reader::{AnswerReader, ReadOutcome};
 use super::dump::RequestDump;
@@ -20,10 +20,7 @@ use crate::request::ModelRequest;
 use crate::response::{Cost, FinishReason, ModelResponse, StreamEvent};
 use crate::route::{ApiMode, Route, is_host};
 use crate::server_limits::ServerLimits;
-use crate::wire::Decoder;
-use crate::wire::anthropic::{self, AnthropicDecoder};
-use crate::wire::chat::{self, ChatDecoder};
-use crate::wire::responses::{self, ResponsesDecoder};
+use crate::wire::{ANTHROPIC_BETAS, CollectedAnswer, encode};
 
 /// Timeout for the list of models.
 const METADATA_LIMIT: Duration = Duration::from_secs(10);
@@ -33,10 +30,9 @@ const STANDARD_WINDOW: u64 = 200_000;
 
 /// A route with its connection.
 pub(crate) struct Endpoint {
-    route: Route,
+    pub(crate) route: Route,
     transport: Arc<Transport>,
     limits: Mutex<ServerLimits>,
-    /// Context window in tokens.
     window: AtomicU64,
     /// The window to send to Ollama; zero for other servers.
     ollama_window: AtomicU64,
@@ -44,32 +40,26 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint for a route with this context window.
-    pub(crate) fn new(route: Route, transport: Arc<Transport>, stated: StatedWindow) -> Self {
+    /// An endpoint for a route with this context window, with request dumps if enabled.
+    pub(crate) fn new(
+        route: Route,
+        transport: Arc<Transport>,
+        stated: StatedWindow,
+        dump: Option<Arc<RequestDump>>,
+    ) -> Self {
         Self {
             route,
             transport,
             limits: Mutex::default(),
             window: AtomicU64::new(stated.window),
             ollama_window: AtomicU64::new(if stated.is_ollama { stated.window } else { 0 }),
-            dump: None,
+            dump,
         }
     }
 
-    /// The endpoint without streaming.
-    pub(crate) fn without_streaming(self) -> Self {
+    /// Never streams from now on.
+    pub(crate) fn stop_streaming(&self) {
         self.lock().no_stream = true;
-        self
-    }
-
-    /// The endpoint with request dumps, if enabled.
-    pub(crate) fn with_dump(self, dump: Option<Arc<RequestDump>>) -> Self {
-        Self { dump, ..self }
-    }
-
-    /// The route.
-    pub(crate) fn route(&self) -> &Route {
-        &self.route
     }
 
     /// The route for callers.
@@ -84,12 +74,10 @@ impl Endpoint {
         }
     }
 
-    /// Context window in tokens.
     pub(crate) fn window(&self) -> u64 {
         self.window.load(Ordering::Relaxed)
     }
 
-    /// Changes the context window.
     pub(crate) fn set_window(&self, tokens: u64) {
         self.window.store(tokens, Ordering::Relaxed);
         if self.is_ollama() {
@@ -133,7 +121,11 @@ impl Endpoint {
             messages: request.messages.len(),
             window: self.window(),
         };
-        let body = self.encode(request, limits);
+        let mut body = encode(&self.route, request, limits, size.window);
+        let ollama_window = self.ollama_window.load(Ordering::Relaxed);
+        if self.route.mode == ApiMode::Chat && ollama_window > 0 && body.get("options").is_none() {
+            body["options"] = json!({"num_ctx": ollama_window});
+        }
         if let Some(dump) = &self.dump {
             dump.dump(&self.route, request.session_id.as_deref(), &body, key);
         }
@@ -141,11 +133,12 @@ impl Endpoint {
         let deadline = Instant::now() + self.route.timeouts.request;
         let mut reconnects = 0;
         loop {
-            let mut decoder = self.decoder();
+            let mut answer = CollectedAnswer::default();
             let mut has_streamed = false;
             let outcome = AnswerReader {
                 exchange: self.send(&body, key, limits)?,
-                decoder: &mut *decoder,
+                mode: self.route.mode,
+                answer: &mut answer,
                 sink: &mut |event| {
                     has_streamed = true;
                     sink(event);
@@ -159,11 +152,15 @@ impl Endpoint {
             .read();
             let (reason, had_begun) = match outcome {
                 Ok(ReadOutcome::Complete) => {
-                    return complete(decoder).map(|whole| self.with_cost(whole));
+                    let empty = "the answer contains neither text nor tool calls";
+                    let whole = answer.into_response();
+                    return whole
+                        .map(|whole| self.with_cost(whole))
+                        .ok_or_else(|| ProviderError::new(ErrorClass::Malformed, empty));
                 }
                 Ok(ReadOutcome::Broken { reason, had_begun }) => (reason, had_begun),
                 // A transient error inside an answer counts as a broken stream.
-                Err(error) if decoder.collected().has_anything() && error.class.is_retryable() => {
+                Err(error) if answer.has_anything() && error.class.is_retryable() => {
                     (error.message.clone(), true)
                 }
                 Err(error) => {
@@ -173,24 +170,31 @@ impl Endpoint {
                     return Err(error);
                 }
             };
-            let calls = decoder.collected().calls_begun();
-            if decoder.collected().has_text() && calls.is_empty() {
-                return Ok(self.with_cost(truncated(decoder)));
-            }
             let refused = !had_begun && reason.starts_with("no connection");
-            if refused || reconnects >= self.route.timeouts.reconnects {
-                if !calls.is_empty() {
-                    return Ok(self.with_cost(truncated(decoder)));
-                }
-                if has_streamed {
-                    sink(StreamEvent::Restart);
-                }
-                return Err(self.disconnected(reason, had_begun, size));
+            let last = refused || reconnects >= self.route.timeouts.reconnects;
+            let lost_calls = answer.calls_begun();
+            let worth_keeping = if lost_calls.is_empty() {
+                answer.has_text()
+            } else {
+                last
+            };
+            if worth_keeping {
+                // The part of the answer that arrived before the connection broke.
+                let response = answer.into_response();
+                return Ok(self.with_cost(ModelResponse {
+                    tool_calls: Vec::new(),
+                    finish: FinishReason::Truncated,
+                    lost_calls,
+                    ..response.unwrap_or_else(|| ModelResponse::new(FinishReason::Truncated))
+                }));
             }
-            reconnects += 1;
             if has_streamed {
                 sink(StreamEvent::Restart);
             }
+            if last {
+                return Err(self.disconnected(reason, had_begun, size));
+            }
+            reconnects += 1;
             tracing::info!(
                 "the stream of {} broke, reconnecting: {reason}",
                 self.route.provider
@@ -227,29 +231,6 @@ impl Endpoint {
             response.cost = Cost::Included;
         }
         response
-    }
-
-    fn encode(&self, request: &ModelRequest, limits: ServerLimits) -> Value {
-        match self.route.mode {
-            ApiMode::Chat => {
-                let mut body = chat::encode(&self.route, request, limits);
-                let window = self.ollama_window.load(Ordering::Relaxed);
-                if window > 0 && body.get("options").is_none() {
-                    body["options"] = json!({"num_ctx": window});
-                }
-                body
-            }
-            ApiMode::Responses => responses::encode(&self.route, request, limits),
-            ApiMode::Anthropic => anthropic::encode(&self.route, request, limits, self.window()),
-        }
-    }
-
-    fn decoder(&self) -> Box<dyn Decoder> {
-        match self.route.mode {
-            ApiMode::Chat => Box::<ChatDecoder>::default(),
-            ApiMode::Responses => Box::<ResponsesDecoder>::default(),
-            ApiMode::Anthropic => Box::<AnthropicDecoder>::default(),
-        }
     }
 
     fn send(
@@ -290,16 +271,11 @@ impl Endpoint {
                 let wants_bearer = self.route.provider.starts_with("minimax")
                     || is_host(&self.route.host, "minimax.io")
                     || is_host(&self.route.host, "minimaxi.com");
-                let mut headers = vec![
-                    if wants_bearer {
-                        bearer
-                    } else {
-                        ("x-api-key", key.to_owned())
-                    },
-                    ("anthropic-version", "2023-06-01".to_owned()),
-                ];
+                let key = ("x-api-key", key.to_owned());
+                let mut headers = vec![if wants_bearer { bearer } else { key }];
+                headers.push(("anthropic-version", "2023-06-01".to_owned()));
                 if is_host(&self.route.host, "api.anthropic.com") {
-                    headers.push(("anthropic-beta", anthropic::BETAS.to_owned()));
+                    headers.push(("anthropic-beta", ANTHROPIC_BETAS.to_owned()));
                 }
                 headers
             }
@@ -319,28 +295,5 @@ impl Endpoint {
 
     fn lock(&self) -> MutexGuard<'_, ServerLimits> {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn complete(decoder: Box<dyn Decoder>) -> Result<ModelResponse, ProviderError> {
-    decoder.finish().ok_or_else(|| {
-        ProviderError::new(
-            ErrorClass::Malformed,
-            "the answer contains neither text nor tool calls",
-        )
-    })
-}
-
-/// The part of the answer that arrived before the connection broke.
-fn truncated(decoder: Box<dyn Decoder>) -> ModelResponse {
-    let lost_calls = decoder.collected().calls_begun();
-    let response = decoder
-        .finish()
-        .unwrap_or_else(|| ModelResponse::new(FinishReason::Truncated));
-    ModelResponse {
-        tool_calls: Vec::new(),
-        finish: FinishReason::Truncated,
-        lost_calls,
-        ..response
     }
 }

@@ -21,14 +21,11 @@ const MOST_WAITING: usize = 1 << 20;
 /// How an answer begins.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
-    /// Status.
     pub(crate) status: u16,
-    /// Headers.
     pub(crate) headers: HeaderMap,
 }
 
 impl Head {
-    /// A header as text.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
@@ -43,11 +40,8 @@ impl Head {
 /// What comes next of an answer.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// Status and headers; the first that comes.
     Head(Head),
-    /// Bytes of the body.
     Chunk(Bytes),
-    /// The body is complete.
     End,
     /// The connection could not be made, or broke: one line without secrets.
     Failed(String),

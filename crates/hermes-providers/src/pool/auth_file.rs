@@ -16,17 +16,10 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Why keys could not be read or stored.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    /// The file could not be read, locked or written.
     #[error(transparent)]
     File(#[from] hermes_fs::Error),
-    /// The file is not a JSON object.
     #[error("{} is not a JSON object: {reason}", path.display())]
-    Broken {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Broken { path: PathBuf, reason: String },
 }
 
 impl AuthError {
@@ -45,7 +38,6 @@ impl AuthError {
 /// Keys and login removed for a provider.
 #[derive(Debug)]
 pub struct RemovedLogin {
-    /// The removed keys.
     pub keys: Vec<CredentialEntry>,
     /// Whether a login was removed.
     pub login: bool,

@@ -14,11 +14,9 @@ const COOL_DOWN: Duration = Duration::from_hours(1);
 /// Whether a key can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialStatus {
-    /// No known problem.
     Usable,
     /// Not usable before a time.
     Exhausted {
-        /// When the key may be used again.
         until: SystemTime,
     },
 }
@@ -153,7 +151,6 @@ impl CredentialEntry {
         }
     }
 
-    /// Marks the key as exhausted.
     pub(super) fn exhaust(&mut self, failure: &ProviderFailure, now: SystemTime) {
         self.set("last_status", json!("exhausted"));
         self.set("last_status_at", json!(seconds(now)));

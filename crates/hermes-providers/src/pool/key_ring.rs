@@ -10,15 +10,6 @@ use super::credential::{CredentialEntry, CredentialStatus};
 use super::strategy::{KeyCandidate, Strategy};
 use crate::error::ProviderFailure;
 
-/// A key with its record.
-#[derive(Debug, Clone)]
-pub(crate) struct PooledKey {
-    /// The key; `None` for a server without keys.
-    pub(crate) secret: Option<SecretString>,
-    /// The record in `auth.json`.
-    pub(crate) entry: CredentialEntry,
-}
-
 /// The keys of one route.
 #[derive(Debug)]
 pub(crate) struct KeyRing {
@@ -37,7 +28,9 @@ struct RingState {
 
 #[derive(Debug)]
 struct KeySlot {
-    key: PooledKey,
+    secret: SecretString,
+    /// The record in `auth.json`.
+    entry: CredentialEntry,
     leases: usize,
 }
 
@@ -46,20 +39,22 @@ struct KeySlot {
 pub(crate) struct Lease {
     ring: Arc<KeyRing>,
     at: usize,
-    /// The key; `None` for a server without keys.
-    pub(crate) secret: Option<SecretString>,
-    /// The label given by the user.
+    pub(crate) secret: SecretString,
     pub(crate) label: String,
 }
 
 impl KeyRing {
-    /// A ring of these keys, in order.
+    /// A ring of these keys with their records, in order.
     pub(crate) fn new(
-        keys: Vec<PooledKey>,
+        keys: Vec<(SecretString, CredentialEntry)>,
         strategy: Strategy,
         stored: Option<(AuthFile, String)>,
     ) -> Arc<Self> {
-        let slots = keys.into_iter().map(|key| KeySlot { key, leases: 0 });
+        let slots = keys.into_iter().map(|(secret, entry)| KeySlot {
+            secret,
+            entry,
+            leases: 0,
+        });
         Arc::new(Self {
             stored,
             strategy,
@@ -84,34 +79,30 @@ impl KeyRing {
             .slots
             .iter()
             .enumerate()
-            .filter(|(_, slot)| single || slot.key.entry.status(now) == CredentialStatus::Usable)
+            .filter(|(_, slot)| single || slot.entry.status(now) == CredentialStatus::Usable)
             .map(|(at, slot)| KeyCandidate {
                 at,
                 leases: slot.leases,
-                uses: slot.key.entry.request_count(),
+                uses: slot.entry.request_count(),
             })
             .collect();
         let at = self.strategy.choose(&candidates, state.last)?;
         state.last = Some(at);
         let slot = state.slots.get_mut(at)?;
         slot.leases += 1;
-        slot.key.entry.count_request();
+        slot.entry.count_request();
         Some(Lease {
             ring: Arc::clone(self),
             at,
-            secret: slot.key.secret.clone(),
-            label: slot.key.entry.label().to_owned(),
+            secret: slot.secret.clone(),
+            label: slot.entry.label().to_owned(),
         })
     }
 
     /// All secrets, for masking.
     pub(crate) fn secrets(&self) -> Vec<SecretString> {
         let state = self.lock();
-        let secrets = state
-            .slots
-            .iter()
-            .filter_map(|slot| slot.key.secret.clone());
-        secrets.collect()
+        state.slots.iter().map(|slot| slot.secret.clone()).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, RingState> {
@@ -127,9 +118,9 @@ impl Lease {
         let Some(slot) = state.slots.get_mut(self.at) else {
             return false;
         };
-        slot.key.entry.exhaust(failure, now);
-        let marked = slot.key.entry.clone();
-        let usable = |slot: &KeySlot| slot.key.entry.status(now) == CredentialStatus::Usable;
+        slot.entry.exhaust(failure, now);
+        let marked = slot.entry.clone();
+        let usable = |slot: &KeySlot| slot.entry.status(now) == CredentialStatus::Usable;
         let another = state.slots.iter().any(usable);
         drop(state);
         self.store(marked);

@@ -7,7 +7,7 @@ mod strategy;
 
 pub use auth_file::{AuthError, AuthFile, RemovedLogin};
 pub use credential::{CredentialEntry, CredentialStatus};
-pub(crate) use key_ring::{KeyRing, Lease, PooledKey};
+pub(crate) use key_ring::{KeyRing, Lease};
 pub(crate) use strategy::Strategy;
 
 /// Whether a text can be a key: long enough and not a placeholder.

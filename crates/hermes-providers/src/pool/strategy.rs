@@ -8,22 +8,16 @@ pub(crate) enum Strategy {
     /// The first, until it is exhausted.
     #[default]
     FillFirst,
-    /// One after the other.
     RoundRobin,
-    /// Any.
     Random,
-    /// The least used.
     LeastUsed,
 }
 
 /// A usable key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyCandidate {
-    /// Position in the pool.
     pub(super) at: usize,
-    /// Running requests.
     pub(super) leases: usize,
-    /// Requests so far.
     pub(super) uses: u64,
 }
 

@@ -20,17 +20,13 @@ const MAX_DELAY: f64 = 3_600.0;
 /// A script that cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// The file could not be read.
     #[error("could not read the replay script: {0}")]
     File(#[source] hermes_fs::Error),
-    /// The text is not a valid script.
     #[error("{}, line {line}: {reason}", path.display())]
     Text {
-        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What is wrong.
         reason: String,
     },
 }

@@ -5,16 +5,12 @@ use super::host::{host_of, is_host};
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ApiMode {
-    /// Chat completions.
     Chat,
-    /// OpenAI responses.
     Responses,
-    /// Anthropic messages.
     Anthropic,
 }
 
 impl ApiMode {
-    /// Parses a setting.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "chat_completions" | "chat" | "openai" => Self::Chat,

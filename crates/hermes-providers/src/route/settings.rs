@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use super::api_mode::ApiMode;
 use super::host::{host_of, is_host, is_local};
 use crate::request::Effort;
-use crate::wire::CacheMarkers;
 
 /// How the reasoning effort is sent in the chat format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,45 +26,32 @@ pub(crate) enum EffortStyle {
 /// The route of requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
-    /// Id of the provider.
     pub(crate) provider: String,
-    /// Name of the model.
     pub(crate) model: String,
     /// Address without trailing slash and query.
     pub(crate) base_url: String,
     /// The query of the address, sent with every request.
     pub(crate) query: Option<String>,
-    /// The host of the address.
     pub(crate) host: String,
-    /// Wire format.
     pub(crate) mode: ApiMode,
-    /// Headers besides the key.
     pub(crate) headers: Vec<(&'static str, String)>,
     /// Extra fields of every request.
     pub(crate) extra_body: Map<String, Value>,
-    /// Maximum tokens of an answer.
     pub(crate) max_tokens: Option<u32>,
-    /// Reasoning effort, if set.
     pub(crate) effort: Option<Effort>,
-    /// How the effort is sent.
     pub(crate) effort_style: EffortStyle,
-    /// Cache markers to set.
-    pub(crate) cache_markers: CacheMarkers,
-    /// Whether tool schemas must be simple.
+    /// Marks what the provider caches for the next request.
+    pub(crate) cache_marker: Option<Value>,
     pub(crate) plain_schemas: bool,
-    /// Context window, if set.
     pub(crate) context_length: Option<u64>,
-    /// Timeouts.
     pub(crate) timeouts: Timeouts,
 }
 
 impl Route {
-    /// Whether this is OpenRouter.
     pub(crate) fn is_openrouter(&self) -> bool {
         is_host(&self.host, "openrouter.ai")
     }
 
-    /// Whether the server is local.
     pub(crate) fn is_local(&self) -> bool {
         is_local(&self.host)
     }
@@ -108,7 +94,7 @@ impl Route {
             max_tokens: None,
             effort: None,
             effort_style: EffortStyle::None,
-            cache_markers: CacheMarkers::Off,
+            cache_marker: None,
             plain_schemas: false,
             context_length: None,
             timeouts: Timeouts {
@@ -135,13 +121,7 @@ impl Address {
     /// Parses a pasted address; `None` if it has no host or is not HTTP.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let (url, query) = match text.split_once('?') {
-            Some((url, query)) => (
-                url,
-                Some(query.to_owned()).filter(|query| !query.is_empty()),
-            ),
-            None => (text, None),
-        };
+        let (url, query) = text.split_once('?').unwrap_or((text, ""));
         let mut base = url.trim_end_matches('/');
         for tail in ["/chat/completions", "/responses", "/v1/messages"] {
             base = base.strip_suffix(tail).unwrap_or(base);
@@ -150,7 +130,7 @@ impl Address {
         let http = base.starts_with("http://") || base.starts_with("https://");
         (http && !host.is_empty()).then(|| Self {
             base_url: base.to_owned(),
-            query,
+            query: (!query.is_empty()).then(|| query.to_owned()),
             host,
         })
     }
@@ -169,7 +149,6 @@ pub(crate) struct Timeouts {
     pub(crate) whole: Option<Duration>,
     /// How often a broken stream is restarted.
     pub(crate) reconnects: u32,
-    /// Whether the server is local.
     pub(crate) is_local: bool,
 }
 
@@ -177,47 +156,39 @@ pub(crate) struct Timeouts {
 const LOCAL_STALL: u64 = 900;
 
 impl Timeouts {
-    /// From variables and the provider's own settings.
-    pub(crate) fn resolve(config: &Config, is_local: bool, own: &OwnTimeouts) -> Self {
+    /// From variables and the settings of a model or its provider.
+    pub(crate) fn resolve(config: &Config, is_local: bool, provider: &Value, model: &str) -> Self {
+        let env = &config.sources().env;
         let seconds = |var: &Var| {
-            let text = config
-                .sources()
-                .env
-                .text(var)
-                .or_else(|| config.dotenv().get(var.name))?;
+            let text = env.text(var).or_else(|| config.dotenv().get(var.name))?;
             seconds_of(text.trim().parse().ok()?)
         };
-        let request = own.request.or_else(|| seconds(&vars::HERMES_API_TIMEOUT));
-        let request = request.unwrap_or(Duration::from_mins(30));
-        let stall = own
-            .stall
-            .or_else(|| seconds(&vars::HERMES_STREAM_STALE_TIMEOUT));
+        let own = |of_model: &str, of_provider: &str| {
+            [&provider["models"][model][of_model], &provider[of_provider]]
+                .into_iter()
+                .find_map(|value| seconds_of(value.as_f64()?))
+        };
+        let request = own("timeout_seconds", "request_timeout_seconds")
+            .or_else(|| seconds(&vars::HERMES_API_TIMEOUT))
+            .unwrap_or(Duration::from_mins(30));
+        let own_stall = own("stale_timeout_seconds", "stale_timeout_seconds");
+        let stall = own_stall.or_else(|| seconds(&vars::HERMES_STREAM_STALE_TIMEOUT));
         let local_stall = config
             .number("agent.local_stream_stale_timeout")
             .and_then(seconds_of)
             .unwrap_or(Duration::from_secs(LOCAL_STALL));
-        let read = seconds(&vars::HERMES_STREAM_READ_TIMEOUT);
-        let retries = config
-            .sources()
-            .env
-            .text(&vars::HERMES_STREAM_RETRIES)
-            .and_then(|text| text.parse().ok());
+        let read = if is_local {
+            request
+        } else {
+            Duration::from_mins(2)
+        };
+        let retries = env.text(&vars::HERMES_STREAM_RETRIES);
         Self {
             request,
-            read: if is_local {
-                read.unwrap_or(request)
-            } else {
-                read.unwrap_or(Duration::from_mins(2))
-            },
-            stall: if is_local {
-                stall.or(Some(local_stall))
-            } else {
-                stall
-            },
-            whole: own
-                .stall
-                .or_else(|| seconds(&vars::HERMES_API_CALL_STALE_TIMEOUT)),
-            reconnects: retries.unwrap_or(2),
+            read: seconds(&vars::HERMES_STREAM_READ_TIMEOUT).unwrap_or(read),
+            stall: stall.or(is_local.then_some(local_stall)),
+            whole: own_stall.or_else(|| seconds(&vars::HERMES_API_CALL_STALE_TIMEOUT)),
+            reconnects: retries.and_then(|text| text.parse().ok()).unwrap_or(2),
             is_local,
         }
     }
@@ -257,27 +228,6 @@ impl Timeouts {
 
 fn seconds_of(number: f64) -> Option<Duration> {
     (number.is_finite() && number > 0.0 && number < 1e9).then(|| Duration::from_secs_f64(number))
-}
-
-/// Timeouts set in `providers.<name>`.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct OwnTimeouts {
-    pub(crate) request: Option<Duration>,
-    pub(crate) stall: Option<Duration>,
-}
-
-impl OwnTimeouts {
-    /// Reads the timeouts of a model, or else of its provider.
-    pub(crate) fn read(provider: &Value, model: &str) -> Self {
-        let of_model = &provider["models"][model];
-        let seconds = |value: &Value| seconds_of(value.as_f64()?);
-        Self {
-            request: seconds(&of_model["timeout_seconds"])
-                .or_else(|| seconds(&provider["request_timeout_seconds"])),
-            stall: seconds(&of_model["stale_timeout_seconds"])
-                .or_else(|| seconds(&provider["stale_timeout_seconds"])),
-        }
-    }
 }
 
 #[cfg(test)]

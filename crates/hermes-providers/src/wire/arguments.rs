@@ -1,6 +1,6 @@
 //! Repairs broken JSON in the arguments of tool calls.
 
-use super::lenient_json::parse_lenient;
+use crate::lenient_json::parse_lenient;
 
 /// Surplus closing brackets that may be dropped.
 const MAX_SURPLUS: usize = 50;

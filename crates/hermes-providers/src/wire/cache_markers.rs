@@ -5,56 +5,26 @@ use serde_json::{Value, json};
 /// Marked messages besides the system prompt.
 const MARKED_MESSAGES: usize = 3;
 
-/// Whether and how long marked parts are cached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum CacheMarkers {
-    /// No markers.
-    #[default]
-    Off,
-    /// For five minutes.
-    FiveMinutes,
-    /// For an hour.
-    OneHour,
+/// Marks the system prompt and the last messages of the chat format. Its tool messages cannot be
+/// marked.
+pub(super) fn mark_chat(messages: &mut [Value], mark: &Value) {
+    let is_system = |message: &Value| message["role"] == "system" || message["role"] == "developer";
+    if let Some(system) = messages.first_mut().filter(|message| is_system(message)) {
+        mark_message(system, mark);
+    }
+    let others = messages.iter_mut().rev();
+    let others = others.filter(|message| !is_system(message));
+    for message in others.take(MARKED_MESSAGES) {
+        if message["role"] != "tool" {
+            mark_message(message, mark);
+        }
+    }
 }
 
-impl CacheMarkers {
-    /// The marker.
-    pub(crate) fn value(self) -> Option<Value> {
-        match self {
-            Self::Off => None,
-            Self::FiveMinutes => Some(json!({"type": "ephemeral"})),
-            Self::OneHour => Some(json!({"type": "ephemeral", "ttl": "1h"})),
-        }
-    }
-
-    /// Marks the system prompt and the last messages of the chat format. Its tool messages cannot be
-    /// marked.
-    pub(crate) fn mark_chat(self, messages: &mut [Value]) {
-        let Some(mark) = self.value() else { return };
-        let is = |message: &Value, role: &str| message["role"] == role;
-        if let Some(system) = messages
-            .first_mut()
-            .filter(|message| is(message, "system") || is(message, "developer"))
-        {
-            mark_message(system, &mark);
-        }
-        let others = messages
-            .iter_mut()
-            .rev()
-            .filter(|message| !is(message, "system") && !is(message, "developer"));
-        for message in others.take(MARKED_MESSAGES) {
-            if !is(message, "tool") {
-                mark_message(message, &mark);
-            }
-        }
-    }
-
-    /// Marks the last messages of Anthropic's format. Its encoder marks the system prompt.
-    pub(crate) fn mark_anthropic(self, messages: &mut [Value]) {
-        let Some(mark) = self.value() else { return };
-        for message in messages.iter_mut().rev().take(MARKED_MESSAGES) {
-            mark_message(message, &mark);
-        }
+/// Marks the last messages of Anthropic's format. Its encoder marks the system prompt.
+pub(super) fn mark_anthropic(messages: &mut [Value], mark: &Value) {
+    for message in messages.iter_mut().rev().take(MARKED_MESSAGES) {
+        mark_message(message, mark);
     }
 }
 
@@ -91,16 +61,13 @@ mod tests {
             json!({"role": "assistant", "content": "", "tool_calls": []}),
             json!({"role": "tool", "content": "r"}),
         ];
-        CacheMarkers::OneHour.mark_chat(&mut messages);
         let mark = json!({"type": "ephemeral", "ttl": "1h"});
+        mark_chat(&mut messages, &mark);
         let marked = |text: &str| json!([{"type": "text", "text": text, "cache_control": mark}]);
         assert_eq!(messages[0]["content"], marked("s"));
         assert_eq!(messages[1]["content"], "old");
         assert_eq!(messages[2]["content"], marked("u"));
         assert_eq!(messages[3]["content"], "");
         assert_eq!(messages[4]["content"], "r");
-        let untouched = messages.clone();
-        CacheMarkers::Off.mark_chat(&mut messages);
-        assert_eq!(messages, untouched);
     }
 }

@@ -1,18 +1,18 @@
 //! The wire formats: encoding requests, decoding answers. Pure: nothing is sent here.
 
-pub(crate) mod anthropic;
+mod answer;
+mod anthropic;
 mod arguments;
 mod cache_markers;
-pub(crate) mod chat;
-mod decoder;
-mod lenient_json;
-pub(crate) mod responses;
+mod chat;
+mod codec;
+mod responses;
 mod schema;
 mod sse;
-mod token_count;
+mod usage;
 
-pub(crate) use cache_markers::CacheMarkers;
-pub(crate) use decoder::Decoder;
-pub(crate) use lenient_json::parse_lenient;
+pub(crate) use answer::CollectedAnswer;
+pub(crate) use anthropic::BETAS as ANTHROPIC_BETAS;
+pub(crate) use codec::{decode_event, decode_whole, encode};
 pub(crate) use sse::{SseEvent, SseParser};
-pub(crate) use token_count::tokens_at;
+pub(crate) use usage::tokens;

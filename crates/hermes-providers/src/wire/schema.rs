@@ -2,15 +2,27 @@
 
 use serde_json::Value;
 
-use crate::request::ToolSchema;
+use crate::request::{ModelRequest, ToolSchema};
+use crate::route::Route;
+use crate::server_limits::ServerLimits;
 
-/// The parameter schema of a tool, simplified if `plain`.
-pub(crate) fn parameters(tool: &ToolSchema, plain: bool) -> Value {
-    if plain {
-        simplified(&tool.parameters)
-    } else {
-        tool.parameters.clone()
-    }
+/// The tools of a request, each encoded with its parameter schema; `None` if there are none.
+pub(super) fn encode_tools(
+    route: &Route,
+    request: &ModelRequest,
+    limits: ServerLimits,
+    encode: impl Fn(&ToolSchema, Value) -> Value,
+) -> Option<Value> {
+    let plain = limits.plain_schemas || route.plain_schemas;
+    let tools = request.tools.iter().map(|tool| {
+        let parameters = if plain {
+            simplified(&tool.parameters)
+        } else {
+            tool.parameters.clone()
+        };
+        encode(tool, parameters)
+    });
+    (!request.tools.is_empty()).then(|| tools.collect())
 }
 
 /// The schema without `pattern` and `format`, and without a `type` beside an `anyOf`. Names of

@@ -11,7 +11,6 @@ const MAX_EVENT: usize = 16 << 20;
 pub(crate) struct SseEvent {
     /// The name; empty if none.
     pub(crate) name: String,
-    /// The data, lines joined.
     pub(crate) data: String,
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hermes_providers::{AuxiliaryModels, AuxiliaryTask, ErrorClass, ModelOverrides, ModelRequest};
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -22,8 +22,8 @@ fn about(task: AuxiliaryTask) -> ModelRequest {
 
 #[test]
 fn a_task_has_a_route_of_its_own_and_no_stray_keys() {
-    let main = ModelServer::always(Answer::text("main"));
-    let own = ModelServer::always(Answer::text("side"));
+    let main = ModelServer::always(ScriptedAnswer::text("main"));
+    let own = ModelServer::always(ScriptedAnswer::text("side"));
     let auxiliary = format!(
         "auxiliary:\n  compression: {{provider: auto, model: ''}}\n  title_generation: {{model: small, base_url: '{}', extra_body: {{top_k: 1}}, timeout: 30, reasoning_effort: low}}\n",
         own.base_url()
@@ -58,7 +58,7 @@ fn a_task_has_a_route_of_its_own_and_no_stray_keys() {
 
 #[test]
 fn answers_come_whole_and_no_window_is_looked_up() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(&server.base_url(), "");
     let provider = side(&bench).open(AuxiliaryTask::GoalJudge).unwrap();
     assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "ok");
@@ -69,7 +69,7 @@ fn answers_come_whole_and_no_window_is_looked_up() {
 
 #[test]
 fn the_model_of_the_command_line_does_side_tasks_unless_one_is_named() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(
         &server.base_url(),
         "auxiliary: {goal_judge: {model: judge}}\n",
@@ -86,9 +86,9 @@ fn the_model_of_the_command_line_does_side_tasks_unless_one_is_named() {
 
 #[test]
 fn an_empty_account_moves_on_and_other_refusals_do_not() {
-    let second = ModelServer::always(Answer::text("second"));
+    let second = ModelServer::always(ScriptedAnswer::text("second"));
     let refusing = |status: u16| {
-        let first = ModelServer::always(Answer::status(
+        let first = ModelServer::always(ScriptedAnswer::status(
             status,
             &json!({"error": {"message": "insufficient credits"}}),
         ));
@@ -110,7 +110,7 @@ fn an_empty_account_moves_on_and_other_refusals_do_not() {
 #[test]
 fn what_passes_is_asked_again_as_often_as_the_settings_say() {
     for (setting, most) in [("transient_retries: 0", 1), ("transient_retries: 1", 2)] {
-        let server = ModelServer::always(Answer::status(503, &json!({"error": "busy"})));
+        let server = ModelServer::always(ScriptedAnswer::status(503, &json!({"error": "busy"})));
         let bench = Bench::custom(
             &server.base_url(),
             &format!("agent: {{api_max_retries: 5}}\nauxiliary: {{{setting}}}\n"),
@@ -124,7 +124,7 @@ fn what_passes_is_asked_again_as_often_as_the_settings_say() {
 
 #[test]
 fn a_task_waits_no_longer_than_its_time() {
-    let late = Answer::text("late").after(Duration::from_mins(1));
+    let late = ScriptedAnswer::text("late").after(Duration::from_mins(1));
     let server = ModelServer::always(late);
     let bench = Bench::custom(
         &server.base_url(),
@@ -138,7 +138,7 @@ fn a_task_waits_no_longer_than_its_time() {
 
 #[test]
 fn a_slot_that_cannot_be_used_is_an_error_and_not_another_route() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(
         &server.base_url(),
         "auxiliary: {goal_judge: {provider: nosuch, model: m}, compression: 3}\n",

@@ -1,7 +1,7 @@
 //! Servers that are no model servers, or not good ones. One clear line each, and no panic.
 
 use hermes_providers::{ErrorClass, FinishReason};
-use hermes_testkit::{Answer, ModelServer, ScriptedCall};
+use hermes_testkit::{ModelServer, ScriptedAnswer, ScriptedCall};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ const ONCE: &str = "agent: {api_max_retries: 1}\n";
 #[test]
 fn html_is_told_by_its_title() {
     let page = "<html><head><title>Sign in</title></head><body>x</body></html>";
-    let server = ModelServer::always(Answer::html(200, page));
+    let server = ModelServer::always(ScriptedAnswer::html(200, page));
     let provider = Bench::custom(&server.base_url(), ONCE).open();
     let error = ask(&*provider, &question("hi")).unwrap_err();
     assert_eq!(error.class, ErrorClass::Malformed);
@@ -37,7 +37,11 @@ fn nonsense_is_refused_in_one_line() {
         "\u{0}\u{1}\u{2}".to_owned(),
         "[".repeat(100_000),
     ] {
-        let server = ModelServer::always(Answer::raw(200, "application/json", body.as_bytes()));
+        let server = ModelServer::always(ScriptedAnswer::raw(
+            200,
+            "application/json",
+            body.as_bytes(),
+        ));
         let provider = Bench::custom(&server.base_url(), ONCE).open();
         let error = ask(&*provider, &question("hi")).unwrap_err();
         let shown: String = body.chars().take(30).collect();
@@ -52,7 +56,7 @@ fn nonsense_is_refused_in_one_line() {
 #[test]
 fn odd_usage_is_no_usage() {
     let chunk = r#"{"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":NaN,"completion_tokens":-3,"x":Infinity}}"#;
-    let server = ModelServer::always(Answer::events(&[chunk, "[DONE]"]));
+    let server = ModelServer::always(ScriptedAnswer::events(&[chunk, "[DONE]"]));
     let provider = Bench::custom(&server.base_url(), ONCE).open();
     let response = ask(&*provider, &question("hi")).unwrap();
     assert_eq!((response.text.as_str(), response.usage), ("ok", None));
@@ -65,7 +69,7 @@ fn ten_megabytes_of_arguments_are_cut_off() {
         name: "write_file".to_owned(),
         arguments: json!({"content": "x".repeat(10 << 20)}).to_string(),
     };
-    let server = ModelServer::always(Answer::raw_calls(vec![call]));
+    let server = ModelServer::always(ScriptedAnswer::raw_calls(vec![call]));
     let provider = Bench::custom(&server.base_url(), ONCE).open();
     let response = ask(&*provider, &question("hi")).unwrap();
     assert_eq!(response.finish, FinishReason::Length);
@@ -76,7 +80,7 @@ fn ten_megabytes_of_arguments_are_cut_off() {
 fn a_key_that_the_server_echoes_is_masked() {
     let key = "sk-canary-0123456789abcdef";
     let echo = json!({"error": {"message": format!("Incorrect API key provided: {key}")}});
-    let server = ModelServer::always(Answer::status(401, &echo));
+    let server = ModelServer::always(ScriptedAnswer::status(401, &echo));
     let provider = Bench::custom(&server.base_url(), &format!("  api_key: {key}\n")).open();
     let error = ask(&*provider, &question("hi")).unwrap_err();
     assert_eq!(error.class, ErrorClass::Auth);
@@ -104,12 +108,13 @@ fn nobody_listens() {
 
 #[test]
 fn a_redirect_to_another_host_is_not_followed() {
-    let elsewhere = ModelServer::always(Answer::text("stolen"));
+    let elsewhere = ModelServer::always(ScriptedAnswer::text("stolen"));
     let to = format!(
         "{}/chat/completions",
         elsewhere.base_url().replace("127.0.0.1", "localhost")
     );
-    let server = ModelServer::always(Answer::raw(307, "text/plain", b"").header("location", &to));
+    let server =
+        ModelServer::always(ScriptedAnswer::raw(307, "text/plain", b"").header("location", &to));
     let bench = Bench::custom(
         &server.base_url(),
         "  api_key: sk-canary-0123456789\nagent: {api_max_retries: 1}\n",
@@ -121,9 +126,9 @@ fn a_redirect_to_another_host_is_not_followed() {
     let mut first = true;
     let round = ModelServer::start_with(move |_| {
         if std::mem::take(&mut first) {
-            Answer::raw(307, "text/plain", b"").header("location", "/v2/chat/completions")
+            ScriptedAnswer::raw(307, "text/plain", b"").header("location", "/v2/chat/completions")
         } else {
-            Answer::text("same house")
+            ScriptedAnswer::text("same house")
         }
     });
     assert!(!back.is_empty());

@@ -1,7 +1,7 @@
 //! Which provider a model's name, a short name or a flag leads to.
 
 use hermes_providers::{ModelOverrides, OpenError};
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 
 use crate::bench::{Bench, ask, question};
@@ -91,7 +91,7 @@ fn short_names_may_be_texts_and_know_no_case() {
 
 #[test]
 fn a_short_name_with_an_address_alone_takes_nothing_from_the_configured_provider() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let config = format!(
         "model: {{provider: anthropic, default: claude-x}}\n\
          model_aliases: {{here: {{model: small, base_url: '{}'}}}}\n",

@@ -1,14 +1,14 @@
 //! The fallback chain.
 
 use hermes_providers::{ErrorClass, StreamEvent};
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use crate::bench::{Bench, ask, hear, question};
 
-fn refused(status: u16) -> Answer {
-    Answer::status(status, &json!({"error": {"message": "no"}}))
+fn refused(status: u16) -> ScriptedAnswer {
+    ScriptedAnswer::status(status, &json!({"error": {"message": "no"}}))
 }
 
 fn pair(first: &ModelServer, second: &ModelServer, more: &str) -> Bench {
@@ -22,7 +22,7 @@ fn pair(first: &ModelServer, second: &ModelServer, more: &str) -> Bench {
 #[test]
 fn the_second_answers_for_a_turn_and_the_first_is_asked_again_in_the_next() {
     let first = ModelServer::always(refused(401));
-    let second = ModelServer::always(Answer::text("from the second"));
+    let second = ModelServer::always(ScriptedAnswer::text("from the second"));
     let bench = pair(&first, &second, "");
     let provider = bench.open();
     provider.begin_turn();
@@ -54,7 +54,7 @@ fn the_second_answers_for_a_turn_and_the_first_is_asked_again_in_the_next() {
 #[test]
 fn after_a_rate_limit_the_next_turn_stays_away_from_the_first() {
     let first = ModelServer::always(refused(429));
-    let second = ModelServer::always(Answer::text("ok"));
+    let second = ModelServer::always(ScriptedAnswer::text("ok"));
     let provider = pair(&first, &second, "").open();
     provider.begin_turn();
     assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "ok");
@@ -66,7 +66,7 @@ fn after_a_rate_limit_the_next_turn_stays_away_from_the_first() {
 #[test]
 fn a_branch_begins_where_its_origin_is_and_leads_nobody_astray() {
     let first = ModelServer::always(refused(401));
-    let second = ModelServer::always(Answer::text("ok"));
+    let second = ModelServer::always(ScriptedAnswer::text("ok"));
     let provider = pair(&first, &second, "").open();
     provider.begin_turn();
     ask(&*provider, &question("hi")).unwrap();
@@ -98,7 +98,7 @@ fn when_all_fail_the_last_error_tells_what_was_tried() {
 
 #[test]
 fn a_first_choice_that_cannot_be_opened_is_passed_over() {
-    let second = ModelServer::always(Answer::text("ok"));
+    let second = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::new(&format!(
         "model: {{provider: nosuch, default: m}}\nfallback_model: {{provider: custom, model: other, base_url: '{}'}}\n",
         second.base_url()

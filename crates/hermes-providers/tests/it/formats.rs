@@ -6,7 +6,7 @@ use hermes_providers::{
     Content, ContentPart, FinishReason, Image, Message, ModelRequest, Reasoning, TokenUsage,
     ToolCall, ToolSchema,
 };
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn anthropic(server: &ModelServer, more: &str) -> Bench {
 
 #[test]
 fn anthropic_requests_are_as_its_servers_want_them() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let provider = anthropic(&server, "").open();
     ask(&*provider, &conversation()).unwrap();
     let sent = &server.questions()[0];
@@ -111,15 +111,15 @@ fn anthropic_requests_are_as_its_servers_want_them() {
 #[test]
 fn anthropic_answers_are_read() {
     let server = ModelServer::start([
-        Answer::call("terminal", &json!({"command": "ls"}))
+        ScriptedAnswer::call("terminal", &json!({"command": "ls"}))
             .thinking("hm")
             .saying("Let me see."),
-        Answer::call("terminal", &json!({"command": "ls"}))
+        ScriptedAnswer::call("terminal", &json!({"command": "ls"}))
             .thinking("hm")
             .saying("Let me see.")
             .whole(),
-        Answer::text("cut").finish("max_tokens"),
-        Answer::text("no").finish("refusal"),
+        ScriptedAnswer::text("cut").finish("max_tokens"),
+        ScriptedAnswer::text("no").finish("refusal"),
     ]);
     let provider = anthropic(&server, "").open();
     for _ in 0..2 {
@@ -160,7 +160,7 @@ fn anthropic_answers_are_read() {
 
 #[test]
 fn orphans_do_not_reach_anthropic() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let mut unanswered = Message::assistant("Working.");
     unanswered.tool_calls = vec![ToolCall::new("gone", "terminal", "{}")];
     let stray = Message::tool_result(&ToolCall::new("never", "terminal", "{}"), "x");
@@ -179,7 +179,7 @@ fn orphans_do_not_reach_anthropic() {
 
 #[test]
 fn the_largest_answer_stays_below_the_window() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let provider = anthropic(&server, ", context_length: 8000").open();
     ask(&*provider, &question("hi")).unwrap();
     assert_eq!(server.questions()[0].body["max_tokens"], 7_999);
@@ -194,7 +194,7 @@ fn responses(server: &ModelServer, more: &str) -> Bench {
 
 #[test]
 fn responses_requests_are_as_its_servers_want_them() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     ask(&*responses(&server, "").open(), &conversation()).unwrap();
     let sent = &server.questions()[0];
     assert_eq!(sent.path, "/v1/responses");
@@ -248,14 +248,14 @@ fn responses_requests_are_as_its_servers_want_them() {
 #[test]
 fn responses_answers_are_read() {
     let answer = || {
-        Answer::call("terminal", &json!({"command": "ls"}))
+        ScriptedAnswer::call("terminal", &json!({"command": "ls"}))
             .thinking("hm")
             .saying("Let me see.")
     };
     let server = ModelServer::start([
         answer(),
         answer().whole(),
-        Answer::text("cut").finish("max_output_tokens"),
+        ScriptedAnswer::text("cut").finish("max_output_tokens"),
     ]);
     let provider = responses(&server, "").open();
     for _ in 0..2 {
@@ -280,9 +280,9 @@ fn responses_answers_are_read() {
 fn thoughts_that_are_refused_are_not_sent_again() {
     let no = json!({"error": {"message": "The encrypted content could not be verified.", "code": "invalid_encrypted_content"}});
     let server = ModelServer::start([
-        Answer::status(400, &no),
-        Answer::text("ok"),
-        Answer::text("ok"),
+        ScriptedAnswer::status(400, &no),
+        ScriptedAnswer::text("ok"),
+        ScriptedAnswer::text("ok"),
     ]);
     let provider = responses(&server, "").open();
     ask(&*provider, &conversation()).unwrap();
@@ -297,7 +297,7 @@ fn thoughts_that_are_refused_are_not_sent_again() {
 
 #[test]
 fn chat_requests_hold_what_the_format_has() {
-    let server = ModelServer::start([Answer::text("ok"), Answer::text("ok")]);
+    let server = ModelServer::start([ScriptedAnswer::text("ok"), ScriptedAnswer::text("ok")]);
     let bench = Bench::custom(
         &server.base_url(),
         "  max_tokens: 99\n  ollama_num_ctx: 4096\n",
@@ -337,7 +337,7 @@ fn chat_requests_hold_what_the_format_has() {
 #[test]
 fn images_that_are_refused_are_left_out_from_then_on() {
     let no = json!({"error": {"message": "This model does not support image input"}});
-    let server = ModelServer::start([Answer::status(400, &no), Answer::text("ok")]);
+    let server = ModelServer::start([ScriptedAnswer::status(400, &no), ScriptedAnswer::text("ok")]);
     let provider = Bench::custom(&server.base_url(), "").open();
     assert!(provider.route().takes_images);
     ask(&*provider, &conversation()).unwrap();

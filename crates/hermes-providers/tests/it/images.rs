@@ -1,7 +1,7 @@
 //! Images that a server does not want.
 
 use hermes_providers::{Content, ContentPart, Image, Message, ModelRequest, StreamEvent, ToolCall};
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::bench::{Bench, ask, hear};
 #[test]
 fn an_image_that_is_too_large_is_left_out_and_others_stay() {
     let no = json!({"error": {"message": "messages.0: image exceeds 5 MB maximum"}});
-    let server = ModelServer::start([Answer::status(400, &no), Answer::text("ok")]);
+    let server = ModelServer::start([ScriptedAnswer::status(400, &no), ScriptedAnswer::text("ok")]);
     let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     let image = |size: usize| {
         ContentPart::Image(Image::Data {
@@ -37,9 +37,9 @@ fn an_image_that_is_too_large_is_left_out_and_others_stay() {
 fn a_model_that_takes_no_images_stays_with_text() {
     let no = json!({"error": {"message": "This model does not support image input"}});
     let server = ModelServer::start([
-        Answer::status(400, &no),
-        Answer::text("one"),
-        Answer::text("two"),
+        ScriptedAnswer::status(400, &no),
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::text("two"),
     ]);
     let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     let image = Image::from_url("data:image/png;base64,AAAA");
@@ -69,7 +69,10 @@ fn a_model_that_takes_no_images_stays_with_text() {
 #[test]
 fn images_of_tools_are_left_out_where_only_people_may_show_some() {
     let no = json!({"error": {"message": "tool message content must be a string"}});
-    let server = ModelServer::start([Answer::status(400, &no), Answer::text("one")]);
+    let server = ModelServer::start([
+        ScriptedAnswer::status(400, &no),
+        ScriptedAnswer::text("one"),
+    ]);
     let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     let image = || ContentPart::Image(Image::from_url("data:image/png;base64,AAAA"));
     let call = ToolCall::new("c1", "look", "{}");

@@ -6,7 +6,7 @@ use hermes_providers::{
     AuthFile, CredentialEntry, CredentialStatus, ErrorClass, ModelOverrides, OpenError,
 };
 use hermes_secret::SecretString;
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::bench::{Bench, ask, question};
 
 #[test]
 fn no_key_goes_to_a_host_it_was_not_configured_for() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(&server.base_url(), "")
         .env("OPENAI_API_KEY", "sk-canary-openai-123456")
         .env("OPENROUTER_API_KEY", "sk-or-canary-123456")
@@ -28,7 +28,7 @@ fn no_key_goes_to_a_host_it_was_not_configured_for() {
 
 #[test]
 fn a_known_provider_moved_to_another_host_does_not_take_shared_keys_along() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     for provider in ["openrouter", "openai-api"] {
         let config = format!(
             "model: {{provider: {provider}, default: m, base_url: '{}', api_mode: chat_completions}}\n",
@@ -49,7 +49,7 @@ fn a_known_provider_moved_to_another_host_does_not_take_shared_keys_along() {
 
 #[test]
 fn the_variable_of_a_provider_moves_its_key_along() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::new("model: {provider: deepseek, default: m}\n")
         .env("DEEPSEEK_API_KEY", "sk-deepseek-123456")
         .env("DEEPSEEK_BASE_URL", &server.base_url());
@@ -62,7 +62,7 @@ fn the_variable_of_a_provider_moves_its_key_along() {
 
 #[test]
 fn a_named_endpoint_has_its_own_key_query_and_body() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let config = format!(
         "providers:\n  lab:\n    api: '{}?api-version=7'\n    key_env: LAB_KEY\n    default_model: lab-model\n    extra_body: {{top_k: 3}}\n    models: {{lab-model: {{context_length: 12345}}}}\n",
         server.base_url()
@@ -87,7 +87,7 @@ fn a_named_endpoint_has_its_own_key_query_and_body() {
 
 #[test]
 fn an_alias_names_model_and_place() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let config = format!(
         "model: {{provider: replay, script: none.yaml}}\nmodel_aliases: {{fast: {{model: small, provider: custom, base_url: '{}'}}}}\n",
         server.base_url()
@@ -186,9 +186,9 @@ fn a_limited_key_is_set_aside_for_the_next() {
     let server = ModelServer::start_with(|request| {
         if request.header("authorization") == Some("Bearer key-number-0") {
             let body = json!({"error": {"message": "slow down"}});
-            Answer::status(429, &body).header("retry-after", "0.1")
+            ScriptedAnswer::status(429, &body).header("retry-after", "0.1")
         } else {
-            Answer::text("ok")
+            ScriptedAnswer::text("ok")
         }
     });
     let bench = lab(&server, 2);
@@ -206,9 +206,9 @@ fn a_limited_key_is_set_aside_for_the_next() {
 fn nine_bad_keys_of_ten_do_not_use_up_the_attempts() {
     let server = ModelServer::start_with(|request| {
         if request.header("authorization") == Some("Bearer key-number-9") {
-            Answer::text("ok")
+            ScriptedAnswer::text("ok")
         } else {
-            Answer::status(401, &json!({"error": {"message": "bad key"}}))
+            ScriptedAnswer::status(401, &json!({"error": {"message": "bad key"}}))
         }
     });
     let bench = lab(&server, 10);
@@ -234,7 +234,10 @@ fn nine_bad_keys_of_ten_do_not_use_up_the_attempts() {
 
 #[test]
 fn when_all_keys_rest_that_is_said_and_nothing_is_sent() {
-    let server = ModelServer::always(Answer::status(402, &json!({"error": {"message": "pay"}})));
+    let server = ModelServer::always(ScriptedAnswer::status(
+        402,
+        &json!({"error": {"message": "pay"}}),
+    ));
     let bench = lab(&server, 2);
     let provider = bench.open();
     assert_eq!(
@@ -249,7 +252,10 @@ fn when_all_keys_rest_that_is_said_and_nothing_is_sent() {
 
 #[test]
 fn a_key_from_a_variable_is_recorded_without_itself() {
-    let server = ModelServer::always(Answer::status(401, &json!({"error": {"message": "no"}})));
+    let server = ModelServer::always(ScriptedAnswer::status(
+        401,
+        &json!({"error": {"message": "no"}}),
+    ));
     let bench = Bench::new("model: {provider: deepseek, default: m}\n")
         .env("DEEPSEEK_API_KEY", "sk-canary-deepseek-1")
         .env("DEEPSEEK_BASE_URL", &server.base_url());

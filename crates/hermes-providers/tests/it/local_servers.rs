@@ -1,6 +1,6 @@
 //! Servers on this machine: what each says of its window, and what Ollama has to be told.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use crate::windows::wait_for_window;
 
 fn server(owner: &str, more: &[(&str, Value)]) -> ModelServer {
     let models = json!({"data": [{"id": "test-model", "owned_by": owner}, {"id": "b"}]});
-    let server =
-        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &models));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"))
+        .with("/v1/models", ScriptedAnswer::status(200, &models));
     more.iter().fold(server, |server, (path, body)| {
-        server.with(path, Answer::status(200, body))
+        server.with(path, ScriptedAnswer::status(200, body))
     })
 }
 
@@ -60,7 +60,7 @@ fn ollama_with_all_calls_at_one_index_makes_two_of_them() {
         let call = json!({"index": 0, "id": id, "function": function});
         json!({"choices": [{"delta": {"tool_calls": [call]}}]}).to_string()
     };
-    let server = ModelServer::start([Answer::events(&[
+    let server = ModelServer::start([ScriptedAnswer::events(&[
         call("a", "{\"command\":\"one\"}"),
         call("b", "{\"command\":\"two\"}"),
         "[DONE]".to_owned(),
@@ -106,8 +106,8 @@ fn vllm_says_it_in_its_list_and_is_asked_nothing_else() {
     let models = json!({"data": [
         {"id": "test-model", "owned_by": "vllm", "max_model_len": 24_576},
     ]});
-    let server =
-        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &models));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"))
+        .with("/v1/models", ScriptedAnswer::status(200, &models));
     let provider = Bench::custom(&server.base_url(), "").open();
     ask(&*provider, &question("hi")).unwrap();
     wait_for_window(&*provider, 24_576);

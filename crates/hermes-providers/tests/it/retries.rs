@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hermes_providers::{ErrorClass, StreamEvent};
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -22,12 +22,12 @@ fn gaps(server: &ModelServer) -> Vec<Duration> {
 #[test]
 fn a_failing_server_is_asked_again_with_growing_pauses() {
     let broken = || {
-        Answer::status(
+        ScriptedAnswer::status(
             500,
             &json!({"error": {"message": "oops, something broke here"}}),
         )
     };
-    let server = ModelServer::start([broken(), broken(), Answer::text("done")]);
+    let server = ModelServer::start([broken(), broken(), ScriptedAnswer::text("done")]);
     let provider = Bench::custom(&server.base_url(), "").open();
     let (response, events) = hear(&*provider, &question("hi"));
     assert_eq!(response.unwrap().text, "done");
@@ -52,9 +52,10 @@ fn a_failing_server_is_asked_again_with_growing_pauses() {
 #[test]
 fn a_server_that_says_when_is_asked_then() {
     let slow_down = || {
-        Answer::status(429, &json!({"error": {"message": "slow down"}})).header("retry-after", "1")
+        ScriptedAnswer::status(429, &json!({"error": {"message": "slow down"}}))
+            .header("retry-after", "1")
     };
-    let server = ModelServer::start([slow_down(), slow_down(), Answer::text("done")]);
+    let server = ModelServer::start([slow_down(), slow_down(), ScriptedAnswer::text("done")]);
     let provider = Bench::custom(&server.base_url(), "").open();
     assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "done");
     for gap in gaps(&server) {
@@ -68,7 +69,7 @@ fn a_server_that_says_when_is_asked_then() {
 #[test]
 fn a_quota_that_opens_in_hours_is_reported_at_once() {
     let message = "Usage limit reached";
-    let answer = Answer::status(429, &json!({"error": {"message": message}}));
+    let answer = ScriptedAnswer::status(429, &json!({"error": {"message": message}}));
     let server = ModelServer::always(answer.header("retry-after", "14710"));
     let provider = Bench::custom(&server.base_url(), "").open();
     let error = ask(&*provider, &question("hi")).unwrap_err();
@@ -98,7 +99,7 @@ fn what_is_refused_for_good_is_asked_once() {
             ErrorClass::ContextOverflow,
         ),
     ] {
-        let answer = Answer::status(status, &json!({"error": {"message": message}}));
+        let answer = ScriptedAnswer::status(status, &json!({"error": {"message": message}}));
         let server = ModelServer::always(answer);
         let provider = Bench::custom(&server.base_url(), "").open();
         let error = ask(&*provider, &question("hi")).unwrap_err();
@@ -112,9 +113,9 @@ fn what_is_refused_for_good_is_asked_once() {
 fn a_field_that_is_refused_is_left_out_from_then_on() {
     let no = json!({"error": {"message": "Unrecognized request argument: reasoning_effort"}});
     let server = ModelServer::start([
-        Answer::status(400, &no),
-        Answer::text("one"),
-        Answer::text("two"),
+        ScriptedAnswer::status(400, &no),
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::text("two"),
     ]);
     let bench = Bench::custom(&server.base_url(), "agent: {reasoning_effort: high}\n");
     let provider = bench.open();
@@ -133,7 +134,10 @@ fn an_overflow_states_its_limit_or_none() {
     let stated =
         json!({"error": {"message": "This model's maximum context length is 32768 tokens."}});
     let vague = json!({"error": {"message": "context length exceeded"}});
-    let server = ModelServer::start([Answer::status(400, &vague), Answer::status(400, &stated)]);
+    let server = ModelServer::start([
+        ScriptedAnswer::status(400, &vague),
+        ScriptedAnswer::status(400, &stated),
+    ]);
     let bench = Bench::custom(&server.base_url(), "  context_length: 1000000\n");
     let provider = bench.open();
     assert_eq!(provider.route().context_length, 1_000_000);

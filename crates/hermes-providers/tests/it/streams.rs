@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hermes_proc::Wake;
 use hermes_providers::{ErrorClass, FinishReason, StreamEvent};
-use hermes_testkit::{Answer, ModelServer, ScriptedCall};
+use hermes_testkit::{ModelServer, ScriptedAnswer, ScriptedCall};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::bench::{Bench, ask, hear, question};
 
 #[test]
 fn an_answer_streams_and_the_request_is_as_specified() {
-    let server = ModelServer::start([Answer::pieces(&["do", "ne"]).thinking("hm")]);
+    let server = ModelServer::start([ScriptedAnswer::pieces(&["do", "ne"]).thinking("hm")]);
     let bench = Bench::custom(&server.base_url(), "");
     let provider = bench.open();
     let (response, events) = hear(&*provider, &question("hi"));
@@ -52,7 +52,7 @@ fn an_answer_streams_and_the_request_is_as_specified() {
 
 #[test]
 fn a_plain_connection_is_used_once() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let provider = Bench::custom(&server.base_url(), "  context_length: 9000\n").open();
     for _ in 0..5 {
         assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "ok");
@@ -63,7 +63,7 @@ fn a_plain_connection_is_used_once() {
 
 #[test]
 fn several_threads_ask_at_once() {
-    let server = ModelServer::always(Answer::text("ok").after(Duration::from_millis(300)));
+    let server = ModelServer::always(ScriptedAnswer::text("ok").after(Duration::from_millis(300)));
     let provider = Bench::custom(&server.base_url(), "").open();
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -82,9 +82,9 @@ fn several_threads_ask_at_once() {
 #[test]
 fn a_stream_that_breaks_before_any_text_is_taken_up_again() {
     let server = ModelServer::start([
-        Answer::text("x").cut_after(0),
-        Answer::close(),
-        Answer::text("done"),
+        ScriptedAnswer::text("x").cut_after(0),
+        ScriptedAnswer::close(),
+        ScriptedAnswer::text("done"),
     ]);
     let provider = Bench::custom(&server.base_url(), "").open();
     assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "done");
@@ -93,7 +93,7 @@ fn a_stream_that_breaks_before_any_text_is_taken_up_again() {
 
 #[test]
 fn text_that_came_before_the_break_is_kept() {
-    let server = ModelServer::start([Answer::pieces(&["par", "tial"]).cut_after(1)]);
+    let server = ModelServer::start([ScriptedAnswer::pieces(&["par", "tial"]).cut_after(1)]);
     let provider = Bench::custom(&server.base_url(), "").open();
     let response = ask(&*provider, &question("hi")).unwrap();
     assert_eq!(
@@ -106,7 +106,7 @@ fn text_that_came_before_the_break_is_kept() {
 #[test]
 fn a_call_that_breaks_is_asked_for_again_and_then_reported() {
     let broken = || {
-        Answer::call("write_file", &json!({"path": "a"}))
+        ScriptedAnswer::call("write_file", &json!({"path": "a"}))
             .saying("Now.")
             .cut_after(3)
     };
@@ -161,7 +161,7 @@ fn half_arguments_are_never_a_call() {
         name: "terminal".to_owned(),
         arguments: "{\"command\":\"tru".to_owned(),
     };
-    let server = ModelServer::start([Answer::raw_calls(vec![call])]);
+    let server = ModelServer::start([ScriptedAnswer::raw_calls(vec![call])]);
     let provider = Bench::custom(&server.base_url(), "").open();
     let response = ask(&*provider, &question("hi")).unwrap();
     assert_eq!(response.finish, FinishReason::Length);
@@ -174,7 +174,7 @@ fn calls_that_all_have_index_zero_are_two() {
         json!({"choices": [{"delta": {"tool_calls": [{"index": 0, "id": id, "function": function}]}}]})
             .to_string()
     };
-    let server = ModelServer::start([Answer::events(&[
+    let server = ModelServer::start([ScriptedAnswer::events(&[
         call("a", "{\"command\":\"ls\"}"),
         call("b", "{\"command\":\"id\"}"),
         "[DONE]".to_owned(),
@@ -192,7 +192,7 @@ fn calls_that_all_have_index_zero_are_two() {
 
 #[test]
 fn an_interrupt_drops_the_connection_at_once() {
-    let server = ModelServer::always(Answer::text("late").after(Duration::from_mins(2)));
+    let server = ModelServer::always(ScriptedAnswer::text("late").after(Duration::from_mins(2)));
     let provider = Bench::custom(&server.base_url(), "").open();
     let interrupt = Arc::new(Wake::new().unwrap());
     let raiser = Arc::clone(&interrupt);
@@ -212,7 +212,7 @@ fn an_interrupt_drops_the_connection_at_once() {
 
 #[test]
 fn silence_ends_a_stream() {
-    let slow = Answer::pieces(&["a", "b"]).slowly(Duration::from_mins(2));
+    let slow = ScriptedAnswer::pieces(&["a", "b"]).slowly(Duration::from_mins(2));
     let server = ModelServer::start([slow]);
     let bench = Bench::custom(&server.base_url(), "").env("HERMES_STREAM_STALE_TIMEOUT", "0.5");
     let response = ask(&*bench.open(), &question("hi")).unwrap();
@@ -226,9 +226,9 @@ fn silence_ends_a_stream() {
 fn a_server_that_cannot_stream_is_asked_without() {
     let no = json!({"error": {"message": "Streaming is not supported by this model"}});
     let server = ModelServer::start([
-        Answer::status(400, &no),
-        Answer::text("one"),
-        Answer::text("two"),
+        ScriptedAnswer::status(400, &no),
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::text("two"),
     ]);
     let provider = Bench::custom(&server.base_url(), "").open();
     assert_eq!(ask(&*provider, &question("hi")).unwrap().text, "one");
@@ -244,7 +244,9 @@ fn a_server_that_cannot_stream_is_asked_without() {
 #[test]
 fn a_whole_answer_to_a_streaming_question_will_do() {
     let server =
-        ModelServer::start([Answer::calls(&[("a", json!({"x": 1})), ("b", json!({}))]).whole()]);
+        ModelServer::start([
+            ScriptedAnswer::calls(&[("a", json!({"x": 1})), ("b", json!({}))]).whole(),
+        ]);
     let provider = Bench::custom(&server.base_url(), "").open();
     let response = ask(&*provider, &question("hi")).unwrap();
     assert_eq!(response.tool_calls.len(), 2);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hermes_providers::{ModelOverrides, Provider};
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -21,8 +21,8 @@ pub(crate) fn wait_for_window(provider: &dyn Provider, tokens: u64) {
 #[test]
 fn the_server_is_asked_once_and_the_next_start_knows() {
     let models = json!({"data": [{"id": "other", "max_model_len": 1}, {"id": "test-model", "max_model_len": 40_960}]});
-    let server =
-        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &models));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"))
+        .with("/v1/models", ScriptedAnswer::status(200, &models));
     let bench = Bench::custom(&server.base_url(), "");
     let provider = bench.open();
     assert_eq!(provider.route().context_length, 256_000);
@@ -38,7 +38,7 @@ fn the_server_is_asked_once_and_the_next_start_knows() {
 
 #[test]
 fn a_configured_window_needs_no_request() {
-    let server = ModelServer::always(Answer::text("ok"));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"));
     let bench = Bench::custom(&server.base_url(), "  context_length: 9000\n");
     let provider = bench.open();
     for _ in 0..3 {
@@ -51,8 +51,8 @@ fn a_configured_window_needs_no_request() {
 #[test]
 fn the_only_model_of_a_local_server_is_meant() {
     let one = json!({"data": [{"id": "the-one"}]});
-    let server =
-        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &one));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"))
+        .with("/v1/models", ScriptedAnswer::status(200, &one));
     let config = format!(
         "model: {{provider: custom, base_url: '{}'}}\n",
         server.base_url()
@@ -60,8 +60,8 @@ fn the_only_model_of_a_local_server_is_meant() {
     let provider = Bench::new(&config).open();
     assert_eq!(provider.route().model, "the-one");
     let two = json!({"data": [{"id": "a"}, {"id": "b"}]});
-    let server =
-        ModelServer::always(Answer::text("ok")).with("/v1/models", Answer::status(200, &two));
+    let server = ModelServer::always(ScriptedAnswer::text("ok"))
+        .with("/v1/models", ScriptedAnswer::status(200, &two));
     let config = format!(
         "model: {{provider: custom, base_url: '{}'}}\n",
         server.base_url()

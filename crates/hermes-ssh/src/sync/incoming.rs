@@ -160,7 +160,7 @@ impl Receiver<'_> {
                 return Ok(());
             }
         }
-        let clean = hermes_fs::confined_relative_os(name).ok();
+        let clean = hermes_fs::confined_relative(name).ok();
         let Some(remote_path) = clean.as_deref().and_then(Path::to_str).map(str::to_owned) else {
             self.ignore(format!("'{}' is no usual name", shown()));
             return Ok(());
@@ -190,7 +190,7 @@ impl Receiver<'_> {
         content.take(MAX_LISTING).read_to_end(&mut bytes)?;
         let names = bytes.split(|byte| *byte == b'\n').filter_map(name_in);
         for name in names {
-            let clean = hermes_fs::confined_relative_os(OsStr::from_bytes(name));
+            let clean = hermes_fs::confined_relative(OsStr::from_bytes(name));
             if let Some(remote_path) = clean.ok().as_deref().and_then(Path::to_str) {
                 self.received.present.insert(remote_path.to_owned());
             }

@@ -1,17 +1,36 @@
 //! The files of one log, newest first: the current one and what was rotated away.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hermes_fs::{FileLock, LockOptions, Result};
 
 use super::name::LogName;
-use super::tracked_file::FileId;
 use crate::rotating::rotated;
 
 /// How long to wait for a rotation to finish; then the files are opened all the same.
 const ROTATION_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Which file it is, whatever its name. The time of birth tells apart a file that got the inode of
+/// one just deleted, on file systems that record it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId {
+    device: u64,
+    inode: u64,
+    born: Option<SystemTime>,
+}
+
+impl FileId {
+    pub(super) fn of(meta: &Metadata) -> Self {
+        Self {
+            device: meta.dev(),
+            inode: meta.ino(),
+            born: meta.created().ok(),
+        }
+    }
+}
 
 /// One opened file of a chain.
 #[derive(Debug)]

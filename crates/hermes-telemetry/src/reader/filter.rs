@@ -4,16 +4,12 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 use super::query::LogQuery;
 use crate::record_head::{LogTime, RecordHead};
-use crate::{Component, Level};
 
 /// A query made ready, and the verdict on the record being read.
 #[derive(Debug, Clone)]
 pub(super) struct LineFilter {
-    level: Option<Level>,
-    session: Option<String>,
-    component: Option<Component>,
+    query: LogQuery,
     since: Option<LogTime>,
-    unfiltered: bool,
     verdict: bool,
 }
 
@@ -24,21 +20,12 @@ impl LineFilter {
             let start = now.checked_sub(age).unwrap_or(Timestamp::MIN);
             LogTime::new(start, zone)
         });
-        let unfiltered = query.is_unfiltered();
         Self {
-            level: query.level,
-            session: query.session.clone(),
-            component: query.component,
+            query: query.clone(),
             since,
-            unfiltered,
             // The record that the first lines continue is unknown, and so not known to be wanted.
-            verdict: unfiltered,
+            verdict: query.is_unfiltered(),
         }
-    }
-
-    /// Whether every line is wanted.
-    pub(super) fn is_unfiltered(&self) -> bool {
-        self.unfiltered
     }
 
     /// Since when records are wanted.
@@ -47,28 +34,27 @@ impl LineFilter {
     }
 
     pub(super) fn accepts(&mut self, line: &str) -> bool {
-        if self.unfiltered {
-            return true;
-        }
-        if let Some(head) = RecordHead::parse(line) {
+        if !self.query.is_unfiltered()
+            && let Some(head) = RecordHead::parse(line)
+        {
             self.verdict = self.judge(&head, line);
         }
         self.verdict
     }
 
     fn judge(&self, head: &RecordHead<'_>, line: &str) -> bool {
-        let level = self
-            .level
-            .is_none_or(|least| head.level.is_some_and(|level| level >= least));
-        let component = self
-            .component
-            .is_none_or(|component| head.logger.is_some_and(|logger| component.owns(logger)));
-        let session = self
-            .session
-            .as_ref()
-            .is_none_or(|session| line.contains(session.as_str()));
-        let recent = self.since.is_none_or(|since| !head.is_before(&since));
-        level && component && session && recent
+        let LogQuery {
+            level,
+            session,
+            component,
+            ..
+        } = &self.query;
+        level.is_none_or(|least| head.level.is_some_and(|level| level >= least))
+            && component.is_none_or(|part| head.logger.is_some_and(|logger| part.owns(logger)))
+            && session
+                .as_ref()
+                .is_none_or(|session| line.contains(session))
+            && self.since.is_none_or(|since| !head.is_before(&since))
     }
 }
 
@@ -79,6 +65,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+    use crate::{Component, Level};
 
     const LOG: &str = "\
 left over from an older file

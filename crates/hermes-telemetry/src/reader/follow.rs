@@ -5,14 +5,16 @@
 //! kept a while longer, because a writer that was about to write when it was rotated still does.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::chain;
+use super::chain::{self, FileId};
+use super::error::ReadError;
 use super::filter::LineFilter;
-use super::tail::{LogReader, ReadError};
-use super::tracked_file::{FileId, TrackedFile};
+use super::name::LogName;
+use super::tracked_file::TrackedFile;
 
 /// Time between two looks at the log.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -23,39 +25,26 @@ const LATE_WRITERS: Duration = Duration::from_secs(5);
 /// A log being followed.
 #[derive(Debug)]
 pub struct Follower {
-    reader: LogReader,
-    filter: LineFilter,
-    current: Option<TrackedFile>,
-    retired: Vec<Retired>,
+    pub(super) dir: PathBuf,
+    pub(super) name: LogName,
+    pub(super) filter: LineFilter,
+    pub(super) current: Option<TrackedFile>,
+    pub(super) retired: Vec<Retired>,
     /// Files that have been read or were there before; never read again from the start.
-    known: Vec<FileId>,
+    pub(super) known: Vec<FileId>,
 }
 
+/// A rotated file that late writers may still write.
 #[derive(Debug)]
-struct Retired {
+pub(super) struct Retired {
     file: TrackedFile,
     until: Instant,
 }
 
 impl Follower {
-    pub(super) fn new(
-        reader: LogReader,
-        filter: LineFilter,
-        current: Option<TrackedFile>,
-        known: Vec<FileId>,
-    ) -> Self {
-        Self {
-            reader,
-            filter,
-            current,
-            retired: Vec::new(),
-            known,
-        }
-    }
-
     /// Gives out what was added since the last look, complete lines only. Does not wait.
     pub fn poll(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
-        let newest = match hermes_fs::metadata(&self.reader.path()) {
+        let newest = match hermes_fs::metadata(&self.name.path(&self.dir)) {
             Ok(meta) if meta.is_file() => Some(FileId::of(&meta)),
             // In the middle of a rotation, or not there yet.
             Ok(_) => None,
@@ -119,7 +108,7 @@ impl Follower {
 
     /// Reads the old file to its end, then every newer one, and stays at the newest.
     fn switch(&mut self, emit: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
-        let files = chain::open_all(&self.reader.dir, &self.reader.name)?;
+        let files = chain::open_all(&self.dir, &self.name)?;
         self.drain(emit)?;
         let present: Vec<FileId> = files.iter().map(|file| file.id).collect();
         let position = self
@@ -140,7 +129,10 @@ impl Follower {
             let mut file = TrackedFile::new(next, self.filter.clone());
             if let Some(older) = self.current.take() {
                 file.continue_verdict_of(&older);
-                self.retire(older);
+                self.retired.push(Retired {
+                    file: older,
+                    until: Instant::now() + LATE_WRITERS,
+                });
             }
             self.current = Some(file);
             self.drain(emit)?;
@@ -148,12 +140,5 @@ impl Follower {
         // Forgetting what is gone keeps a reused inode from being taken for it.
         self.known = present;
         Ok(())
-    }
-
-    fn retire(&mut self, file: TrackedFile) {
-        self.retired.push(Retired {
-            file,
-            until: Instant::now() + LATE_WRITERS,
-        });
     }
 }

@@ -3,6 +3,7 @@
 //! The reader changes nothing. Its memory is bounded by what it shows, however large the files are.
 
 mod chain;
+mod error;
 mod filter;
 mod follow;
 mod name;
@@ -10,7 +11,8 @@ mod query;
 mod tail;
 mod tracked_file;
 
+pub use error::ReadError;
 pub use follow::{Follower, POLL_INTERVAL};
 pub use name::{LogFile, LogName, list};
 pub use query::{LogQuery, parse_age};
-pub use tail::{LogReader, ReadError};
+pub use tail::LogReader;

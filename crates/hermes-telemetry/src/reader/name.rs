@@ -10,15 +10,12 @@ use crate::ArgumentError;
 /// A log of a home.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LogName {
-    /// `agent.log`: everything.
+    /// Everything.
     Agent,
-    /// `errors.log`: warnings and worse.
+    /// Warnings and worse.
     Errors,
-    /// `gateway.log`.
     Gateway,
-    /// `gui.log`.
     Gui,
-    /// `container-boot.log`.
     Boot,
     /// What a supervised gateway of this profile printed.
     GatewayProfile(String),
@@ -36,12 +33,9 @@ impl LogName {
     /// The newest file of the log, below the `logs` directory.
     pub fn path(&self, dir: &Path) -> PathBuf {
         match self {
-            Self::Agent => dir.join("agent.log"),
-            Self::Errors => dir.join("errors.log"),
-            Self::Gateway => dir.join("gateway.log"),
-            Self::Gui => dir.join("gui.log"),
             Self::Boot => dir.join("container-boot.log"),
             Self::GatewayProfile(profile) => dir.join("gateways").join(profile).join("current"),
+            other => dir.join(format!("{other}.log")),
         }
     }
 }
@@ -72,9 +66,7 @@ impl FromStr for LogName {
         Self::FIXED
             .into_iter()
             .find(|name| name.to_string() == wanted)
-            .ok_or_else(|| ArgumentError::UnknownLog {
-                value: value.to_owned(),
-            })
+            .ok_or_else(|| ArgumentError::UnknownLog(value.to_owned()))
     }
 }
 
@@ -91,7 +83,6 @@ fn is_profile_name(name: &str) -> bool {
 pub struct LogFile {
     /// What to type for it.
     pub name: LogName,
-    /// Its newest file.
     pub path: PathBuf,
     /// Size of that file.
     pub bytes: u64,

@@ -15,7 +15,6 @@ pub struct LogQuery {
     pub session: Option<String>,
     /// Records not older than this.
     pub since: Option<Duration>,
-    /// Records of this component.
     pub component: Option<Component>,
 }
 
@@ -56,9 +55,7 @@ pub fn parse_age(value: &str) -> Result<Duration, ArgumentError> {
     let seconds = seconds.filter(|seconds| *seconds <= LONGEST);
     seconds
         .map(Duration::from_secs_f64)
-        .ok_or_else(|| ArgumentError::BadAge {
-            value: value.to_owned(),
-        })
+        .ok_or_else(|| ArgumentError::BadAge(value.to_owned()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::chain::{self, ChainFile};
+use super::error::ReadError;
 use super::filter::LineFilter;
 use super::follow::Follower;
 use super::name::LogName;
@@ -15,39 +16,11 @@ use super::query::LogQuery;
 use super::tracked_file::{CHUNK, TrackedFile};
 use crate::Zone;
 
-/// A log that could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// There is no such file.
-    #[error("the log '{name}' does not exist yet: {} is missing", path.display())]
-    Missing {
-        /// What was asked for.
-        name: LogName,
-        /// Where it would be.
-        path: PathBuf,
-    },
-    /// A file is there and cannot be read.
-    #[error(transparent)]
-    Fs(#[from] hermes_fs::Error),
-}
-
-impl ReadError {
-    /// What the user can do next.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Missing { .. } => {
-                Some("run 'hermes logs list' to see which logs exist".to_owned())
-            }
-            Self::Fs(error) => error.hint(),
-        }
-    }
-}
-
 /// One log, from the reading side.
 #[derive(Debug, Clone)]
 pub struct LogReader {
-    pub(super) dir: PathBuf,
-    pub(super) name: LogName,
+    dir: PathBuf,
+    name: LogName,
     zone: TimeZone,
     now: Timestamp,
 }
@@ -91,7 +64,14 @@ impl LogReader {
         let known = files.iter().map(|file| file.id).collect();
         let (last, newest) = self.read_files(files, query)?;
         let filter = self.filter(query);
-        let follower = Follower::new(self.clone(), filter, newest, known);
+        let follower = Follower {
+            dir: self.dir.clone(),
+            name: self.name.clone(),
+            filter,
+            current: newest,
+            retired: Vec::new(),
+            known,
+        };
         Ok((last.into_lines(), follower))
     }
 
@@ -114,13 +94,13 @@ impl LogReader {
             let too_old = filter
                 .since()
                 .is_some_and(|since| modified(&file).is_some_and(|at| at < since));
-            let enough = filter.is_unfiltered() && wanted == 0;
+            let enough = query.is_unfiltered() && wanted == 0;
             if index > 0 && (too_old || enough) {
                 break;
             }
             let mut file = TrackedFile::new(file, filter.clone());
             let end = file.size()?;
-            if filter.is_unfiltered() {
+            if query.is_unfiltered() {
                 let (offset, found) = start_of_last_lines(&file, end, wanted)?;
                 file.offset = offset;
                 wanted -= found;

@@ -1,39 +1,19 @@
 //! One open log file, read forward from an offset in bounded pieces.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use hermes_fs::Error;
 
-use super::chain::ChainFile;
+use super::chain::{ChainFile, FileId};
 use super::filter::LineFilter;
 
 /// Bytes of a line that are shown; the rest is counted.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 /// Bytes read at a time.
 pub(super) const CHUNK: usize = 64 * 1024;
-
-/// Which file it is, whatever its name. The time of birth tells apart a file that got the inode of
-/// one just deleted, on file systems that record it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileId {
-    device: u64,
-    inode: u64,
-    born: Option<SystemTime>,
-}
-
-impl FileId {
-    pub(super) fn of(meta: &Metadata) -> Self {
-        Self {
-            device: meta.dev(),
-            inode: meta.ino(),
-            born: meta.created().ok(),
-        }
-    }
-}
 
 /// A file being read. It stays readable when it is renamed or deleted.
 #[derive(Debug)]

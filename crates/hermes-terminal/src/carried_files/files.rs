@@ -78,7 +78,7 @@ impl Walk<'_> {
             Err(error) => return Err(error.into()),
         };
         for entry in entries {
-            if hermes_fs::confined_relative_os(&entry.name).is_err() {
+            if hermes_fs::confined_relative(&entry.name).is_err() {
                 continue;
             }
             let target = target.join(&entry.name);

@@ -17,7 +17,7 @@ pub struct ScriptedCall {
 
 /// One answer.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct ScriptedAnswer {
     pub(super) body: AnswerBody,
     pub(super) headers: Vec<(String, String)>,
     pub(super) before: Duration,
@@ -53,7 +53,7 @@ pub(super) struct ModelMessage {
     pub(super) usage: Option<Value>,
 }
 
-impl Answer {
+impl ScriptedAnswer {
     fn new(body: AnswerBody) -> Self {
         Self {
             body,

@@ -6,46 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::answer::{Answer, AnswerBody};
-use super::server::ServerState;
+use super::answer::{AnswerBody, ScriptedAnswer};
+use super::state::{ReceivedRequest, ServerState};
 use super::{Wire, chat_format, messages_format, responses_format};
 
 /// How often a pausing server looks whether its client is still there.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-
-/// A request as it came.
-#[derive(Debug, Clone)]
-pub struct ReceivedRequest {
-    /// `POST`, mostly.
-    pub method: String,
-    /// Path with query.
-    pub path: String,
-    /// Headers, names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The body as JSON; null if it is none.
-    pub body: Value,
-    /// The body as it came.
-    pub raw: Vec<u8>,
-    /// When it had come.
-    pub at: Instant,
-    /// Which connection of the server it came on.
-    pub connection: usize,
-}
-
-impl ReceivedRequest {
-    /// A header's value.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// Whether a text is anywhere in it: headers, path or body.
-    pub fn contains(&self, text: &str) -> bool {
-        self.path.contains(text)
-            || self.headers.iter().any(|(_, value)| value.contains(text))
-            || String::from_utf8_lossy(&self.raw).contains(text)
-    }
-}
 
 /// Serves one connection until it ends.
 pub(super) fn serve(stream: TcpStream, shared: &ServerState, connection: usize) {
@@ -113,7 +79,7 @@ fn receive(
 /// Sends the answer; says whether the connection goes on.
 fn respond(
     stream: &mut TcpStream,
-    answer: &Answer,
+    answer: &ScriptedAnswer,
     request: &ReceivedRequest,
     shared: &ServerState,
 ) -> std::io::Result<bool> {
@@ -163,7 +129,7 @@ fn write_head(
     status: u16,
     content_type: &str,
     framing: &str,
-    answer: &Answer,
+    answer: &ScriptedAnswer,
 ) -> std::io::Result<()> {
     let mut head = format!("HTTP/1.1 {status} X\r\ncontent-type: {content_type}\r\n{framing}");
     for (name, value) in &answer.headers {
@@ -175,7 +141,7 @@ fn write_head(
 
 fn stream_events(
     stream: &mut TcpStream,
-    answer: &Answer,
+    answer: &ScriptedAnswer,
     events: &[String],
     shared: &ServerState,
 ) -> std::io::Result<bool> {

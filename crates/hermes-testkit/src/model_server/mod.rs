@@ -10,10 +10,11 @@ mod connection;
 mod messages_format;
 mod responses_format;
 mod server;
+mod state;
 
-pub use answer::{Answer, ScriptedCall};
-pub use connection::ReceivedRequest;
+pub use answer::{ScriptedAnswer, ScriptedCall};
 pub use server::ModelServer;
+pub use state::ReceivedRequest;
 
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

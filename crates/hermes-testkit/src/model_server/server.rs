@@ -2,18 +2,17 @@
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::Wire;
-use super::answer::Answer;
-use super::connection::{ReceivedRequest, serve};
-
-type AnswerScript = Box<dyn FnMut(&ReceivedRequest) -> Answer + Send>;
+use super::answer::ScriptedAnswer;
+use super::connection::serve;
+use super::state::{ReceivedRequest, ServerState};
 
 /// A scripted model server on loopback. Ends when dropped.
 pub struct ModelServer {
@@ -22,54 +21,14 @@ pub struct ModelServer {
     accepting: Option<JoinHandle<()>>,
 }
 
-/// What its threads share.
-pub(super) struct ServerState {
-    script: Mutex<AnswerScript>,
-    others: Mutex<Vec<(String, Answer)>>,
-    received: Mutex<Vec<ReceivedRequest>>,
-    arrived: Condvar,
-    stopping: AtomicBool,
-    departures: AtomicUsize,
-}
-
-impl ServerState {
-    pub(super) fn answer(&self, request: &ReceivedRequest) -> Answer {
-        if Wire::of_path(&request.path).is_some() {
-            return (self.script.lock().unwrap())(request);
-        }
-        let others = self.others.lock().unwrap();
-        let path = request.path.split('?').next().unwrap_or_default();
-        let found = others.iter().find(|(known, _)| known == path);
-        found.map_or_else(
-            || Answer::status(404, &json!({"error": "not found"})),
-            |(_, answer)| answer.clone(),
-        )
-    }
-
-    pub(super) fn record(&self, request: ReceivedRequest) {
-        self.received.lock().unwrap().push(request);
-        self.arrived.notify_all();
-    }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn note_departure(&self) {
-        self.departures.fetch_add(1, Ordering::SeqCst);
-        drop(self.received.lock().unwrap());
-        self.arrived.notify_all();
-    }
-}
-
 impl ModelServer {
     /// Gives these answers to questions, in order. A question too many is refused as a bad request,
     /// which nobody asks again.
-    pub fn start(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let mut answers: VecDeque<Answer> = answers.into_iter().collect();
+    pub fn start(answers: impl IntoIterator<Item = ScriptedAnswer>) -> Self {
+        let mut answers: VecDeque<ScriptedAnswer> = answers.into_iter().collect();
         Self::start_with(move |_| {
             answers.pop_front().unwrap_or_else(|| {
-                Answer::status(
+                ScriptedAnswer::status(
                     400,
                     &json!({"error": {"message": "the script of the server is at its end"}}),
                 )
@@ -78,22 +37,17 @@ impl ModelServer {
     }
 
     /// Gives the same answer to every question.
-    pub fn always(answer: Answer) -> Self {
+    pub fn always(answer: ScriptedAnswer) -> Self {
         Self::start_with(move |_| answer.clone())
     }
 
     /// Answers as the function says.
-    pub fn start_with(script: impl FnMut(&ReceivedRequest) -> Answer + Send + 'static) -> Self {
+    pub fn start_with(
+        script: impl FnMut(&ReceivedRequest) -> ScriptedAnswer + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(ServerState {
-            script: Mutex::new(Box::new(script)),
-            others: Mutex::default(),
-            received: Mutex::default(),
-            arrived: Condvar::new(),
-            stopping: AtomicBool::new(false),
-            departures: AtomicUsize::new(0),
-        });
+        let shared = Arc::new(ServerState::new(Box::new(script)));
         let threads = Arc::clone(&shared);
         let accepting = std::thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
@@ -114,7 +68,7 @@ impl ModelServer {
 
     /// Answers another path, such as `/v1/models`.
     #[must_use]
-    pub fn with(self, path: &str, answer: Answer) -> Self {
+    pub fn with(self, path: &str, answer: ScriptedAnswer) -> Self {
         let mut others = self.shared.others.lock().unwrap();
         others.push((path.to_owned(), answer));
         drop(others);

@@ -1,7 +1,7 @@
 //! `hermes dump`: the set-up as plain text, for a report.
 
 use hermes_config::dotenv::known_names;
-use hermes_home::{count_skills, probe_gateway};
+use hermes_home::{count_skills, gateway_pid};
 use hermes_secret::display_mask;
 
 use crate::context::Context;
@@ -61,7 +61,7 @@ fn features(context: &Context) -> Vec<(&'static str, String)> {
         "" => "built-in",
         name => name,
     };
-    let gateway = probe_gateway(home);
+    let gateway = gateway_pid(home);
     let platforms = crate::doctor::configured_platforms(context);
     vec![
         ("toolsets", config.texts("toolsets").join(", ")),
@@ -69,7 +69,7 @@ fn features(context: &Context) -> Vec<(&'static str, String)> {
         ("memory_provider", memory.to_owned()),
         (
             "gateway",
-            if gateway.running {
+            if gateway.is_some() {
                 "running"
             } else {
                 "stopped"

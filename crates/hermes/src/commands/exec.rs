@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     let backend = BackendRequest {
         kind: BackendKind::choose(context, args.backend.as_deref())?,
         task: args.task.as_deref(),

@@ -89,7 +89,7 @@ fn running_gateways(context: &Context) -> Result<Vec<ProfileName>> {
     let profiles = list(&context.location, None)?.profiles;
     Ok(profiles
         .into_iter()
-        .filter(|p| p.gateway.running)
+        .filter(|p| p.gateway_pid.is_some())
         .map(|p| p.name)
         .collect())
 }

@@ -2,7 +2,7 @@
 
 use hermes_config::dotenv::known_names;
 use hermes_config::settings::Layer;
-use hermes_home::probe_gateway;
+use hermes_home::gateway_pid;
 use hermes_secret::display_mask;
 use serde_json::{Value, json};
 
@@ -102,17 +102,17 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
     );
 
     section(&mut out, "Gateway Service");
-    let gateway = probe_gateway(&context.location.home);
+    let gateway = gateway_pid(&context.location.home);
     row(
         &mut out,
         "Status",
-        if gateway.running {
+        if gateway.is_some() {
             "✓ running"
         } else {
             "✗ stopped"
         },
     );
-    if let Some(pid) = gateway.pid.filter(|_| gateway.running) {
+    if let Some(pid) = gateway {
         row(&mut out, "PID(s)", &pid.to_string());
     }
 
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<()> {
 fn record(context: &Context) -> Value {
     let config = context.config();
     let (model, provider) = config.model();
-    let gateway = probe_gateway(&context.location.home);
+    let gateway = gateway_pid(&context.location.home);
     let origin = config.candidates("terminal.backend");
     let keys: Vec<&str> = known_names()
         .filter(|known| known.secret && config.secret(known.name).is_some())
@@ -147,7 +147,7 @@ fn record(context: &Context) -> Value {
             "origin": origin.first().map_or(Layer::Default, |candidate| candidate.layer).name(),
         },
         "platforms": doctor::configured_platforms(context),
-        "gateway": { "running": gateway.running, "pid": gateway.pid },
+        "gateway": { "running": gateway.is_some(), "pid": gateway },
         "cron_jobs": doctor::cron_jobs(context),
     })
 }

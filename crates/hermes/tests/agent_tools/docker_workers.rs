@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use hermes_docker::labels;
-use hermes_testkit::{EngineImage, RealEngine, RemoveContainers, Run};
+use hermes_testkit::{EngineImage, ProgramCall, RealEngine, RemoveContainers};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ struct Yard {
 
 impl Yard {
     fn new(script: &str) -> Self {
-        let image = RealEngine::Docker.provide(EngineImage::Debian);
+        let image = EngineImage::Debian.name_in(RealEngine::Docker);
         let settings = format!("terminal:\n  backend: docker\n  docker_image: {image}\n");
         let builder = Builder::new(script, &settings);
         let home = builder.desk.home.path("profiles/builder");
@@ -47,7 +47,7 @@ impl Yard {
     }
 
     /// As on a machine that is no container.
-    fn hermes(&self, args: &[&str]) -> Run {
+    fn hermes(&self, args: &[&str]) -> ProgramCall {
         self.builder.desk.home.hermes(args).on_host()
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_testkit::Outcome;
+use hermes_testkit::ProgramOutput;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl Builder {
     }
 
     /// One look at the board, as on a machine that is no container.
-    pub(crate) fn dispatch(&self) -> Outcome {
+    pub(crate) fn dispatch(&self) -> ProgramOutput {
         let run = self.desk.home.hermes(["kanban", "dispatch", "--json"]);
         run.on_host().run()
     }

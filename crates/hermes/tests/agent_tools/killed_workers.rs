@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, ModelServer, ReceivedRequest, ScriptedCall};
+use hermes_testkit::{ModelServer, ReceivedRequest, ScriptedAnswer, ScriptedCall};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -64,12 +64,12 @@ impl Drop for Moments {
 }
 
 /// What the model does next, seen from what was done so far; ids are never given twice.
-fn answer(request: &ReceivedRequest, number: usize) -> Answer {
+fn answer(request: &ReceivedRequest, number: usize) -> ScriptedAnswer {
     let messages = request.body["messages"].as_array().unwrap();
     let last = messages.iter().rfind(|message| message["role"] == "user");
     let told = last.map(|message| message["content"].to_string());
     if request.body.get("tools").is_none() || told.is_some_and(|told| told.contains(GO_ON)) {
-        return Answer::text("gone on");
+        return ScriptedAnswer::text("gone on");
     }
     let steps = messages
         .iter()
@@ -103,7 +103,7 @@ fn answer(request: &ReceivedRequest, number: usize) -> Answer {
         )],
         5 => &[("kanban_comment", json!({"body": "nearly there"}))],
         6 => &[("kanban_complete", json!({"summary": "noted"}))],
-        _ => return Answer::text("Done."),
+        _ => return ScriptedAnswer::text("Done."),
     };
     let calls = calls
         .iter()
@@ -113,7 +113,7 @@ fn answer(request: &ReceivedRequest, number: usize) -> Answer {
             name: (*name).to_owned(),
             arguments: arguments.to_string(),
         });
-    Answer::raw_calls(calls.collect()).after(Duration::from_millis(5))
+    ScriptedAnswer::raw_calls(calls.collect()).after(Duration::from_millis(5))
 }
 
 /// The ids of the calls of a conversation in their order; every call has its result right behind

@@ -21,7 +21,7 @@ use hermes_board::boards::{BoardHome, BoardSlug};
 use hermes_board::model::TaskId;
 use hermes_board::store::{BoardStore, ClaimFrom, ClaimOutcome, ClaimRequest};
 use hermes_board::{BoardOptions, SqliteBoard};
-use hermes_testkit::{Outcome, Run, TestHome};
+use hermes_testkit::{ProgramCall, ProgramOutput, TestHome};
 use serde_json::Value;
 
 /// A user's home with a board.
@@ -77,13 +77,13 @@ impl Desk {
         }
     }
 
-    fn call(&self, tool: &str, args: &Value) -> Run {
+    fn call(&self, tool: &str, args: &Value) -> ProgramCall {
         let args = args.to_string();
         self.home.hermes(["tools", "call", tool, &args])
     }
 
     /// A call of a tool by the worker of a card.
-    fn worker(&self, id: &str, run: i64, tool: &str, args: Value) -> Outcome {
+    fn worker(&self, id: &str, run: i64, tool: &str, args: Value) -> ProgramOutput {
         self.call(tool, &args)
             .env("HERMES_KANBAN_TASK", id)
             .env("HERMES_KANBAN_RUN_ID", run.to_string())

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hermes_testkit::{Answer, ModelServer, Outcome, ReceivedRequest};
+use hermes_testkit::{ModelServer, ProgramOutput, ReceivedRequest, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -19,15 +19,18 @@ fn is_assessment(question: &ReceivedRequest) -> bool {
 }
 
 /// A home whose agent wants to delete a directory, which stands ready.
-fn deleting(answer: impl Fn() -> Answer + Send + 'static, settings: &str) -> (World, PathBuf) {
+fn deleting(
+    answer: impl Fn() -> ScriptedAnswer + Send + 'static,
+    settings: &str,
+) -> (World, PathBuf) {
     let server = ModelServer::start_with(move |question| {
         let messages = question.body["messages"].as_array().unwrap();
         if is_assessment(question) {
             answer()
         } else if messages.last().unwrap()["role"] == "tool" {
-            Answer::text("the end")
+            ScriptedAnswer::text("the end")
         } else {
-            Answer::call("terminal", &json!({"command": COMMAND}))
+            ScriptedAnswer::call("terminal", &json!({"command": COMMAND}))
         }
     });
     let world = World::configured(server, settings);
@@ -36,9 +39,9 @@ fn deleting(answer: impl Fn() -> Answer + Send + 'static, settings: &str) -> (Wo
     (world, heap)
 }
 
-fn verdict(verdict: &str) -> Answer {
+fn verdict(verdict: &str) -> ScriptedAnswer {
     let answer = json!({"verdict": verdict, "reason": "it looks so"});
-    Answer::text(&answer.to_string())
+    ScriptedAnswer::text(&answer.to_string())
 }
 
 /// The result of the one command.
@@ -54,7 +57,7 @@ fn assessments(world: &World) -> Vec<ReceivedRequest> {
 }
 
 /// Talks at a terminal and answers the question with these keys.
-fn answered(world: &World, keys: &str) -> Outcome {
+fn answered(world: &World, keys: &str) -> ProgramOutput {
     let mut running = world.hermes(&["chat"]).start_at_terminal();
     running.wait_for("> ");
     running.press("go\r");
@@ -111,9 +114,9 @@ fn denied_command_can_be_approved_once_by_the_person() {
 fn unsure_model_leaves_the_decision_to_the_person() {
     for answer in [
         verdict("ask"),
-        Answer::text("I would approve this."),
-        Answer::text(""),
-        Answer::status(500, &json!({"error": {"message": "down"}})),
+        ScriptedAnswer::text("I would approve this."),
+        ScriptedAnswer::text(""),
+        ScriptedAnswer::status(500, &json!({"error": {"message": "down"}})),
         verdict("approve").after(Duration::from_secs(20)),
     ] {
         let (world, heap) = deleting(move || answer.clone(), SETTINGS);
@@ -141,10 +144,10 @@ fn approval_model_sees_no_secret() {
         if is_assessment(question) {
             verdict("deny")
         } else if messages.last().unwrap()["role"] == "tool" {
-            Answer::text("the end")
+            ScriptedAnswer::text("the end")
         } else {
             let command = "rm -rf ./x --token cnry-5f1d2c9e7b80";
-            Answer::call("terminal", &json!({"command": command}))
+            ScriptedAnswer::call("terminal", &json!({"command": command}))
         }
     });
     let world = World::configured(server, SETTINGS);

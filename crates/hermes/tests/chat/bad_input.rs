@@ -1,7 +1,7 @@
 //! Providers, scripts and files that are not what they should be: one clear line, the right code, and
 //! a session that can go on.
 
-use hermes_testkit::{Answer, ModelServer, ScriptedCall, TestHome};
+use hermes_testkit::{ModelServer, ScriptedAnswer, ScriptedCall, TestHome};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -12,11 +12,11 @@ const ONWARDS: &str = "onwards, please";
 
 /// A failed query: nothing on standard output, one line and hints on standard error, exit 1; then
 /// the session goes on.
-fn fails_and_goes_on(first: Answer) {
+fn fails_and_goes_on(first: ScriptedAnswer) {
     let world = World::configured(
         ModelServer::start_with(move |request| {
             if request.contains(ONWARDS) {
-                Answer::text("fine")
+                ScriptedAnswer::text("fine")
             } else {
                 first.clone()
             }
@@ -39,8 +39,8 @@ fn fails_and_goes_on(first: Answer) {
 
 #[test]
 fn html_answer_fails_with_a_message() {
-    fails_and_goes_on(Answer::html(200, "<html><body>login</body></html>"));
-    fails_and_goes_on(Answer::html(403, "<html><body>no</body></html>"));
+    fails_and_goes_on(ScriptedAnswer::html(200, "<html><body>login</body></html>"));
+    fails_and_goes_on(ScriptedAnswer::html(403, "<html><body>no</body></html>"));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn wrong_json_types_fail_without_a_crash() {
             "null",
             "",
         ] {
-            let answer = Answer::raw(200, "application/json", body.as_bytes());
+            let answer = ScriptedAnswer::raw(200, "application/json", body.as_bytes());
             scope.spawn(move || fails_and_goes_on(answer));
         }
     });
@@ -66,11 +66,11 @@ fn wrong_json_types_fail_without_a_crash() {
 fn broken_stream_fails_with_a_message() {
     std::thread::scope(|scope| {
         // Before anything was said, and in the middle of a call.
-        scope.spawn(|| fails_and_goes_on(Answer::text("never").cut_after(0)));
-        let call = Answer::call("terminal", &json!({"command": "touch half"}));
+        scope.spawn(|| fails_and_goes_on(ScriptedAnswer::text("never").cut_after(0)));
+        let call = ScriptedAnswer::call("terminal", &json!({"command": "touch half"}));
         scope.spawn(move || fails_and_goes_on(call.cut_after(2)));
         // Events that are none.
-        scope.spawn(|| fails_and_goes_on(Answer::events(&["{\"choices\": [", "not json"])));
+        scope.spawn(|| fails_and_goes_on(ScriptedAnswer::events(&["{\"choices\": [", "not json"])));
     });
 }
 
@@ -78,9 +78,9 @@ fn broken_stream_fails_with_a_message() {
 fn an_answer_that_always_breaks_off_is_given_as_far_as_it_came() {
     let world = World::with(ModelServer::start_with(|request| {
         if request.contains(ONWARDS) {
-            Answer::text("fine")
+            ScriptedAnswer::text("fine")
         } else {
-            Answer::pieces(&["some ", "more"]).cut_after(1)
+            ScriptedAnswer::pieces(&["some ", "more"]).cut_after(1)
         }
     }));
     let outcome = world.ask("hi");
@@ -98,7 +98,7 @@ fn a_number_that_is_not_even_json_does_not_end_a_turn() {
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}).to_string();
     let usage =
         r#"{"choices": [], "usage": {"prompt_tokens": NaN, "completion_tokens": -Infinity}}"#;
-    let world = World::answering([Answer::events(&[&text, &end, usage, "[DONE]"])]);
+    let world = World::answering([ScriptedAnswer::events(&[&text, &end, usage, "[DONE]"])]);
     world.ask("hi").succeeds().prints("done\n");
 }
 
@@ -106,9 +106,9 @@ fn a_number_that_is_not_even_json_does_not_end_a_turn() {
 fn tools_that_do_not_exist_do_not_end_the_session() {
     let world = World::with(ModelServer::start_with(|request| {
         if request.contains(ONWARDS) {
-            Answer::text("fine")
+            ScriptedAnswer::text("fine")
         } else {
-            Answer::call("launch_rocket", &json!({"to": "the moon"}))
+            ScriptedAnswer::call("launch_rocket", &json!({"to": "the moon"}))
         }
     }));
     let outcome = world.ask("hi");
@@ -123,16 +123,18 @@ fn tools_that_do_not_exist_do_not_end_the_session() {
 
 #[test]
 fn invalid_usage_numbers_do_not_end_a_turn() {
-    let world = World::answering([
-        Answer::text("done").usage(&json!({"prompt_tokens": "NaN", "completion_tokens": -3}))
-    ]);
+    let world = World::answering([ScriptedAnswer::text("done")
+        .usage(&json!({"prompt_tokens": "NaN", "completion_tokens": -3}))]);
     world.ask("hi").succeeds().prints("done\n");
 }
 
 #[test]
 fn ten_megabytes_of_arguments_are_handled() {
     let huge = json!({"path": "huge", "content": "x".repeat(10 * 1024 * 1024)});
-    let world = World::answering([Answer::call("write_file", &huge), Answer::text("done")]);
+    let world = World::answering([
+        ScriptedAnswer::call("write_file", &huge),
+        ScriptedAnswer::text("done"),
+    ]);
     let outcome = world.ask("go");
     outcome.succeeds().prints("done\n");
     assert_paired(&world.bodies().pop().unwrap());
@@ -141,13 +143,13 @@ fn ten_megabytes_of_arguments_are_handled() {
 #[test]
 fn non_object_arguments_are_answered_with_an_error() {
     let list = || {
-        Answer::raw_calls(vec![ScriptedCall {
+        ScriptedAnswer::raw_calls(vec![ScriptedCall {
             id: "c".to_owned(),
             name: "terminal".to_owned(),
             arguments: "[1, 2]".to_owned(),
         }])
     };
-    let world = World::answering([list(), list(), list(), list(), Answer::text("done")]);
+    let world = World::answering([list(), list(), list(), list(), ScriptedAnswer::text("done")]);
     world.ask("go").succeeds().prints("done\n");
     assert_paired(&world.bodies().pop().unwrap());
 }
@@ -156,8 +158,8 @@ fn non_object_arguments_are_answered_with_an_error() {
 fn endless_calls_end_with_the_budget() {
     let world = World::with(ModelServer::start_with(|request| {
         match request.body.get("tools") {
-            Some(_) => Answer::call("todo", &json!({})),
-            None => Answer::text("stopped"),
+            Some(_) => ScriptedAnswer::call("todo", &json!({})),
+            None => ScriptedAnswer::text("stopped"),
         }
     }));
     let outcome = world
@@ -219,7 +221,7 @@ fn scripts_that_cannot_be_played_say_why() {
 
 #[test]
 fn ten_megabytes_of_instructions_are_cut_and_said() {
-    let world = World::with(ModelServer::always(Answer::text("done")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
     let work = world.home.outside("project");
     std::fs::create_dir(&work).unwrap();
     let huge = format!(
@@ -242,7 +244,7 @@ fn ten_megabytes_of_instructions_are_cut_and_said() {
 
 #[test]
 fn session_from_the_future_can_be_resumed() {
-    let world = World::with(ModelServer::always(Answer::text("fine")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("fine")));
     let session = session_of(&world.ask("hi"));
     let later = 4_900_000_000.0_f64;
     let database = hermes_store::rusqlite::Connection::open(world.home.path("state.db")).unwrap();
@@ -274,7 +276,7 @@ fn session_from_the_future_can_be_resumed() {
 
 #[test]
 fn session_of_a_newer_version_can_be_resumed() {
-    let world = World::answering([Answer::text("one"), Answer::text("two")]);
+    let world = World::answering([ScriptedAnswer::text("one"), ScriptedAnswer::text("two")]);
     let session = session_of(&world.ask("hi"));
     let script = "import sqlite3, sys\n\
         db = sqlite3.connect(sys.argv[1])\n\

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hermes_providers::BUILTINS;
-use hermes_testkit::{Answer, ModelServer, Outcome, Run, TestHome};
+use hermes_testkit::{ModelServer, ProgramCall, ProgramOutput, ScriptedAnswer, TestHome};
 use serde_json::{Value, json};
 
 use crate::world::session_of;
@@ -64,7 +64,7 @@ impl Cage {
         secret
     }
 
-    fn hermes(&self, args: &[&str]) -> Run {
+    fn hermes(&self, args: &[&str]) -> ProgramCall {
         self.exported
             .iter()
             .fold(self.home.hermes(args), |run, (name, value)| {
@@ -73,7 +73,7 @@ impl Cage {
             .env("HERMES_DUMP_REQUESTS", "1")
     }
 
-    fn chat(&self, query: &str) -> Outcome {
+    fn chat(&self, query: &str) -> ProgramOutput {
         let outcome = self.hermes(&["chat", "-q", query, "-v", "--yolo"]).run();
         self.none_in("standard output", &outcome.stdout, &[]);
         self.none_in("standard error", &outcome.stderr, &[]);
@@ -144,13 +144,13 @@ fn each_file(directory: &Path, visit: &mut impl FnMut(&Path, &[u8])) {
 }
 
 /// Looks everywhere a secret could be, and prints what it finds.
-fn curious() -> [Answer; 2] {
+fn curious() -> [ScriptedAnswer; 2] {
     let command = "cat /proc/self/environ > child.env; env; \
         cat ~/.hermes/.env ~/.hermes/config.yaml ~/.hermes/auth.json";
     let code = "import os\nopen('script.env', 'w').write(repr(dict(os.environ)))\n\
         print(open(os.path.expanduser('~/.hermes/.env')).read())";
     [
-        Answer::calls(&[
+        ScriptedAnswer::calls(&[
             ("terminal", json!({"command": command})),
             ("read_file", json!({"path": ".hermes/.env"})),
             (
@@ -159,7 +159,7 @@ fn curious() -> [Answer; 2] {
             ),
             ("execute_code", json!({"code": code})),
         ]),
-        Answer::call(
+        ScriptedAnswer::call(
             "terminal",
             &json!({"command": "cat /proc/self/environ > back.env; env", "background": true}),
         ),
@@ -180,16 +180,16 @@ fn a_conversation_on(mode: &str, path: &str) {
         match number {
             1 => first.clone(),
             2 => second.clone(),
-            3 => Answer::text("done"),
-            4 => Answer::status(401, &json!({"error": {"message": "no such key"}})),
-            5 => Answer::status(400, &json!({"error": {"message": "the field is wrong"}})),
-            6 => Answer::text("some text").cut_after(1),
-            7 => Answer::text("the rest"),
-            8 => Answer::html(404, "<html>nothing here</html>"),
-            _ => Answer::text("never").after(Duration::from_mins(2)),
+            3 => ScriptedAnswer::text("done"),
+            4 => ScriptedAnswer::status(401, &json!({"error": {"message": "no such key"}})),
+            5 => ScriptedAnswer::status(400, &json!({"error": {"message": "the field is wrong"}})),
+            6 => ScriptedAnswer::text("some text").cut_after(1),
+            7 => ScriptedAnswer::text("the rest"),
+            8 => ScriptedAnswer::html(404, "<html>nothing here</html>"),
+            _ => ScriptedAnswer::text("never").after(Duration::from_mins(2)),
         }
     });
-    let elsewhere = ModelServer::always(Answer::text("from elsewhere"));
+    let elsewhere = ModelServer::always(ScriptedAnswer::text("from elsewhere"));
     cage.home.put(
         "config.yaml",
         format!(
@@ -281,14 +281,14 @@ fn keys_stay_with_their_server_through_fallbacks_and_redirects() {
         let mut cage = Cage::new();
         let first_key = cage.secret("the key of the first");
         let second_key = cage.secret("the key of the second");
-        let stranger = ModelServer::always(Answer::text("caught"));
+        let stranger = ModelServer::always(ScriptedAnswer::text("caught"));
         let target = format!("{}{path}/x", stranger.root());
-        let redirect = Answer::status(307, &json!({})).header("location", &target);
+        let redirect = ScriptedAnswer::status(307, &json!({})).header("location", &target);
         let first = ModelServer::start([
-            Answer::status(401, &json!({"error": {"message": "no such key"}})),
+            ScriptedAnswer::status(401, &json!({"error": {"message": "no such key"}})),
             redirect,
         ]);
-        let second = ModelServer::always(Answer::text("from the second"));
+        let second = ModelServer::always(ScriptedAnswer::text("from the second"));
         cage.home.put(
             "config.yaml",
             format!(
@@ -326,15 +326,15 @@ fn summaries_are_made_without_keys_of_others_and_without_what_tools_printed() {
     let server = ModelServer::start_with(move |_| {
         number += 1;
         if number > 12 {
-            return Answer::text("done").usage(&json!({}));
+            return ScriptedAnswer::text("done").usage(&json!({}));
         }
         let command = format!(
             "cat ~/.hermes/.env ~/.hermes/config.yaml; echo {number}; \
              head -c 45000 /dev/zero | tr '\\0' 'x'"
         );
-        Answer::call("terminal", &json!({"command": command})).usage(&json!({}))
+        ScriptedAnswer::call("terminal", &json!({"command": command})).usage(&json!({}))
     });
-    let helper = ModelServer::always(Answer::text("## Goal\nsummed up"));
+    let helper = ModelServer::always(ScriptedAnswer::text("## Goal\nsummed up"));
     cage.home.put(
         "config.yaml",
         format!(
@@ -369,8 +369,8 @@ fn shapes_of_tokens_are_masked_in_what_tools_print_and_kept_in_what_the_model_sa
     let token = format!("ghp_{}", "Zz9".repeat(12));
     let command = format!("echo {token} | tee token.txt");
     let server = ModelServer::start([
-        Answer::call("terminal", &json!({"command": command})),
-        Answer::text("done"),
+        ScriptedAnswer::call("terminal", &json!({"command": command})),
+        ScriptedAnswer::text("done"),
     ]);
     cage.home.put(
         "config.yaml",

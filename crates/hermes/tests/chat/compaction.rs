@@ -1,6 +1,6 @@
 //! Conversations that grow too long.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn tokens(body: &Value) -> usize {
 }
 
 /// Twelve calls of 50 KB each, each with a word of its own; summaries as the function says.
-pub(crate) fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelServer {
+pub(crate) fn working(summary: impl Fn() -> ScriptedAnswer + Send + 'static) -> ModelServer {
     let mut count = 0;
     ModelServer::start_with(move |request| {
         if is_summary_request(request) {
@@ -20,16 +20,16 @@ pub(crate) fn working(summary: impl Fn() -> Answer + Send + 'static) -> ModelSer
         }
         count += 1;
         if count > 12 {
-            return Answer::text("done").usage(&json!({}));
+            return ScriptedAnswer::text("done").usage(&json!({}));
         }
         let command = format!("echo needle{count}; head -c 49000 /dev/zero | tr '\\0' 'x'");
-        Answer::call("terminal", &json!({"command": command})).usage(&json!({}))
+        ScriptedAnswer::call("terminal", &json!({"command": command})).usage(&json!({}))
     })
 }
 
 #[test]
 fn long_conversation_is_compacted_without_loss() {
-    let world = World::with(working(|| Answer::text("## Goal\nsummed up")));
+    let world = World::with(working(|| ScriptedAnswer::text("## Goal\nsummed up")));
     world.configure("context_length: 64000", "");
     let outcome = world.ask("do the long work");
     outcome.succeeds().prints("done\n");
@@ -75,7 +75,7 @@ fn long_conversation_is_compacted_without_loss() {
 
 #[test]
 fn failed_summary_loses_nothing_and_warns_once() {
-    let refused = || Answer::status(403, &json!({"error": {"message": "no summaries"}}));
+    let refused = || ScriptedAnswer::status(403, &json!({"error": {"message": "no summaries"}}));
     let world = World::with(working(refused));
     world.configure("context_length: 64000", "");
     let outcome = world.ask("do the long work");
@@ -97,12 +97,12 @@ fn context_window_stated_by_the_provider_is_adopted() {
     let mut refused = false;
     let world = World::with(ModelServer::start_with(move |request| {
         if is_summary_request(request) {
-            return Answer::text("summed up");
+            return ScriptedAnswer::text("summed up");
         }
         let length = request.body["messages"].as_array().unwrap().len();
         if length >= 14 && !refused {
             refused = true;
-            return Answer::status(
+            return ScriptedAnswer::status(
                 400,
                 &json!({"error": {"message":
                     "This model's maximum context length is 32768 tokens, however you requested \
@@ -110,9 +110,9 @@ fn context_window_stated_by_the_provider_is_adopted() {
             );
         }
         if refused {
-            return Answer::text("done");
+            return ScriptedAnswer::text("done");
         }
-        Answer::call("terminal", &json!({"command": format!("echo {length}")}))
+        ScriptedAnswer::call("terminal", &json!({"command": format!("echo {length}")}))
     }));
     let outcome = world.ask("go");
     outcome.succeeds().prints("done\n").says_part("32768");
@@ -129,18 +129,18 @@ fn unstated_context_window_is_unchanged() {
     let mut refused = false;
     let world = World::with(ModelServer::start_with(move |request| {
         if is_summary_request(request) {
-            return Answer::text("summed up");
+            return ScriptedAnswer::text("summed up");
         }
         let length = request.body["messages"].as_array().unwrap().len();
         if length >= 14 && !refused {
             refused = true;
             let message = "Your input exceeds the context window of this model";
-            return Answer::status(400, &json!({"error": {"message": message}}));
+            return ScriptedAnswer::status(400, &json!({"error": {"message": message}}));
         }
         if refused {
-            return Answer::text("done");
+            return ScriptedAnswer::text("done");
         }
-        Answer::call("terminal", &json!({"command": format!("echo {length}")}))
+        ScriptedAnswer::call("terminal", &json!({"command": format!("echo {length}")}))
     }));
     world.configure("context_length: 1000000", "");
     world.ask("go").succeeds().prints("done\n");

@@ -2,7 +2,7 @@
 //! is not nothing.
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -41,8 +41,8 @@ fn stored(world: &World) -> Stored {
 fn provider_costs_are_added_up_with_their_source() {
     let usage = |cost: f64| json!({"prompt_tokens": 5, "completion_tokens": 2, "cost": cost});
     let world = World::answering([
-        Answer::call("terminal", &json!({"command": "true"})).usage(&usage(0.25)),
-        Answer::text("done").usage(&usage(0.5)),
+        ScriptedAnswer::call("terminal", &json!({"command": "true"})).usage(&usage(0.25)),
+        ScriptedAnswer::text("done").usage(&usage(0.5)),
     ]);
     assert_eq!(
         report(&world, true),
@@ -57,7 +57,7 @@ fn provider_costs_are_added_up_with_their_source() {
 
 #[test]
 fn own_server_costs_nothing() {
-    let world = World::answering([Answer::text("done")]);
+    let world = World::answering([ScriptedAnswer::text("done")]);
     assert_eq!(
         report(&world, true),
         (json!(0.0), json!("included"), json!("none"))
@@ -75,7 +75,7 @@ fn own_server_costs_nothing() {
 
 #[test]
 fn unknown_price_is_not_zero() {
-    let world = World::with(ModelServer::always(Answer::text("done")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
     // Somewhere else, as far as the program can tell.
     world.home.put(
         "config.yaml",
@@ -89,7 +89,7 @@ fn unknown_price_is_not_zero() {
         stored(&world),
         (None, None, Some("unknown".to_owned()), None)
     );
-    let refusing = World::with(ModelServer::always(Answer::status(401, &json!({}))));
+    let refusing = World::with(ModelServer::always(ScriptedAnswer::status(401, &json!({}))));
     assert_eq!(
         report(&refusing, false),
         (Value::Null, json!("unknown"), Value::Null)

@@ -1,6 +1,6 @@
 //! Killed at any moment: what was stored can be gone on with.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::time::Duration;
@@ -14,11 +14,11 @@ fn hanging_after(calls: usize) -> World {
         count += 1;
         let is_resumed = request.contains("go on");
         if is_resumed {
-            Answer::text("finished")
+            ScriptedAnswer::text("finished")
         } else if count <= calls {
-            Answer::call("terminal", &json!({"command": format!("echo {count}")}))
+            ScriptedAnswer::call("terminal", &json!({"command": format!("echo {count}")}))
         } else {
-            Answer::text("never").after(Duration::from_mins(2))
+            ScriptedAnswer::text("never").after(Duration::from_mins(2))
         }
     }))
 }
@@ -52,8 +52,8 @@ fn session_killed_before_the_first_answer_keeps_the_question() {
 #[test]
 fn session_killed_during_a_call_stores_nothing_of_it() {
     let world = World::answering([
-        Answer::call("terminal", &json!({"command": "kill -9 $PPID; sleep 5"})),
-        Answer::text("went on"),
+        ScriptedAnswer::call("terminal", &json!({"command": "kill -9 $PPID; sleep 5"})),
+        ScriptedAnswer::text("went on"),
     ]);
     // Whoever is the parent of the shell, the program itself is killed from outside.
     let mut running = world.hermes(&["chat", "-Q", "-q", "work"]).start();

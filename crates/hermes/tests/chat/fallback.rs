@@ -1,17 +1,17 @@
 //! Another provider answers for one that cannot, for a turn.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-fn refused(status: u16) -> Answer {
-    Answer::status(status, &json!({"error": {"message": "not here"}}))
+fn refused(status: u16) -> ScriptedAnswer {
+    ScriptedAnswer::status(status, &json!({"error": {"message": "not here"}}))
 }
 
 /// A world whose model has a second server behind it.
-fn with_second(first: Answer, second: Answer) -> (World, ModelServer) {
+fn with_second(first: ScriptedAnswer, second: ScriptedAnswer) -> (World, ModelServer) {
     let second = ModelServer::always(second);
     let world = World::with(ModelServer::always(first));
     let fallback = format!(
@@ -28,7 +28,7 @@ fn with_second(first: Answer, second: Answer) -> (World, ModelServer) {
 
 #[test]
 fn fallback_answers_one_turn_and_the_next_turn_starts_with_the_primary() {
-    let (world, second) = with_second(refused(401), Answer::text("from the second"));
+    let (world, second) = with_second(refused(401), ScriptedAnswer::text("from the second"));
     let one = world.ask("hi");
     one.succeeds().prints("from the second\n");
     assert_eq!(world.bodies().len(), 1);

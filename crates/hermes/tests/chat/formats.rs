@@ -1,7 +1,7 @@
 //! Anthropic's format and that of responses, as the program sends them through a conversation with
 //! calls.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -21,13 +21,13 @@ fn conversation(world: &World) -> String {
 
 fn server() -> ModelServer {
     ModelServer::start([
-        Answer::calls(&[
+        ScriptedAnswer::calls(&[
             ("terminal", json!({"command": "echo alpha"})),
             ("terminal", json!({"command": "echo omega"})),
         ])
         .thinking("let me see"),
-        Answer::text("one"),
-        Answer::text("two"),
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::text("two"),
     ])
 }
 

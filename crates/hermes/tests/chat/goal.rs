@@ -1,7 +1,7 @@
 //! Workers of cards with a goal: they go on until a judge finds it reached.
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, ModelServer, Outcome, ReceivedRequest, Run};
+use hermes_testkit::{ModelServer, ProgramCall, ProgramOutput, ReceivedRequest, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -14,19 +14,19 @@ fn asks_the_judge(question: &ReceivedRequest) -> bool {
         .is_some_and(|text| text.contains("You judge whether the goal"))
 }
 
-fn verdict(done: bool, reason: &str) -> Answer {
-    Answer::text(&json!({"done": done, "reason": reason}).to_string())
+fn verdict(done: bool, reason: &str) -> ScriptedAnswer {
+    ScriptedAnswer::text(&json!({"done": done, "reason": reason}).to_string())
 }
 
 /// A server with one list of answers for the worker and one for the judge; the last of each is
 /// repeated.
 fn court(
-    worker: impl IntoIterator<Item = Answer>,
-    judge: impl IntoIterator<Item = Answer>,
+    worker: impl IntoIterator<Item = ScriptedAnswer>,
+    judge: impl IntoIterator<Item = ScriptedAnswer>,
 ) -> ModelServer {
-    let mut worker: Vec<Answer> = worker.into_iter().collect();
-    let mut judge: Vec<Answer> = judge.into_iter().collect();
-    let next = |answers: &mut Vec<Answer>| {
+    let mut worker: Vec<ScriptedAnswer> = worker.into_iter().collect();
+    let mut judge: Vec<ScriptedAnswer> = judge.into_iter().collect();
+    let next = |answers: &mut Vec<ScriptedAnswer>| {
         if answers.len() > 1 {
             answers.remove(0)
         } else {
@@ -71,7 +71,7 @@ impl Card {
         Self { world, id, run }
     }
 
-    fn worker(&self) -> Run {
+    fn worker(&self) -> ProgramCall {
         let query = format!("work kanban task {}", self.id);
         let args = [
             "--cli",
@@ -118,17 +118,17 @@ impl Card {
     }
 }
 
-fn completing(summary: &str) -> Answer {
-    Answer::call("kanban_complete", &json!({"summary": summary}))
+fn completing(summary: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("kanban_complete", &json!({"summary": summary}))
 }
 
 #[test]
 fn goal_worker_takes_turns_until_the_goal_is_reached() {
     let server = court(
         [
-            Answer::text("half of it"),
+            ScriptedAnswer::text("half of it"),
             completing("shipped, tests pass"),
-            Answer::text("completed"),
+            ScriptedAnswer::text("completed"),
         ],
         [
             verdict(false, "There are no tests."),
@@ -136,7 +136,7 @@ fn goal_worker_takes_turns_until_the_goal_is_reached() {
         ],
     );
     let card = Card::before(server, "");
-    let outcome: Outcome = card.worker().run();
+    let outcome: ProgramOutput = card.worker().run();
     outcome.succeeds().prints("completed\n");
     outcome.says_part("There are no tests.");
     assert_eq!(card.status(), json!("done"));
@@ -170,7 +170,7 @@ fn completion_is_refused_if_the_judge_finds_the_goal_not_reached() {
         [
             completing("done, I think"),
             completing("done with tests"),
-            Answer::text("ok"),
+            ScriptedAnswer::text("ok"),
         ],
         [
             verdict(false, "Where are the tests?"),
@@ -186,7 +186,10 @@ fn completion_is_refused_if_the_judge_finds_the_goal_not_reached() {
 
 #[test]
 fn exhausted_goal_turns_block_the_card() {
-    let server = court([Answer::text("still at it")], [verdict(false, "Not yet.")]);
+    let server = court(
+        [ScriptedAnswer::text("still at it")],
+        [verdict(false, "Not yet.")],
+    );
     let card = Card::before(server, "");
     let worker = card.worker().env("HERMES_KANBAN_GOAL_MAX_TURNS", "3");
     worker.run().succeeds();
@@ -201,7 +204,7 @@ fn exhausted_goal_turns_block_the_card() {
 
 #[test]
 fn goal_worker_with_an_open_card_is_reminded_once() {
-    let server = court([Answer::text("all done")], [verdict(true, "it is")]);
+    let server = court([ScriptedAnswer::text("all done")], [verdict(true, "it is")]);
     let card = Card::before(server, "");
     card.worker().run().succeeds();
     assert_eq!(card.status(), json!("blocked"));
@@ -215,12 +218,12 @@ fn goal_worker_with_an_open_card_is_reminded_once() {
 
 #[test]
 fn unreachable_judge_does_not_stop_the_worker() {
-    let gone = || Answer::status(401, &json!({"error": {"message": "no judge"}}));
+    let gone = || ScriptedAnswer::status(401, &json!({"error": {"message": "no judge"}}));
     let server = court(
         [
-            Answer::text("all done"),
+            ScriptedAnswer::text("all done"),
             completing("shipped"),
-            Answer::text("bye"),
+            ScriptedAnswer::text("bye"),
         ],
         [gone()],
     );
@@ -229,14 +232,14 @@ fn unreachable_judge_does_not_stop_the_worker() {
     outcome.succeeds().prints("bye\n").says_part("no judge");
     assert_eq!(card.status(), json!("done"));
     // Whoever says nothing more is left to the board's own rules.
-    let card = Card::before(court([Answer::text("all done")], [gone()]), "");
+    let card = Card::before(court([ScriptedAnswer::text("all done")], [gone()]), "");
     card.worker().run().succeeds();
     assert_eq!((card.status(), card.asked().0), (json!("running"), 2));
 }
 
 #[test]
 fn a_turn_that_fails_is_not_judged() {
-    let wall = Answer::status(402, &json!({"error": {"message": "insufficient credits"}}));
+    let wall = ScriptedAnswer::status(402, &json!({"error": {"message": "insufficient credits"}}));
     let card = Card::before(court([wall], [verdict(true, "never")]), "");
     card.worker().run().exits(75);
     assert_eq!(card.asked(), (1, 0));
@@ -246,13 +249,13 @@ fn a_turn_that_fails_is_not_judged() {
 fn goal_card_is_blocked_with_certain_kinds_only() {
     let block = |kind: &str| {
         let arguments = json!({"reason": "which one?", "kind": kind});
-        Answer::call("kanban_block", &arguments)
+        ScriptedAnswer::call("kanban_block", &arguments)
     };
     let server = court(
         [
             block("capability"),
             block("needs_input"),
-            Answer::text("blocked"),
+            ScriptedAnswer::text("blocked"),
         ],
         [verdict(false, "never asked")],
     );
@@ -270,7 +273,7 @@ fn the_judge_has_a_model_of_its_own_if_one_is_named() {
         "auxiliary: {{goal_judge: {{base_url: '{}', model: wise}}, title_generation: {{enabled: false}}}}\n",
         judge.base_url()
     );
-    let server = ModelServer::start([completing("shipped"), Answer::text("ok")]);
+    let server = ModelServer::start([completing("shipped"), ScriptedAnswer::text("ok")]);
     let card = Card::before(server, &more);
     card.worker().run().succeeds();
     assert_eq!(card.status(), json!("done"));
@@ -280,7 +283,7 @@ fn the_judge_has_a_model_of_its_own_if_one_is_named() {
 #[test]
 fn completion_by_a_person_is_judged_as_well() {
     let server = court(
-        [Answer::text("")],
+        [ScriptedAnswer::text("")],
         [verdict(false, "No."), verdict(true, "Yes.")],
     );
     let card = Card::before(server, "");
@@ -291,7 +294,10 @@ fn completion_by_a_person_is_judged_as_well() {
     card.world.home.run(complete).succeeds();
     assert_eq!(card.status(), json!("done"));
     // Without a judge it passes, and says so.
-    let card = Card::before(court([Answer::text("")], [Answer::text("hm")]), "");
+    let card = Card::before(
+        court([ScriptedAnswer::text("")], [ScriptedAnswer::text("hm")]),
+        "",
+    );
     let passed = card.world.home.run(["kanban", "complete", &card.id]);
     passed.succeeds().says_part("without a verdict");
 }

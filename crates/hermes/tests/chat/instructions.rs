@@ -1,6 +1,6 @@
 //! What the model is told: persona, project, and nothing that tries to take it over.
 
-use hermes_testkit::Answer;
+use hermes_testkit::ScriptedAnswer;
 use pretty_assertions::assert_eq;
 
 use crate::world::World;
@@ -13,7 +13,7 @@ fn prompt_of(world: &World) -> String {
 
 #[test]
 fn quoted_prompt_injection_is_loaded_and_a_real_one_left_out() {
-    let world = World::answering([Answer::text("a"), Answer::text("b")]);
+    let world = World::answering([ScriptedAnswer::text("a"), ScriptedAnswer::text("b")]);
     let file = world.home.user_home().join("AGENTS.md");
     std::fs::write(
         &file,
@@ -41,7 +41,7 @@ fn quoted_prompt_injection_is_loaded_and_a_real_one_left_out() {
 
 #[test]
 fn persona_and_project_can_be_left_out() {
-    let world = World::answering([Answer::text("a"), Answer::text("b")]);
+    let world = World::answering([ScriptedAnswer::text("a"), ScriptedAnswer::text("b")]);
     world.home.put("SOUL.md", "I am Ada.");
     std::fs::write(world.home.user_home().join("AGENTS.md"), "Use tabs.").unwrap();
     world.ask("hi").succeeds();
@@ -57,7 +57,7 @@ fn persona_and_project_can_be_left_out() {
 
 #[test]
 fn a_context_file_of_ten_megabytes_is_cut() {
-    let world = World::answering([Answer::text("a")]);
+    let world = World::answering([ScriptedAnswer::text("a")]);
     let text = format!("begin {}", "x".repeat(10 * 1024 * 1024));
     std::fs::write(world.home.user_home().join("AGENTS.md"), text).unwrap();
     world.ask("hi").succeeds().prints("a\n");
@@ -71,7 +71,7 @@ fn a_context_file_of_ten_megabytes_is_cut() {
 
 #[test]
 fn session_id_is_in_the_prompt_only_if_requested() {
-    let world = World::answering([Answer::text("a"), Answer::text("b")]);
+    let world = World::answering([ScriptedAnswer::text("a"), ScriptedAnswer::text("b")]);
     world.ask("hi").succeeds();
     assert!(!prompt_of(&world).contains("Session ID:"));
     world

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -24,7 +24,7 @@ fn signal(pid: u32, signal: Signal) {
 #[test]
 fn a_signal_during_a_request_ends_it_at_once() {
     for (sent, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let slow = Answer::text("late").after(Duration::from_mins(1));
+        let slow = ScriptedAnswer::text("late").after(Duration::from_mins(1));
         let world = World::with(ModelServer::always(slow));
         let mut running = world.hermes(&["chat", "-Q", "-q", "hi"]).start();
         world.server.wait_for_questions(1);
@@ -48,7 +48,7 @@ fn a_signal_during_a_request_ends_it_at_once() {
 fn interrupted_turn_ends_within_half_a_second() {
     for (sent, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let times = (0..TRIES).map(|_| {
-            let slow = Answer::text("late").after(Duration::from_secs(20));
+            let slow = ScriptedAnswer::text("late").after(Duration::from_secs(20));
             let world = World::with(ModelServer::always(slow));
             let mut running = world.hermes(&["chat", "-Q", "-q", "hi"]).start();
             world.server.wait_for_questions(1);
@@ -66,9 +66,9 @@ fn interrupted_turn_ends_within_half_a_second() {
 fn interrupted_session_can_be_resumed() {
     let world = World::with(ModelServer::start_with(|request| {
         if request.contains("again") {
-            Answer::text("went on")
+            ScriptedAnswer::text("went on")
         } else {
-            Answer::text("late").after(Duration::from_mins(1))
+            ScriptedAnswer::text("late").after(Duration::from_mins(1))
         }
     }));
     let mut running = world.hermes(&["chat", "-Q", "-q", "hi"]).start();
@@ -83,14 +83,14 @@ fn interrupted_session_can_be_resumed() {
 #[test]
 fn a_signal_during_a_command_ends_it_and_the_session_goes_on() {
     let world = World::answering([
-        Answer::calls(&[
+        ScriptedAnswer::calls(&[
             (
                 "terminal",
                 json!({"command": "touch begun; sleep 60; touch ended"}),
             ),
             ("terminal", json!({"command": "touch second"})),
         ]),
-        Answer::text("went on"),
+        ScriptedAnswer::text("went on"),
     ]);
     let mut running = world.hermes(&["chat", "-Q", "-q", "hi"]).start();
     let begun = world.home.user_home().join("begun");

@@ -1,6 +1,6 @@
 //! Keys: which one is used, which ones rest, and where none ever goes.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use crate::world::{World, is_summary_request};
 
 /// A world whose model is an endpoint with so many keys, of which only the last is good; the others
 /// are answered like this.
-fn with_keys(count: usize, bad: Answer) -> World {
+fn with_keys(count: usize, bad: ScriptedAnswer) -> World {
     let good = format!("Bearer key-number-{}", count - 1);
     let server = ModelServer::start_with(move |request| {
         if request.header("authorization") == Some(&good) {
-            Answer::text("done")
+            ScriptedAnswer::text("done")
         } else {
             bad.clone()
         }
@@ -42,7 +42,7 @@ fn listed(world: &World) -> Vec<Value> {
 
 #[test]
 fn rate_limited_key_is_set_aside_for_the_next_one() {
-    let limited = Answer::status(429, &json!({"error": {"message": "slow down"}}));
+    let limited = ScriptedAnswer::status(429, &json!({"error": {"message": "slow down"}}));
     let world = with_keys(2, limited);
     world.ask("hi").succeeds().prints("done\n");
     assert!(world.bodies().len() <= 3, "{}", world.bodies().len());
@@ -62,7 +62,7 @@ fn rate_limited_key_is_set_aside_for_the_next_one() {
 fn nine_bad_keys_do_not_exhaust_the_retries() {
     let world = with_keys(
         10,
-        Answer::status(401, &json!({"error": {"message": "bad key"}})),
+        ScriptedAnswer::status(401, &json!({"error": {"message": "bad key"}})),
     );
     world.ask("hi").succeeds().prints("done\n");
     assert_eq!(world.bodies().len(), 10);
@@ -75,7 +75,7 @@ fn nine_bad_keys_do_not_exhaust_the_retries() {
 
 #[test]
 fn key_of_another_provider_is_not_sent_to_a_custom_address() {
-    let world = World::with(working(|| Answer::text("## Goal\nsummed up")));
+    let world = World::with(working(|| ScriptedAnswer::text("## Goal\nsummed up")));
     world.configure("context_length: 64000", "");
     let outcome = world
         .hermes(&["chat", "-Q", "-q", "do the long work"])

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use hermes_testkit::{Answer, ModelServer, Outcome};
+use hermes_testkit::{ModelServer, ProgramOutput, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::world::{World, messages, session_of};
 
-fn talk(world: &World, lines: &str) -> Outcome {
+fn talk(world: &World, lines: &str) -> ProgramOutput {
     world.hermes(&["chat", "-Q"]).stdin(lines).run()
 }
 
@@ -22,7 +22,7 @@ fn said(body: &Value) -> Vec<String> {
 
 #[test]
 fn lines_of_a_pipe_are_answered_one_by_one_to_the_end() {
-    let slow = |text: &str| Answer::text(text).after(Duration::from_millis(200));
+    let slow = |text: &str| ScriptedAnswer::text(text).after(Duration::from_millis(200));
     let world = World::answering([slow("one"), slow("two")]);
     let outcome = talk(&world, "first\n\n  second  ");
     outcome.succeeds().prints("one\ntwo\n");
@@ -32,7 +32,7 @@ fn lines_of_a_pipe_are_answered_one_by_one_to_the_end() {
 #[test]
 fn undone_messages_stay_in_the_store_inactive() {
     // check 29
-    let world = World::answering(["one", "two", "three"].map(Answer::text));
+    let world = World::answering(["one", "two", "three"].map(ScriptedAnswer::text));
     let outcome = talk(&world, "first\nsecond\n/undo\n");
     outcome
         .succeeds()
@@ -58,12 +58,12 @@ fn undone_messages_stay_in_the_store_inactive() {
 #[test]
 fn failed_turn_can_be_undone_and_retried() {
     // check 29
-    let refused = Answer::status(403, &json!({"error": {"message": "not allowed"}}));
+    let refused = ScriptedAnswer::status(403, &json!({"error": {"message": "not allowed"}}));
     let world = World::answering([
         refused,
-        Answer::text("one"),
-        Answer::text("again"),
-        Answer::text("last"),
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::text("again"),
+        ScriptedAnswer::text("last"),
     ]);
     let outcome = talk(&world, "first\nsecond\n/retry\n/undo 2\nthird\n");
     outcome.succeeds().prints("one\nagain\nlast\n");
@@ -75,7 +75,7 @@ fn failed_turn_can_be_undone_and_retried() {
 
 #[test]
 fn new_session_is_empty_and_ends_the_old_one() {
-    let world = World::answering(["one", "two"].map(Answer::text));
+    let world = World::answering(["one", "two"].map(ScriptedAnswer::text));
     let outcome = talk(&world, "first\n/title before\n/new after\nsecond\n/title\n");
     outcome
         .succeeds()
@@ -103,7 +103,7 @@ fn new_session_is_empty_and_ends_the_old_one() {
 
 #[test]
 fn model_change_applies_to_this_session_only() {
-    let world = World::answering(["one", "two", "three"].map(Answer::text));
+    let world = World::answering(["one", "two", "three"].map(ScriptedAnswer::text));
     world.configure(
         "context_length: 200000",
         "model_aliases: {quick: {model: small-one}}",
@@ -134,7 +134,7 @@ fn model_change_applies_to_this_session_only() {
 #[test]
 fn slash_commands_show_usage_status_tools_and_history() {
     let usage = json!({"prompt_tokens": 1200, "completion_tokens": 30, "total_tokens": 1230});
-    let world = World::answering([Answer::text("one").usage(&usage)]);
+    let world = World::answering([ScriptedAnswer::text("one").usage(&usage)]);
     let outcome = talk(
         &world,
         "/usage\n/history\nfirst\n/usage\n/status\n/tools\n/history\n/help\n/yolo\n/yolo\n",
@@ -165,10 +165,10 @@ fn risky_commands_run_without_approval_after_yolo() {
     let call = json!({"command": "rm -rf ./heap"});
     let world = World::configured(
         ModelServer::start([
-            Answer::call("terminal", &call),
-            Answer::text("kept"),
-            Answer::call("terminal", &call),
-            Answer::text("gone"),
+            ScriptedAnswer::call("terminal", &call),
+            ScriptedAnswer::text("kept"),
+            ScriptedAnswer::call("terminal", &call),
+            ScriptedAnswer::text("gone"),
         ]),
         "approvals: {mode: manual}\n",
     );
@@ -195,7 +195,7 @@ fn risky_commands_run_without_approval_after_yolo() {
 
 #[test]
 fn unknown_command_suggests_the_nearest_and_paths_are_messages() {
-    let world = World::answering([Answer::text("one")]);
+    let world = World::answering([ScriptedAnswer::text("one")]);
     let outcome = talk(&world, "/undp\n/undo x\n/etc/hosts is wrong\n");
     outcome
         .prints("one\n")
@@ -210,9 +210,9 @@ fn unknown_command_suggests_the_nearest_and_paths_are_messages() {
 fn compress_shortens_the_conversation() {
     let world = World::with(ModelServer::start_with(|request| {
         if crate::world::is_summary_request(request) {
-            Answer::text("the gist")
+            ScriptedAnswer::text("the gist")
         } else {
-            Answer::text("fine")
+            ScriptedAnswer::text("fine")
         }
     }));
     let mut lines = "/compress\n".to_owned();
@@ -239,7 +239,7 @@ fn compress_shortens_the_conversation() {
 
 #[test]
 fn quit_delete_removes_the_session() {
-    let world = World::answering(["one", "two"].map(Answer::text));
+    let world = World::answering(["one", "two"].map(ScriptedAnswer::text));
     talk(&world, "first\n/quit --delete\nnever\n").succeeds();
     let listed = world.home.run(["sessions", "list", "--json"]);
     assert_eq!(listed.succeeds().json(), json!([]));
@@ -251,8 +251,8 @@ fn quit_delete_removes_the_session() {
 
 #[test]
 fn the_first_ctrl_c_ends_the_turn_and_the_second_the_program() {
-    let slow = Answer::text("late").after(Duration::from_mins(1));
-    let world = World::answering([slow.clone(), Answer::text("quick"), slow]);
+    let slow = ScriptedAnswer::text("late").after(Duration::from_mins(1));
+    let world = World::answering([slow.clone(), ScriptedAnswer::text("quick"), slow]);
     let mut running = world.hermes(&["chat"]).start_at_terminal();
     running.wait_for("> ");
     running.press("first\r");
@@ -276,7 +276,7 @@ fn the_first_ctrl_c_ends_the_turn_and_the_second_the_program() {
 
 #[test]
 fn at_the_prompt_the_first_ctrl_c_warns() {
-    let world = World::answering([Answer::text("one")]);
+    let world = World::answering([ScriptedAnswer::text("one")]);
     let mut running = world.hermes(&["chat"]).start_at_terminal();
     running.wait_for("> ");
     running.press("\u{3}");
@@ -292,7 +292,7 @@ fn at_the_prompt_the_first_ctrl_c_warns() {
 
 #[test]
 fn undo_asks_for_confirmation_at_a_terminal() {
-    let world = World::answering(["one", "two"].map(Answer::text));
+    let world = World::answering(["one", "two"].map(ScriptedAnswer::text));
     let mut running = world.hermes(&["chat"]).start_at_terminal();
     running.wait_for("> ");
     running.press("first\r");

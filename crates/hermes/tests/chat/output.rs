@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::world::{World, session_of};
 
 #[test]
 fn a_quiet_query_prints_the_answer_and_nothing_else() {
-    let world = World::answering([Answer::text("done")]);
+    let world = World::answering([ScriptedAnswer::text("done")]);
     let outcome = world.ask("hi");
     outcome.succeeds().prints("done\n");
     let session = session_of(&outcome);
@@ -33,15 +33,15 @@ fn closed_stdout_still_closes_the_session() {
     for (is_closed, code) in [(true, 0), (false, 3)] {
         let pid = "pid.txt";
         let world = World::with(ModelServer::start([
-            Answer::call(
+            ScriptedAnswer::call(
                 "terminal",
                 &json!({"command": format!("echo $$ > {pid}; exec sleep 600"), "background": true}),
             ),
-            Answer::call(
+            ScriptedAnswer::call(
                 "terminal",
                 &json!({"command": format!("until [ -s {pid} ]; do sleep 0.05; done")}),
             ),
-            Answer::text("done"),
+            ScriptedAnswer::text("done"),
         ]));
         let work = world.home.outside("work");
         std::fs::create_dir(&work).unwrap();
@@ -68,8 +68,8 @@ fn closed_stdout_still_closes_the_session() {
 #[test]
 fn query_shows_tool_calls_and_the_resume_command() {
     let world = World::answering([
-        Answer::call("terminal", &json!({"command": "echo one"})),
-        Answer::text("two"),
+        ScriptedAnswer::call("terminal", &json!({"command": "echo one"})),
+        ScriptedAnswer::text("two"),
     ]);
     let outcome = world.hermes(&["chat", "-q", "go"]).run();
     outcome
@@ -82,7 +82,7 @@ fn query_shows_tool_calls_and_the_resume_command() {
 
 #[test]
 fn failed_script_prints_one_line_and_writes_its_usage_report() {
-    let refused = Answer::status(401, &json!({"error": {"message": "bad key"}}));
+    let refused = ScriptedAnswer::status(401, &json!({"error": {"message": "bad key"}}));
     let world = World::answering([refused]);
     let report = world.home.outside("usage.json");
     let outcome = world
@@ -110,7 +110,7 @@ fn failed_script_prints_one_line_and_writes_its_usage_report() {
 
 #[test]
 fn a_script_prints_its_answer_and_stores_its_session() {
-    let world = World::answering([Answer::text("done")]);
+    let world = World::answering([ScriptedAnswer::text("done")]);
     let report = world.home.outside("usage.json");
     let outcome = world
         .hermes(&["-z", "hi", "--usage-file", report.to_str().unwrap()])
@@ -143,7 +143,7 @@ fn wrong_command_line_sends_no_request() {
 
 #[test]
 fn unknown_toolset_beside_a_known_one_is_left_out_with_a_notice() {
-    let world = World::answering([Answer::text("done")]);
+    let world = World::answering([ScriptedAnswer::text("done")]);
     let outcome = world
         .hermes(&["chat", "-Q", "-q", "hi", "-t", "file,nosuch"])
         .run();
@@ -173,7 +173,7 @@ fn missing_provider_gives_guidance_and_no_request() {
 
 #[test]
 fn lines_of_a_pipe_are_turns() {
-    let world = World::answering([Answer::text("one"), Answer::text("two")]);
+    let world = World::answering([ScriptedAnswer::text("one"), ScriptedAnswer::text("two")]);
     let outcome = world
         .hermes(&["chat", "-Q"])
         .stdin("first\n\nsecond\n")
@@ -189,14 +189,15 @@ fn lines_of_a_pipe_are_turns() {
 
 #[test]
 fn no_command_starts_a_conversation() {
-    let world = World::answering([Answer::text("one")]);
+    let world = World::answering([ScriptedAnswer::text("one")]);
     let outcome = world.home.hermes::<_, &str>([]).stdin("first\n").run();
     outcome.succeeds().prints_part("one");
 }
 
 #[test]
 fn failed_query_exits_1_and_75_in_a_worker_at_its_quota() {
-    let wall = || Answer::status(402, &json!({"error": {"message": "insufficient credits"}}));
+    let wall =
+        || ScriptedAnswer::status(402, &json!({"error": {"message": "insufficient credits"}}));
     let world = World::with(ModelServer::always(wall()));
     world.ask("hi").exits(1).prints("").says_part("Error: ");
     let worker = world

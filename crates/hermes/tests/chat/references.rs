@@ -1,6 +1,6 @@
 //! What a message names with an `@`.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 
 use crate::world::World;
@@ -23,7 +23,7 @@ fn git(world: &World, words: &[&str]) {
 
 #[test]
 fn references_attach_files_folders_and_changes() {
-    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("ok")));
     let root = world.home.user_home();
     std::fs::create_dir_all(root.join("src dir/deep")).unwrap();
     std::fs::write(root.join("src dir/a b.txt"), "one\ntwo\nthree\n").unwrap();
@@ -58,7 +58,7 @@ fn references_attach_files_folders_and_changes() {
 
 #[test]
 fn private_files_are_not_attached_and_named() {
-    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("ok")));
     let root = world.home.user_home();
     std::fs::create_dir_all(root.join("work/.ssh")).unwrap();
     std::fs::write(root.join("work/.ssh/config"), "canary").unwrap();
@@ -99,7 +99,7 @@ fn private_files_are_not_attached_and_named() {
 
 #[test]
 fn references_beyond_half_of_the_context_window_are_not_attached() {
-    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("ok")));
     world.configure("context_length: 70000", "");
     let root = world.home.user_home();
     std::fs::write(root.join("large"), "word ".repeat(40_000)).unwrap();

@@ -1,13 +1,13 @@
 //! Answers of all kinds, and what is made of them.
 
-use hermes_testkit::{Answer, ModelServer, ScriptedCall};
+use hermes_testkit::{ModelServer, ScriptedAnswer, ScriptedCall};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::world::{World, assert_paired, session_of};
 
-fn call(command: &str) -> Answer {
-    Answer::call("terminal", &json!({"command": command}))
+fn call(command: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("terminal", &json!({"command": command}))
 }
 
 /// The result of the last call in a question.
@@ -20,7 +20,7 @@ fn last_result(question: &Value) -> String {
 #[test]
 fn thirty_calls_take_thirty_one_requests() {
     let answers = (0..30).map(|n| call(&format!("echo {n}")));
-    let world = World::answering(answers.chain([Answer::text("done")]));
+    let world = World::answering(answers.chain([ScriptedAnswer::text("done")]));
     world.ask("go").succeeds().prints("done\n");
     let bodies = world.bodies();
     assert_eq!(bodies.len(), 31);
@@ -36,8 +36,8 @@ fn thirty_calls_take_thirty_one_requests() {
 fn identical_calls_of_one_message_are_made_once() {
     let twice = json!({"command": "echo x >> log"});
     let world = World::answering([
-        Answer::calls(&[("terminal", twice.clone()), ("terminal", twice)]),
-        Answer::text("done"),
+        ScriptedAnswer::calls(&[("terminal", twice.clone()), ("terminal", twice)]),
+        ScriptedAnswer::text("done"),
     ]);
     let outcome = world.ask("go");
     outcome.succeeds();
@@ -51,8 +51,8 @@ fn identical_calls_of_one_message_are_made_once() {
 #[test]
 fn misspelt_tool_name_calls_the_nearest_tool() {
     let world = World::answering([
-        Answer::call("Terminal_Tool", &json!({"command": "echo yes"})),
-        Answer::text("done"),
+        ScriptedAnswer::call("Terminal_Tool", &json!({"command": "echo yes"})),
+        ScriptedAnswer::text("done"),
     ]);
     let outcome = world.ask("go");
     outcome
@@ -64,8 +64,13 @@ fn misspelt_tool_name_calls_the_nearest_tool() {
 
 #[test]
 fn unknown_tool_is_answered_with_the_known_tools() {
-    let wrong = || Answer::call("nosuchtool", &json!({}));
-    let world = World::answering([wrong(), wrong(), wrong(), Answer::text("never asked")]);
+    let wrong = || ScriptedAnswer::call("nosuchtool", &json!({}));
+    let world = World::answering([
+        wrong(),
+        wrong(),
+        wrong(),
+        ScriptedAnswer::text("never asked"),
+    ]);
     let outcome = world.ask("go");
     outcome.exits(1).prints("");
     assert_eq!(world.bodies().len(), 3);
@@ -81,14 +86,14 @@ fn unknown_tool_is_answered_with_the_known_tools() {
 #[test]
 fn truncated_call_is_requested_once_more_and_never_run() {
     let cut = || {
-        Answer::raw_calls(vec![ScriptedCall {
+        ScriptedAnswer::raw_calls(vec![ScriptedCall {
             id: "c1".to_owned(),
             name: "terminal".to_owned(),
             arguments: "{\"command\":\"touch made; tru".to_owned(),
         }])
         .finish("length")
     };
-    let world = World::answering([cut(), cut(), Answer::text("never asked")]);
+    let world = World::answering([cut(), cut(), ScriptedAnswer::text("never asked")]);
     let outcome = world.ask("go");
     outcome.exits(1).prints("").says_part("nothing was run");
     assert_eq!(world.bodies().len(), 2);
@@ -108,13 +113,13 @@ fn calls_at_one_index_with_different_ids_are_two() {
     };
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
     let world = World::answering([
-        Answer::events(&[
+        ScriptedAnswer::events(&[
             chunk("a", "one"),
             chunk("b", "two"),
             end.to_string(),
             "[DONE]".to_owned(),
         ]),
-        Answer::text("done"),
+        ScriptedAnswer::text("done"),
     ]);
     world.ask("go").succeeds();
     assert!(world.home.user_home().join("one").exists());
@@ -125,8 +130,8 @@ fn calls_at_one_index_with_different_ids_are_two() {
 #[test]
 fn an_answer_that_breaks_off_is_continued() {
     let world = World::answering([
-        Answer::pieces(&["par", "x"]).cut_after(1),
-        Answer::text("done"),
+        ScriptedAnswer::pieces(&["par", "x"]).cut_after(1),
+        ScriptedAnswer::text("done"),
     ]);
     let outcome = world.ask("go");
     outcome.succeeds();
@@ -141,7 +146,10 @@ fn an_answer_that_breaks_off_is_continued() {
 
 #[test]
 fn an_answer_at_its_length_limit_is_continued_and_stored_as_one() {
-    let world = World::answering([Answer::text("one, ").finish("length"), Answer::text("two")]);
+    let world = World::answering([
+        ScriptedAnswer::text("one, ").finish("length"),
+        ScriptedAnswer::text("two"),
+    ]);
     let outcome = world.ask("go");
     outcome.succeeds().prints("one, two\n");
     let last = world.last_messages();
@@ -153,7 +161,9 @@ fn an_answer_at_its_length_limit_is_continued_and_stored_as_one() {
 
 #[test]
 fn endless_answer_is_cut_at_its_limit() {
-    let world = World::with(ModelServer::always(Answer::text("x").finish("length")));
+    let world = World::with(ModelServer::always(
+        ScriptedAnswer::text("x").finish("length"),
+    ));
     let outcome = world.ask("go");
     outcome.exits(1).prints("xxxx\n");
     assert_eq!(world.bodies().len(), 4);
@@ -167,7 +177,7 @@ fn exhausted_budget_ends_with_a_summary_without_tools() {
             count += 1;
             match request.body.get("tools") {
                 Some(_) => call(&format!("echo {count}")),
-                None => Answer::text("so far"),
+                None => ScriptedAnswer::text("so far"),
             }
         }
     }));
@@ -184,7 +194,7 @@ fn exhausted_budget_ends_with_a_summary_without_tools() {
 fn a_secret_in_a_command_is_run_as_it_is_and_masked_in_what_it_prints() {
     let key = format!("sk-{}", "a1B2c3D4e5".repeat(4));
     let command = format!("echo {key}; echo 'https://x/?token=abc&code=z'; printf %s {key} > kept");
-    let world = World::answering([call(&command), Answer::text("done")]);
+    let world = World::answering([call(&command), ScriptedAnswer::text("done")]);
     world.ask("go").succeeds();
     let kept = std::fs::read_to_string(world.home.user_home().join("kept")).unwrap();
     assert_eq!(kept, key);
@@ -201,20 +211,24 @@ fn a_secret_in_a_command_is_run_as_it_is_and_masked_in_what_it_prints() {
 
 #[test]
 fn tagged_reasoning_is_not_part_of_the_answer() {
-    let world = World::answering([Answer::text("<think>hm</think>\nyes")]);
+    let world = World::answering([ScriptedAnswer::text("<think>hm</think>\nyes")]);
     world.ask("go").succeeds().prints("yes\n");
 }
 
 #[test]
 fn an_empty_answer_after_tools_is_asked_about_once() {
-    let world = World::answering([call("true"), Answer::text(""), Answer::text("done")]);
+    let world = World::answering([
+        call("true"),
+        ScriptedAnswer::text(""),
+        ScriptedAnswer::text("done"),
+    ]);
     world.ask("go").succeeds().prints("done\n");
     assert_eq!(world.bodies().len(), 3);
 }
 
 #[test]
 fn only_empty_answers_fail_the_turn() {
-    let world = World::with(ModelServer::always(Answer::text("")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("")));
     let outcome = world.ask("go");
     outcome.exits(1).prints("").says_part("no answer");
     assert_eq!(world.stored(&session_of(&outcome)).len(), 1);

@@ -1,7 +1,7 @@
 //! Who is asked, with which window, and what is kept of it.
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn an_unknown_provider_is_named_and_nothing_is_sent() {
 
 #[test]
 fn model_alias_selects_its_provider() {
-    let there = ModelServer::always(Answer::text("there"));
+    let there = ModelServer::always(ScriptedAnswer::text("there"));
     let world = World::answering([]);
     let aliases = format!(
         "model_aliases: {{fast: {{model: small, provider: custom, base_url: '{}'}}}}",
@@ -45,7 +45,7 @@ fn model_alias_selects_its_provider() {
 
 #[test]
 fn small_context_window_warns_once_or_is_refused_if_strict() {
-    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("ok")));
     let warning = "test-model has a context window of 32000 tokens";
     world.configure("context_length: 32000", "");
     let outcome = world.ask("hi");
@@ -76,9 +76,9 @@ fn learned_small_window_does_not_stop_the_next_start() {
     let server = ModelServer::start_with(move |request| {
         let is_first = !std::mem::replace(&mut refused, true);
         if is_first && !crate::world::is_summary_request(request) {
-            Answer::status(400, &too_long)
+            ScriptedAnswer::status(400, &too_long)
         } else {
-            Answer::text("fine")
+            ScriptedAnswer::text("fine")
         }
     });
     let world = World::with(server);
@@ -99,7 +99,7 @@ fn learned_small_window_does_not_stop_the_next_start() {
 
 #[test]
 fn old_sessions_are_pruned_only_if_configured() {
-    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("ok")));
     let old = session_of(&world.ask("long ago"));
     let age = |days: u64| {
         let sql = format!(
@@ -132,7 +132,7 @@ fn old_sessions_are_pruned_only_if_configured() {
 
 #[test]
 fn request_dumps_and_snapshots_are_written_only_if_configured() {
-    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("ok")));
     let files = || {
         let listed = std::fs::read_dir(world.home.path("sessions"));
         let names = listed.into_iter().flatten().map(|entry| {
@@ -177,7 +177,7 @@ fn request_dumps_and_snapshots_are_written_only_if_configured() {
 
 #[test]
 fn resumed_session_restores_its_directory_unless_disabled() {
-    let world = World::with(ModelServer::always(Answer::text("ok")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("ok")));
     let there = world.home.user_home().join("there");
     std::fs::create_dir(&there).unwrap();
     let begun = world
@@ -193,9 +193,9 @@ fn resumed_session_restores_its_directory_unless_disabled() {
             .unwrap()
             .clone();
         if last["role"] == "tool" {
-            Answer::text(last["content"].as_str().unwrap())
+            ScriptedAnswer::text(last["content"].as_str().unwrap())
         } else {
-            Answer::call("terminal", &json!({"command": "pwd -P"}))
+            ScriptedAnswer::call("terminal", &json!({"command": "pwd -P"}))
         }
     });
     let world = World {

@@ -1,6 +1,6 @@
 //! Going on with a stored conversation.
 
-use hermes_testkit::Answer;
+use hermes_testkit::ScriptedAnswer;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -9,9 +9,9 @@ use crate::world::{World, assert_paired, session_of};
 #[test]
 fn a_resumed_session_sends_the_same_prompt_and_tools_byte_for_byte() {
     let world = World::answering([
-        Answer::call("terminal", &json!({"command": "echo x"})),
-        Answer::text("one"),
-        Answer::text("two"),
+        ScriptedAnswer::call("terminal", &json!({"command": "echo x"})),
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::text("two"),
     ]);
     let first = world.ask("first");
     first.succeeds();
@@ -38,13 +38,13 @@ fn a_resumed_session_sends_the_same_prompt_and_tools_byte_for_byte() {
 #[test]
 fn turns_of_one_session_send_the_same_prompt_and_tools_byte_for_byte() {
     let world = World::answering([
-        Answer::text("one"),
-        Answer::call(
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::call(
             "terminal",
             &json!({"command": "echo Somebody else. > .hermes/SOUL.md"}),
         ),
-        Answer::text("two"),
-        Answer::text("three"),
+        ScriptedAnswer::text("two"),
+        ScriptedAnswer::text("three"),
     ]);
     let first = world.hermes(&["chat", "-Q"]).stdin("first\nsecond\n").run();
     first.succeeds().prints("one\ntwo\n");
@@ -69,7 +69,7 @@ fn turns_of_one_session_send_the_same_prompt_and_tools_byte_for_byte() {
 
 #[test]
 fn the_latest_session_is_found_by_its_source() {
-    let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
+    let world = World::answering(["one", "two", "three", "four"].map(ScriptedAnswer::text));
     let first = session_of(&world.ask("first"));
     let tool = world
         .hermes(&["chat", "-Q", "-q", "x", "--source", "tool"])
@@ -100,8 +100,8 @@ fn an_unknown_session_is_refused_in_two_lines() {
 #[test]
 fn failed_turn_does_not_block_the_next_one() {
     let world = World::answering([
-        Answer::status(403, &json!({"error": {"message": "no"}})),
-        Answer::text("fine"),
+        ScriptedAnswer::status(403, &json!({"error": {"message": "no"}})),
+        ScriptedAnswer::text("fine"),
     ]);
     let failed = world.ask("first");
     failed.exits(1).prints("");
@@ -120,9 +120,9 @@ fn failed_turn_does_not_block_the_next_one() {
 #[test]
 fn resumed_session_returns_to_its_directory() {
     let world = World::answering([
-        Answer::text("one"),
-        Answer::call("terminal", &json!({"command": "pwd"})),
-        Answer::text("two"),
+        ScriptedAnswer::text("one"),
+        ScriptedAnswer::call("terminal", &json!({"command": "pwd"})),
+        ScriptedAnswer::text("two"),
     ]);
     let there = world.home.outside("there");
     std::fs::create_dir(&there).unwrap();
@@ -141,7 +141,7 @@ fn resumed_session_returns_to_its_directory() {
 
 #[test]
 fn undone_messages_are_not_sent_again() {
-    let world = World::answering(["one", "two", "three", "four"].map(Answer::text));
+    let world = World::answering(["one", "two", "three", "four"].map(ScriptedAnswer::text));
     let outcome = world
         .hermes(&["chat", "-Q"])
         .stdin("first\nsecond\n/undo\nthird\n/retry\n")
@@ -158,8 +158,8 @@ fn undone_messages_are_not_sent_again() {
 
 #[test]
 fn undone_messages_stay_undone_in_a_resumed_session() {
-    let refused = Answer::status(403, &json!({"error": {"message": "no"}}));
-    let answers = ["two", "two again", "last"].map(Answer::text);
+    let refused = ScriptedAnswer::status(403, &json!({"error": {"message": "no"}}));
+    let answers = ["two", "two again", "last"].map(ScriptedAnswer::text);
     let world = World::answering([refused].into_iter().chain(answers));
     let lines = "first\nsecond\n/retry\n/undo\n";
     let outcome = world.hermes(&["chat", "-Q"]).stdin(lines).run();

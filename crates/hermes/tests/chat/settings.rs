@@ -1,13 +1,13 @@
 //! Settings that are wrong, and the modes of files.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 
 use crate::world::World;
 
 #[test]
 fn invalid_context_length_warns_and_is_determined() {
-    let world = World::with(ModelServer::always(Answer::text("done")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
     world.configure("context_length: \"256K\"", "");
     let outcome = world.ask("hi");
     outcome
@@ -33,7 +33,7 @@ fn broken_settings_stop_the_query_and_name_the_line() {
 
 #[test]
 fn stored_files_are_private() {
-    let world = World::with(ModelServer::always(Answer::text("done")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
     world.home.put(
         "config.yaml",
         format!(
@@ -70,7 +70,7 @@ fn kept_requests(world: &World) -> Vec<String> {
 }
 
 /// Runs the program with the umask most people have.
-fn with_ordinary_umask(world: &World, args: &[&str]) -> hermes_testkit::Outcome {
+fn with_ordinary_umask(world: &World, args: &[&str]) -> hermes_testkit::ProgramOutput {
     let script = "umask 022; exec \"$@\"";
     let program = world.home.program().to_str().unwrap();
     let words = ["-c", script, "sh", program];
@@ -85,8 +85,8 @@ fn with_ordinary_umask(world: &World, args: &[&str]) -> hermes_testkit::Outcome 
 #[test]
 fn the_budget_follows_the_settings() {
     let server = ModelServer::start_with(|request| match request.body.get("tools") {
-        Some(_) => Answer::call("terminal", &serde_json::json!({"command": "date +%N"})),
-        None => Answer::text("so far"),
+        Some(_) => ScriptedAnswer::call("terminal", &serde_json::json!({"command": "date +%N"})),
+        None => ScriptedAnswer::text("so far"),
     });
     let world = World::configured(server, "agent:\n  max_turns: 3\n");
     world.ask("go").exits(1).prints("so far\n");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Answer, ModelServer, ReceivedRequest, Running};
+use hermes_testkit::{ModelServer, ReceivedRequest, Running, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -17,18 +17,18 @@ fn asks_for_title(question: &ReceivedRequest) -> bool {
 }
 
 /// A server that answers and titles.
-fn titling(title: impl Fn() -> Answer + Send + 'static) -> ModelServer {
+fn titling(title: impl Fn() -> ScriptedAnswer + Send + 'static) -> ModelServer {
     ModelServer::start_with(move |question| {
         if asks_for_title(question) {
             title()
         } else {
-            Answer::text("an answer")
+            ScriptedAnswer::text("an answer")
         }
     })
 }
 
 /// A home where titles are made.
-fn titled(title: impl Fn() -> Answer + Send + 'static) -> World {
+fn titled(title: impl Fn() -> ScriptedAnswer + Send + 'static) -> World {
     World::configured(
         titling(title),
         "auxiliary: {title_generation: {enabled: true}}",
@@ -85,7 +85,7 @@ fn titles(world: &World) -> Vec<Value> {
 
 #[test]
 fn a_new_conversation_gets_a_title_after_its_first_exchange() {
-    let world = titled(|| Answer::text("\"Mending the lexer.\"\n"));
+    let world = titled(|| ScriptedAnswer::text("\"Mending the lexer.\"\n"));
     for _ in 0..2 {
         let before = world.home.path("state.db").exists().then(|| titles(&world));
         let count = before.map_or(0, |titles| titles.len());
@@ -134,7 +134,7 @@ fn a_new_conversation_gets_a_title_after_its_first_exchange() {
 
 #[test]
 fn single_queries_ask_for_no_title() {
-    let world = titled(|| Answer::text("never"));
+    let world = titled(|| ScriptedAnswer::text("never"));
     world.ask("one").succeeds();
     world.home.run(["chat", "-q", "two"]).succeeds();
     world.home.run(["-z", "three"]).succeeds();
@@ -143,7 +143,7 @@ fn single_queries_ask_for_no_title() {
 
 #[test]
 fn a_resumed_conversation_keeps_its_title() {
-    let world = titled(|| Answer::text("never"));
+    let world = titled(|| ScriptedAnswer::text("never"));
     let session = crate::world::session_of(&world.ask("one"));
     let mut running = world.hermes(&["chat", "-Q", "-r", &session]).start();
     running.write_line("two");
@@ -154,7 +154,7 @@ fn a_resumed_conversation_keeps_its_title() {
 
 #[test]
 fn titles_can_be_switched_off() {
-    let server = titling(|| Answer::text("never"));
+    let server = titling(|| ScriptedAnswer::text("never"));
     let world = World::configured(server, "auxiliary: {title_generation: {enabled: false}}\n");
     talk(&world, &["one", "two"], || requests(&world).0 == 2);
     assert_eq!(requests(&world), (2, 0));
@@ -162,7 +162,7 @@ fn titles_can_be_switched_off() {
 
 #[test]
 fn failed_title_gives_one_notice_and_no_error() {
-    let refused = || Answer::status(403, &json!({"error": {"message": "no titles here"}}));
+    let refused = || ScriptedAnswer::status(403, &json!({"error": {"message": "no titles here"}}));
     let world = titled(refused);
     let said = talk(&world, &["one", "two", "three"], || {
         requests(&world) == (3, 1)
@@ -174,7 +174,7 @@ fn failed_title_gives_one_notice_and_no_error() {
 
 #[test]
 fn slow_title_does_not_delay_the_exit() {
-    let slow = || Answer::text("late").after(Duration::from_mins(10));
+    let slow = || ScriptedAnswer::text("late").after(Duration::from_mins(10));
     let world = titled(slow);
     let begun = std::time::Instant::now();
     talk(&world, &["one"], || requests(&world).1 == 1);
@@ -185,12 +185,15 @@ fn slow_title_does_not_delay_the_exit() {
 #[test]
 fn title_requests_carry_no_keys_of_other_providers() {
     // check 9
-    let titles = ModelServer::always(Answer::text("A title"));
+    let titles = ModelServer::always(ScriptedAnswer::text("A title"));
     let more = format!(
         "auxiliary: {{title_generation: {{base_url: '{}', model: small}}}}\n",
         titles.base_url()
     );
-    let world = World::configured(ModelServer::always(Answer::text("an answer")), &more);
+    let world = World::configured(
+        ModelServer::always(ScriptedAnswer::text("an answer")),
+        &more,
+    );
     let mut running = world
         .hermes(&["chat", "-Q"])
         .env("OPENAI_API_KEY", "sk-canary-openai-123")

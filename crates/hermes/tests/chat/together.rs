@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hermes_testkit::{Answer, FakeEngine};
+use hermes_testkit::{FakeEngine, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::world::{World, assert_paired};
 #[test]
 fn results_come_in_the_order_of_the_calls() {
     let world = World::answering([
-        Answer::calls(&[
+        ScriptedAnswer::calls(&[
             ("read_file", json!({"path": "a"})),
             ("read_file", json!({"path": "b"})),
             ("search_files", json!({"pattern": "needle"})),
@@ -20,7 +20,7 @@ fn results_come_in_the_order_of_the_calls() {
             ("clarify", json!({"question": "which?"})),
             ("read_file", json!({"path": "c"})),
         ]),
-        Answer::text("done"),
+        ScriptedAnswer::text("done"),
     ]);
     for (name, text) in [("a", "first"), ("b", "needle"), ("c", "third")] {
         std::fs::write(world.home.user_home().join(name), text).unwrap();
@@ -98,7 +98,7 @@ impl Elsewhere {
                 (*tool, arguments)
             })
             .collect();
-        let world = World::answering([Answer::calls(&calls), Answer::text("done")]);
+        let world = World::answering([ScriptedAnswer::calls(&calls), ScriptedAnswer::text("done")]);
         world.configure(
             "context_length: 200000",
             "terminal: {backend: docker, docker_image: 'some:image', cwd: /tmp, \

@@ -1,6 +1,6 @@
 //! Tools in a conversation: files without outside programs, and processes that go on.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn results(body: &Value) -> Vec<Value> {
 #[test]
 fn files_are_searched_and_read_without_any_program() {
     let world = World::answering([
-        Answer::calls(&[
+        ScriptedAnswer::calls(&[
             (
                 "search_files",
                 json!({"pattern": r"line\d", "path": "work"}),
@@ -29,7 +29,7 @@ fn files_are_searched_and_read_without_any_program() {
             ),
             ("read_file", json!({"path": "work/two.txt"})),
         ]),
-        Answer::text("done"),
+        ScriptedAnswer::text("done"),
     ]);
     let work = world.home.user_home().join("work");
     std::fs::create_dir(&work).unwrap();
@@ -53,12 +53,12 @@ fn files_are_searched_and_read_without_any_program() {
 #[test]
 fn a_process_in_the_background_is_listed_and_does_not_outlive_the_program() {
     let world = World::with(ModelServer::start([
-        Answer::call(
+        ScriptedAnswer::call(
             "terminal",
             &json!({"command": "echo $$ > pid; exec sleep 300", "background": true}),
         ),
-        Answer::call("process", &json!({"action": "list"})),
-        Answer::text("done"),
+        ScriptedAnswer::call("process", &json!({"action": "list"})),
+        ScriptedAnswer::text("done"),
     ]));
     world.ask("go").succeeds().prints("done\n");
     let bodies = world.bodies();

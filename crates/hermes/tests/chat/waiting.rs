@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -28,8 +28,8 @@ fn assert_between(gap: Duration, least: Duration, most: Duration) {
 
 #[test]
 fn a_server_that_fails_twice_is_asked_with_growing_pauses() {
-    let broken = || Answer::status(500, &json!({"error": {"message": "something broke"}}));
-    let world = World::answering([broken(), broken(), Answer::text("done")]);
+    let broken = || ScriptedAnswer::status(500, &json!({"error": {"message": "something broke"}}));
+    let world = World::answering([broken(), broken(), ScriptedAnswer::text("done")]);
     let outcome = world.ask("hi");
     outcome.succeeds().prints("done\n");
     // What was waited for is nobody's business once it worked.
@@ -43,9 +43,10 @@ fn a_server_that_fails_twice_is_asked_with_growing_pauses() {
 #[test]
 fn retry_after_of_the_server_is_honoured() {
     let slow = || {
-        Answer::status(429, &json!({"error": {"message": "slow down"}})).header("retry-after", "1")
+        ScriptedAnswer::status(429, &json!({"error": {"message": "slow down"}}))
+            .header("retry-after", "1")
     };
-    let world = World::answering([slow(), slow(), Answer::text("done")]);
+    let world = World::answering([slow(), slow(), ScriptedAnswer::text("done")]);
     world.ask("hi").succeeds().prints("done\n");
     let gaps = gaps(&world.server);
     assert_eq!(gaps.len(), 2);

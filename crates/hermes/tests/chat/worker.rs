@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{Answer, ModelServer, Run};
+use hermes_testkit::{ModelServer, ProgramCall, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ impl Card {
         Self { id, run, lock }
     }
 
-    fn worker(&self, world: &World, more: &[&str]) -> Run {
+    fn worker(&self, world: &World, more: &[&str]) -> ProgramCall {
         let query = format!("work kanban task {}", self.id);
         let args = ["--cli", "--accept-hooks", "chat", "-q", query.as_str()];
         world
@@ -85,9 +85,9 @@ fn find(directory: &std::path::Path, name: &str, found: &mut Vec<std::path::Path
 #[test]
 fn worker_that_forgets_its_card_is_reminded_and_completes_it() {
     let world = World::answering([
-        Answer::text("all done"),
-        Answer::call("kanban_complete", &json!({"summary": "made it"})),
-        Answer::text("completed"),
+        ScriptedAnswer::text("all done"),
+        ScriptedAnswer::call("kanban_complete", &json!({"summary": "made it"})),
+        ScriptedAnswer::text("completed"),
     ]);
     let card = Card::filed(&world, "do it");
     card.worker(&world, &[]).run().succeeds();
@@ -100,7 +100,7 @@ fn worker_that_forgets_its_card_is_reminded_and_completes_it() {
 
 #[test]
 fn worker_is_reminded_twice_at_most() {
-    let world = World::with(ModelServer::always(Answer::text("all done")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("all done")));
     let card = Card::filed(&world, "do it");
     card.worker(&world, &[]).run().succeeds();
     assert_eq!(world.bodies().len(), 3);
@@ -114,7 +114,7 @@ fn worker_is_reminded_twice_at_most() {
 
 #[test]
 fn worker_at_its_quota_exits_75_and_records_it() {
-    let wall = Answer::status(402, &json!({"error": {"message": "insufficient credits"}}));
+    let wall = ScriptedAnswer::status(402, &json!({"error": {"message": "insufficient credits"}}));
     let world = World::with(ModelServer::always(wall));
     let card = Card::filed(&world, "do it");
     card.worker(&world, &[]).run().exits(75);
@@ -125,8 +125,8 @@ fn worker_at_its_quota_exits_75_and_records_it() {
 fn exhausted_budget_is_recorded_as_a_timeout() {
     let world = World::with(ModelServer::start_with(|request| {
         match request.body.get("tools") {
-            Some(_) => Answer::call("kanban_show", &json!({})),
-            None => Answer::text("so far"),
+            Some(_) => ScriptedAnswer::call("kanban_show", &json!({})),
+            None => ScriptedAnswer::text("so far"),
         }
     }));
     let card = Card::filed(&world, "do it");
@@ -139,7 +139,7 @@ fn exhausted_budget_is_recorded_as_a_timeout() {
 
 #[test]
 fn pictures_of_the_card_are_in_the_first_request() {
-    let world = World::with(ModelServer::always(Answer::text("done")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
     let home = world.home.user_home();
     for (name, byte) in [
         ("shot.png", b'1'),
@@ -182,7 +182,7 @@ fn pictures_of_the_card_are_in_the_first_request() {
 
 #[test]
 fn a_worker_has_the_tools_of_the_board_whatever_its_profile_says() {
-    let server = ModelServer::always(Answer::text("done"));
+    let server = ModelServer::always(ScriptedAnswer::text("done"));
     let world = World::configured(server, "toolsets: [file]\n");
     let card = Card::filed(&world, "do it");
     card.worker(&world, &[]).run().succeeds();
@@ -220,8 +220,8 @@ fn runs(command: &str) -> bool {
 #[test]
 fn worker_renews_its_claim_during_a_long_step() {
     for slow in [
-        Answer::text("late").after(PATIENCE * 2),
-        Answer::call("terminal", &json!({"command": "sleep 170"})),
+        ScriptedAnswer::text("late").after(PATIENCE * 2),
+        ScriptedAnswer::call("terminal", &json!({"command": "sleep 170"})),
     ] {
         let world = World::with(ModelServer::always(slow));
         let card = Card::filed(&world, "do it");
@@ -250,7 +250,7 @@ fn worker_renews_its_claim_during_a_long_step() {
 
 #[test]
 fn worker_that_lost_its_card_stops() {
-    let world = World::with(ModelServer::always(Answer::call(
+    let world = World::with(ModelServer::always(ScriptedAnswer::call(
         "terminal",
         &json!({"command": "touch begun; sleep 171; touch ended"}),
     )));
@@ -273,8 +273,8 @@ fn worker_that_lost_its_card_stops() {
 #[test]
 fn worker_may_answer_after_completing_its_card() {
     let world = World::answering([
-        Answer::call("kanban_complete", &json!({"summary": "made it"})),
-        Answer::text("completed").after(Duration::from_secs(3)),
+        ScriptedAnswer::call("kanban_complete", &json!({"summary": "made it"})),
+        ScriptedAnswer::text("completed").after(Duration::from_secs(3)),
     ]);
     let card = Card::filed(&world, "do it");
     card.worker(&world, &[]).run().succeeds();
@@ -283,7 +283,7 @@ fn worker_may_answer_after_completing_its_card() {
 
 #[test]
 fn worker_that_cannot_start_records_its_exit_code() {
-    let world = World::with(ModelServer::always(Answer::text("done")));
+    let world = World::with(ModelServer::always(ScriptedAnswer::text("done")));
     let card = Card::filed(&world, "do it");
     world.home.put("config.yaml", "model: [broken\n");
     card.worker(&world, &[]).run().exits(1);
@@ -292,7 +292,7 @@ fn worker_that_cannot_start_records_its_exit_code() {
 
 #[test]
 fn terminated_worker_ends_soon_and_records_its_exit_code() {
-    let slow = Answer::text("late").after(std::time::Duration::from_mins(1));
+    let slow = ScriptedAnswer::text("late").after(std::time::Duration::from_mins(1));
     let world = World::with(ModelServer::always(slow));
     let card = Card::filed(&world, "do it");
     let mut running = card.worker(&world, &[]).start();

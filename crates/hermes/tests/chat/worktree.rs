@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hermes_testkit::Answer;
+use hermes_testkit::ScriptedAnswer;
 use serde_json::json;
 
 use crate::world::World;
@@ -57,10 +57,10 @@ fn failed_opening_leaves_no_worktree() {
 #[test]
 fn clean_worktree_is_removed_and_a_dirty_one_kept() {
     let world = World::answering([
-        Answer::call("terminal", &json!({"command": "pwd; cat local.env"})),
-        Answer::text("done"),
-        Answer::call("terminal", &json!({"command": "echo work > new"})),
-        Answer::text("done"),
+        ScriptedAnswer::call("terminal", &json!({"command": "pwd; cat local.env"})),
+        ScriptedAnswer::text("done"),
+        ScriptedAnswer::call("terminal", &json!({"command": "echo work > new"})),
+        ScriptedAnswer::text("done"),
     ]);
     let root = repository(&world);
     let run = || {

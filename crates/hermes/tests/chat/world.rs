@@ -1,6 +1,8 @@
 //! A home whose model is a scripted server.
 
-use hermes_testkit::{Answer, ModelServer, Outcome, ReceivedRequest, Run, TestHome};
+use hermes_testkit::{
+    ModelServer, ProgramCall, ProgramOutput, ReceivedRequest, ScriptedAnswer, TestHome,
+};
 use serde_json::Value;
 
 /// A home and the server it asks.
@@ -11,7 +13,7 @@ pub(crate) struct World {
 
 impl World {
     /// Answers in this order.
-    pub(crate) fn answering(answers: impl IntoIterator<Item = Answer>) -> Self {
+    pub(crate) fn answering(answers: impl IntoIterator<Item = ScriptedAnswer>) -> Self {
         Self::with(ModelServer::start(answers))
     }
 
@@ -48,12 +50,12 @@ impl World {
     }
 
     /// A call of the program.
-    pub(crate) fn hermes(&self, args: &[&str]) -> Run {
+    pub(crate) fn hermes(&self, args: &[&str]) -> ProgramCall {
         self.home.hermes(args)
     }
 
     /// `chat -Q -q QUERY`
-    pub(crate) fn ask(&self, query: &str) -> Outcome {
+    pub(crate) fn ask(&self, query: &str) -> ProgramOutput {
         self.home.run(["chat", "-Q", "-q", query])
     }
 
@@ -113,7 +115,7 @@ pub(crate) fn assert_paired(question: &Value) {
 }
 
 /// The session a quiet run names.
-pub(crate) fn session_of(outcome: &Outcome) -> String {
+pub(crate) fn session_of(outcome: &ProgramOutput) -> String {
     let line = outcome
         .stderr
         .lines()

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use hermes_testkit::{RealEngine, Run};
+use hermes_testkit::{ProgramCall, RealEngine};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -56,7 +56,7 @@ impl User {
         Self { place, door }
     }
 
-    fn hermes(&self, args: &[&str]) -> Run {
+    fn hermes(&self, args: &[&str]) -> ProgramCall {
         let door = format!("unix://{}", self.door.display());
         self.place.hermes(args).env("DOCKER_HOST", door).as_nobody()
     }

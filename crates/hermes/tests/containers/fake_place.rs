@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use hermes_testkit::{FakeEngine, Outcome, Run, TestHome};
+use hermes_testkit::{FakeEngine, ProgramCall, ProgramOutput, TestHome};
 use serde_json::{Value, json};
 
 use crate::place::{log_of, merge, new_home, on_host, put_config};
@@ -55,14 +55,14 @@ impl FakePlace {
         self
     }
 
-    pub(crate) fn hermes(&self, args: &[&str]) -> Run {
+    pub(crate) fn hermes(&self, args: &[&str]) -> ProgramCall {
         let run = on_host(self.home.hermes(args)).in_directory(&self.home.outside("work"));
         self.env
             .iter()
             .fold(run, |run, (name, value)| run.env(name, value))
     }
 
-    pub(crate) fn exec(&self, command: &str) -> Outcome {
+    pub(crate) fn exec(&self, command: &str) -> ProgramOutput {
         self.hermes(&["exec", "--", command]).run()
     }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hermes_docker::labels;
-use hermes_testkit::{EngineImage, Outcome, RealEngine, RemoveContainers, Run, Running, TestHome};
+use hermes_testkit::{
+    EngineImage, ProgramCall, ProgramOutput, RealEngine, RemoveContainers, Running, TestHome,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -21,7 +23,7 @@ pub(crate) trait Somewhere {
     fn configure(&self, settings: Value);
 
     /// A call of the program.
-    fn hermes(&self, args: &[&str]) -> Run;
+    fn hermes(&self, args: &[&str]) -> ProgramCall;
 
     /// Where commands are checked before they run, they may not be longer than can be checked.
     fn longest_word(&self) -> usize {
@@ -39,7 +41,7 @@ impl Somewhere for Place {
         Self::configure(self, settings);
     }
 
-    fn hermes(&self, args: &[&str]) -> Run {
+    fn hermes(&self, args: &[&str]) -> ProgramCall {
         Self::hermes(self, args)
     }
 }
@@ -81,7 +83,7 @@ impl Place {
 
     /// Changes settings of `terminal`; those not named are the defaults.
     pub(crate) fn configure(&self, settings: Value) {
-        let image = self.engine.provide(EngineImage::Shell);
+        let image = EngineImage::Shell.name_in(self.engine);
         let mut terminal = json!({"backend": "docker", "docker_image": image});
         merge(&mut terminal, settings);
         put_config(&self.home, &terminal);
@@ -94,7 +96,7 @@ impl Place {
     }
 
     /// A call of the program as on a machine that is no container.
-    pub(crate) fn hermes<S: AsRef<str>>(&self, args: &[S]) -> Run {
+    pub(crate) fn hermes<S: AsRef<str>>(&self, args: &[S]) -> ProgramCall {
         let args = args.iter().map(AsRef::as_ref);
         let run = on_host(self.home.hermes(args)).in_directory(&self.home.outside("work"));
         self.env
@@ -103,13 +105,13 @@ impl Place {
     }
 
     /// The same with every call of the engine noted.
-    pub(crate) fn recorded<S: AsRef<str>>(&self, recorder: &Recorder, args: &[S]) -> Run {
+    pub(crate) fn recorded<S: AsRef<str>>(&self, recorder: &Recorder, args: &[S]) -> ProgramCall {
         self.hermes(args)
             .env("HERMES_DOCKER_BINARY", recorder.program())
     }
 
     /// `hermes exec` to its end.
-    pub(crate) fn exec(&self, command: &str) -> Outcome {
+    pub(crate) fn exec(&self, command: &str) -> ProgramOutput {
         self.hermes(&["exec", "--", command]).run()
     }
 
@@ -204,7 +206,7 @@ pub(crate) fn put_config(home: &TestHome, terminal: &Value) {
 }
 
 /// Tests run in containers, too, and mean to show what happens elsewhere. Debug builds only.
-pub(crate) fn on_host(run: Run) -> Run {
+pub(crate) fn on_host(run: ProgramCall) -> ProgramCall {
     if cfg!(debug_assertions) {
         run.on_host()
     } else {

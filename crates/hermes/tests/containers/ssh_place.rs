@@ -1,6 +1,6 @@
 //! A user with a home and another machine: a server of our own on this one.
 
-use hermes_testkit::{Run, SshServer, TestHome};
+use hermes_testkit::{ProgramCall, SshServer, TestHome};
 use serde_json::{Value, json};
 
 use crate::place::{Somewhere, merge, new_home, on_host, put_config};
@@ -40,7 +40,7 @@ impl Somewhere for SshPlace {
         120 * 1024
     }
 
-    fn hermes(&self, args: &[&str]) -> Run {
+    fn hermes(&self, args: &[&str]) -> ProgramCall {
         // A temporary directory of its own: connections are shared through it.
         on_host(self.home.hermes(args))
             .in_directory(&self.home.outside("work"))

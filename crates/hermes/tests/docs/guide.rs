@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{Answer, ModelServer, ReceivedRequest};
+use hermes_testkit::{ModelServer, ReceivedRequest, ScriptedAnswer};
 use serde_json::{Value, json};
 
 use crate::read;
@@ -26,9 +26,9 @@ fn commands(page: &str) -> Vec<String> {
 }
 
 /// A model that reads its card, writes the file that the card asks for, and completes the card.
-fn worker(request: &ReceivedRequest) -> Answer {
+fn worker(request: &ReceivedRequest) -> ScriptedAnswer {
     if !request.contains("work kanban task") {
-        return Answer::text("Hello from a scripted model.");
+        return ScriptedAnswer::text("Hello from a scripted model.");
     }
     let messages = request.body["messages"].as_array().unwrap();
     let results = messages.iter().filter(|message| message["role"] == "tool");
@@ -38,10 +38,10 @@ fn worker(request: &ReceivedRequest) -> Answer {
         ("test.sh", "exit 0\n")
     };
     match results.count() {
-        0 => Answer::call("kanban_show", &json!({})),
-        1 => Answer::call("write_file", &json!({"path": file, "content": content})),
-        2 => Answer::call("kanban_complete", &json!({"summary": "written"})),
-        _ => Answer::text("done"),
+        0 => ScriptedAnswer::call("kanban_show", &json!({})),
+        1 => ScriptedAnswer::call("write_file", &json!({"path": file, "content": content})),
+        2 => ScriptedAnswer::call("kanban_complete", &json!({"summary": "written"})),
+        _ => ScriptedAnswer::text("done"),
     }
 }
 

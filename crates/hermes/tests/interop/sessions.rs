@@ -12,7 +12,7 @@ use hermes_session::{
     MessageRole, NewSession, SUMMARY_MARK, SearchRequest, SessionEndReason, SessionId,
     SessionMessage, SessionStore, UsageRecord, check,
 };
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -285,8 +285,8 @@ fn a_conversation_of_theirs_goes_on_in_our_chat(version: Version) {
     let world = World::empty(version);
     their_store(&world, THEIR_TALK);
     let server = ModelServer::start([
-        Answer::call("terminal", &json!({"command": "echo vermilion"})),
-        Answer::text("It is painted."),
+        ScriptedAnswer::call("terminal", &json!({"command": "echo vermilion"})),
+        ScriptedAnswer::text("It is painted."),
     ]);
     std::fs::write(
         world.root("config.yaml"),

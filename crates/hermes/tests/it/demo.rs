@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use hermes_testkit::{Run, TestHome};
+use hermes_testkit::{ProgramCall, TestHome};
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -15,7 +15,7 @@ fn user() -> (TestHome, PathBuf) {
     (home, temporary)
 }
 
-fn demo(home: &TestHome, temporary: &std::path::Path, args: &[&str]) -> Run {
+fn demo(home: &TestHome, temporary: &std::path::Path, args: &[&str]) -> ProgramCall {
     home.hermes([&["demo"], args].concat())
         .env("TMPDIR", temporary)
 }

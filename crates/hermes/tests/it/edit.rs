@@ -1,10 +1,10 @@
 //! `config edit`.
 
-use hermes_testkit::{Outcome, TestHome};
+use hermes_testkit::{ProgramOutput, TestHome};
 
 use crate::fresh;
 
-fn edit(home: &TestHome, script: &str) -> Outcome {
+fn edit(home: &TestHome, script: &str) -> ProgramOutput {
     let editor = home.put_outside("editor", format!("#!/bin/sh\n{script}\n"), 0o755);
     home.hermes(["config", "edit"])
         .env("EDITOR", format!("{} --wait", editor.display()))

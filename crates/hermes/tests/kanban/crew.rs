@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{Outcome, Run, Running};
+use hermes_testkit::{ProgramCall, ProgramOutput, Running};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ impl Crew {
     }
 
     /// A call of `hermes kanban …` whose workers are ours.
-    pub(crate) fn call(&self, args: &[&str]) -> Run {
+    pub(crate) fn call(&self, args: &[&str]) -> ProgramCall {
         self.desk
             .call(args)
             .env("HERMES_BIN", self.desk.home.outside("worker"))
@@ -69,7 +69,7 @@ impl Crew {
             .env("HERMES_KANBAN_CRASH_GRACE_SECONDS", "0")
     }
 
-    pub(crate) fn kanban(&self, args: &[&str]) -> Outcome {
+    pub(crate) fn kanban(&self, args: &[&str]) -> ProgramOutput {
         self.call(args).run()
     }
 

@@ -43,7 +43,7 @@ use hermes_board::boards::{BoardHome, BoardSlug};
 use hermes_board::model::TaskId;
 use hermes_board::store::BoardStore;
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Outcome, Run, TestHome};
+use hermes_testkit::{ProgramCall, ProgramOutput, TestHome};
 use serde_json::Value;
 
 /// A user's home, seen through the board.
@@ -60,12 +60,12 @@ impl Desk {
     }
 
     /// A call of `hermes kanban …` that has not started yet.
-    fn call(&self, args: &[&str]) -> Run {
+    fn call(&self, args: &[&str]) -> ProgramCall {
         self.home.hermes(["kanban"]).args(args)
     }
 
     /// Runs `hermes kanban …` to its end.
-    fn kanban(&self, args: &[&str]) -> Outcome {
+    fn kanban(&self, args: &[&str]) -> ProgramOutput {
         self.call(args).run()
     }
 
@@ -160,7 +160,7 @@ fn text(value: &Value) -> String {
 /// Refused in one sentence of the board's: `code`, nothing on standard output, `kanban: MESSAGE` as
 /// the first line of standard error, and at most hints behind it.
 #[track_caller]
-fn assert_refuses(outcome: &Outcome, code: i32, message: &str) {
+fn assert_refuses(outcome: &ProgramOutput, code: i32, message: &str) {
     outcome.exits(code).prints("");
     let mut lines = outcome.stderr.lines();
     let first = lines.next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `specify` and `decompose`: what a model proposes for cards in triage, and what becomes of it.
 
-use hermes_testkit::{Answer, ModelServer};
+use hermes_testkit::{ModelServer, ScriptedAnswer};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn desk_asking(server: &ModelServer, more: &str) -> Desk {
 }
 
 fn saying(answer: &Value) -> ModelServer {
-    ModelServer::always(Answer::text(&answer.to_string()))
+    ModelServer::always(ScriptedAnswer::text(&answer.to_string()))
 }
 
 fn card(desk: &Desk, id: &str) -> Value {
@@ -35,7 +35,7 @@ fn lines(out: &str) -> Vec<Value> {
 fn specify_turns_a_note_into_a_card() {
     let answer =
         "```json\n{\"title\": \"Mend the lexer\", \"body\": \"**Goal**\\nIt lexes.\"}\n```";
-    let server = ModelServer::always(Answer::text(answer));
+    let server = ModelServer::always(ScriptedAnswer::text(answer));
     let desk = desk_asking(&server, "");
     let id = desk.create("lexer broken??", &["--triage", "--body", "see issue"]);
     let outcome = desk.kanban(&["specify", &id, "--author", "ann"]);
@@ -86,7 +86,7 @@ fn a_plain_answer_becomes_the_body_and_an_empty_one_fails() {
         ("  ", None),
         ("{}", None),
     ] {
-        let server = ModelServer::always(Answer::text(answer));
+        let server = ModelServer::always(ScriptedAnswer::text(answer));
         let desk = desk_asking(&server, "auxiliary: {transient_retries: 0}\n");
         let id = desk.create("note", &["--triage", "--body", "old"]);
         let outcome = desk.kanban(&["specify", &id, "--json"]);
@@ -142,7 +142,7 @@ fn specify_refuses_cards_outside_triage_without_a_request() {
 
 #[test]
 fn a_failing_model_leaves_the_card_in_triage() {
-    let refused = Answer::status(401, &json!({"error": {"message": "bad key"}}));
+    let refused = ScriptedAnswer::status(401, &json!({"error": {"message": "bad key"}}));
     let server = ModelServer::always(refused);
     let desk = desk_asking(&server, "");
     let id = desk.create("note", &["--triage"]);
@@ -168,7 +168,7 @@ fn a_card_moved_meanwhile_is_left_alone() {
             database
                 .execute("UPDATE tasks SET status = 'archived' WHERE id = ?1", [id])
                 .unwrap();
-            Answer::text(&json!({"title": "new"}).to_string())
+            ScriptedAnswer::text(&json!({"title": "new"}).to_string())
         });
         let made = desk.insert(desk_asking(&server, ""));
         let id = made.create("note", &["--triage"]);
@@ -193,7 +193,7 @@ fn specify_all_continues_after_a_failure() {
         } else {
             r#"{"body": "b"}"#
         };
-        Answer::text(answer)
+        ScriptedAnswer::text(answer)
     });
     let desk = desk_asking(&server, "");
     let tenant = ["--triage", "--tenant", "acme"];
@@ -212,7 +212,7 @@ fn specify_all_continues_after_a_failure() {
     assert_eq!(facts, [(true, false), (true, true)]);
     assert_eq!(desk.status(&other), "triage");
     // All of them failing is a failure.
-    let server = ModelServer::always(Answer::text(" "));
+    let server = ModelServer::always(ScriptedAnswer::text(" "));
     let desk = desk_asking(&server, "");
     desk.create("a", &["--triage"]);
     desk.kanban(&["specify", "--all"]).exits(1);

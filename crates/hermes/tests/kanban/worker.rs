@@ -4,12 +4,12 @@ use std::fs;
 
 use hermes_board::model::{TaskId, Termination};
 use hermes_board::store::{Applied, BoardStore};
-use hermes_testkit::Outcome;
+use hermes_testkit::ProgramOutput;
 use pretty_assertions::assert_eq;
 
 use crate::{Desk, assert_refuses};
 
-fn as_worker(desk: &Desk, id: &str, run: i64, args: &[&str]) -> Outcome {
+fn as_worker(desk: &Desk, id: &str, run: i64, args: &[&str]) -> ProgramOutput {
     desk.call(args)
         .env("HERMES_KANBAN_TASK", id)
         .env("HERMES_KANBAN_RUN_ID", run.to_string())

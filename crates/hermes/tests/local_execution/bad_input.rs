@@ -89,7 +89,7 @@ fn bytes_that_are_no_text() {
 }
 
 /// Runs the program where these files cannot be executed.
-fn without(place: &Place, shells: &[&str], args: &[&str]) -> hermes_testkit::Outcome {
+fn without(place: &Place, shells: &[&str], args: &[&str]) -> hermes_testkit::ProgramOutput {
     let hide: Vec<String> = shells
         .iter()
         .map(|shell| format!("mount --bind /dev/null \"$(readlink -f {shell})\""))

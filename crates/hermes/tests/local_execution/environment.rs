@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hermes_testkit::Run;
+use hermes_testkit::ProgramCall;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ fn executable(place: &Place, name: &str) {
 }
 
 /// Fate of a variable in a class, as doctor tells it.
-fn fate(run: Run, name: &str) -> String {
+fn fate(run: ProgramCall, name: &str) -> String {
     let receipt = run.run().succeeds().json();
     let rows = receipt["variables"].as_array().unwrap();
     let row = rows.iter().find(|row| row["name"] == name);

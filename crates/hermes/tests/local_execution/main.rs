@@ -30,7 +30,7 @@ mod talk;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use hermes_testkit::{Run, TestHome};
+use hermes_testkit::{ProgramCall, TestHome};
 use serde_json::Value;
 
 use self::talk::Talk;
@@ -75,7 +75,7 @@ impl Place {
         self.home.outside("work").canonicalize().unwrap().join(name)
     }
 
-    fn hermes(&self, args: &[&str]) -> Run {
+    fn hermes(&self, args: &[&str]) -> ProgramCall {
         let run = self.home.hermes(args).in_directory(&self.work(""));
         self.env
             .iter()

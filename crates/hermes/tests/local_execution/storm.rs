@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hermes_testkit::Run;
+use hermes_testkit::ProgramCall;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
@@ -63,7 +63,7 @@ fn place() -> Place {
 }
 
 /// The program from a place of its own, so that its processes can be told from those of other tests.
-fn hermes(place: &Place, args: &[&str]) -> Run {
+fn hermes(place: &Place, args: &[&str]) -> ProgramCall {
     place
         .hermes(args)
         .in_directory(&place.work("seen"))

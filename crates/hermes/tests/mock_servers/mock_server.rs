@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{Outcome, TestHome};
+use hermes_testkit::{ProgramOutput, TestHome};
 use serde_json::Value;
 
 use crate::packages;
@@ -182,7 +182,7 @@ pub(crate) fn ask_by(home: &TestHome, base_url: &str, wire: Wire, model: &str, m
 }
 
 /// The session a quiet run names.
-pub(crate) fn session_of(outcome: &Outcome) -> String {
+pub(crate) fn session_of(outcome: &ProgramOutput) -> String {
     let line = outcome
         .stderr
         .lines()

@@ -18,7 +18,7 @@ use hermes_session::{
     ConversationStep, NewSession, SessionEndReason, SessionId, SessionMessage, SessionStore,
 };
 use hermes_store::rusqlite::Connection;
-use hermes_testkit::{Outcome, Run, TestHome};
+use hermes_testkit::{ProgramCall, ProgramOutput, TestHome};
 use serde_json::{Value, json};
 
 /// A user's home with conversations.
@@ -91,12 +91,12 @@ impl SessionHome {
     }
 
     /// A call of `hermes sessions …` that has not started yet.
-    fn call(&self, args: &[&str]) -> Run {
+    fn call(&self, args: &[&str]) -> ProgramCall {
         self.home.hermes(["sessions"]).args(args)
     }
 
     /// Runs `hermes sessions …` to its end.
-    fn sessions(&self, args: &[&str]) -> Outcome {
+    fn sessions(&self, args: &[&str]) -> ProgramOutput {
         self.call(args).run()
     }
 

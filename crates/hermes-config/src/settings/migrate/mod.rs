@@ -20,13 +20,10 @@ use crate::yaml::{self, Document, EditError};
 /// What a migration did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MigrationReport {
-    /// Version of the file before.
     pub from: i64,
-    /// Version we write.
     pub to: i64,
     /// One sentence per change.
     pub changes: Vec<String>,
-    /// Copies made before changing anything.
     pub backups: Vec<PathBuf>,
 }
 

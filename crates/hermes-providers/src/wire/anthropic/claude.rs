@@ -53,7 +53,6 @@ pub(super) fn output_ceiling(model: &str) -> u32 {
 
 /// Request fields for reasoning.
 pub(super) struct Thinking {
-    /// Fields of the request.
     pub(super) fields: Vec<(&'static str, Value)>,
     /// Minimum of `max_tokens`.
     pub(super) min_tokens: u32,

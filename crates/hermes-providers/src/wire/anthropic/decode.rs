@@ -4,185 +4,150 @@ use serde_json::{Value, json};
 
 use crate::classify::classify_body;
 use crate::error::ProviderError;
-use crate::message::Reasoning;
-use crate::response::{FinishReason, ModelResponse, StreamEvent};
-use crate::wire::decoder::{CallPiece, CollectedAnswer, append_capped};
-use crate::wire::{Decoder, tokens_at};
+use crate::response::FinishReason;
+use crate::wire::answer::{CallPiece, append_capped};
+use crate::wire::{CollectedAnswer, tokens};
 
-/// Decoder of one answer.
-#[derive(Debug, Default)]
-pub(crate) struct AnthropicDecoder {
-    answer: CollectedAnswer,
-    details: Vec<Value>,
-    /// The current reasoning block: its index and its position in `details`.
-    open_reasoning: Option<(u64, usize)>,
-    stopped: bool,
+/// Adds one event of a stream.
+pub(crate) fn decode_event(
+    answer: &mut CollectedAnswer,
+    kind: &str,
+    data: &Value,
+) -> Result<(), ProviderError> {
+    let index = data["index"].as_u64().unwrap_or(0);
+    match kind {
+        "message_start" => {
+            answer.begun = true;
+            take_usage(answer, &data["message"]["usage"]);
+            if let Some(model) = data["message"]["model"].as_str() {
+                answer.model = Some(model.to_owned());
+            }
+        }
+        "content_block_start" => {
+            answer.begun = true;
+            begin_block(answer, index, &data["content_block"]);
+        }
+        "content_block_delta" => add_delta(answer, index, &data["delta"]),
+        "message_delta" => {
+            take_stop(answer, &data["delta"]["stop_reason"]);
+            take_usage(answer, &data["usage"]);
+        }
+        "message_stop" => answer.ended = true,
+        "error" => return Err(classify_body(&data["error"])),
+        _ => {}
+    }
+    Ok(())
 }
 
-impl AnthropicDecoder {
-    fn begin_block(&mut self, index: u64, block: &Value, sink: &mut dyn FnMut(StreamEvent)) {
-        match block["type"].as_str().unwrap_or_default() {
-            "text" => self
-                .answer
-                .add_text(block["text"].as_str().unwrap_or_default(), sink),
-            "thinking" => {
-                self.details.push(block.clone());
-                self.open_reasoning = Some((index, self.details.len() - 1));
-                let thought = block["thinking"].as_str().unwrap_or_default();
-                self.answer.add_reasoning(thought, sink);
-            }
-            "redacted_thinking" => self.details.push(block.clone()),
-            "tool_use" => {
-                let input = &block["input"];
-                let given = input.as_object().is_some_and(|input| !input.is_empty());
-                let arguments = if given {
-                    input.to_string()
-                } else {
-                    String::new()
-                };
-                let piece = CallPiece {
-                    index: Some(index),
-                    id: block["id"].as_str().unwrap_or_default(),
-                    name: block["name"].as_str().unwrap_or_default(),
-                    arguments: &arguments,
-                    ..CallPiece::default()
-                };
-                self.answer.slots.add(&piece, sink);
-            }
-            _ => {}
+/// Reads an answer that was not streamed.
+pub(crate) fn decode_whole(
+    answer: &mut CollectedAnswer,
+    body: &Value,
+) -> Result<(), ProviderError> {
+    if body["type"] == "error" || !body["error"].is_null() {
+        return Err(classify_body(&body["error"]));
+    }
+    let blocks = body["content"].as_array();
+    answer.begun = blocks.is_some();
+    for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
+        begin_block(answer, index, block);
+    }
+    take_usage(answer, &body["usage"]);
+    take_stop(answer, &body["stop_reason"]);
+    answer.model = body["model"].as_str().map(str::to_owned);
+    answer.ended = true;
+    Ok(())
+}
+
+fn begin_block(answer: &mut CollectedAnswer, index: u64, block: &Value) {
+    match block["type"].as_str().unwrap_or_default() {
+        "text" => answer.add_text(block["text"].as_str().unwrap_or_default()),
+        "thinking" => {
+            answer.reasoning.details.push(block.clone());
+            answer.open_reasoning = Some((index, answer.reasoning.details.len() - 1));
+            let thought = block["thinking"].as_str().unwrap_or_default();
+            answer.add_reasoning(thought);
         }
-    }
-
-    fn add_delta(&mut self, index: u64, delta: &Value, sink: &mut dyn FnMut(StreamEvent)) {
-        let text = |key: &str| delta[key].as_str().unwrap_or_default();
-        match delta["type"].as_str().unwrap_or_default() {
-            "text_delta" => self.answer.add_text(text("text"), sink),
-            "thinking_delta" => {
-                self.extend_reasoning(index, "thinking", text("thinking"));
-                self.answer.add_reasoning(text("thinking"), sink);
-            }
-            "signature_delta" => self.extend_reasoning(index, "signature", text("signature")),
-            "input_json_delta" => {
-                let piece = CallPiece {
-                    index: Some(index),
-                    arguments: text("partial_json"),
-                    ..CallPiece::default()
-                };
-                self.answer.slots.add(&piece, sink);
-            }
-            _ => {}
+        "redacted_thinking" => answer.reasoning.details.push(block.clone()),
+        "tool_use" => {
+            let input = &block["input"];
+            let given = input.as_object().is_some_and(|input| !input.is_empty());
+            let arguments = if given {
+                input.to_string()
+            } else {
+                String::new()
+            };
+            let piece = CallPiece {
+                index: Some(index),
+                id: block["id"].as_str().unwrap_or_default(),
+                name: block["name"].as_str().unwrap_or_default(),
+                arguments: &arguments,
+                ..CallPiece::default()
+            };
+            answer.add_call(&piece);
         }
-    }
-
-    fn extend_reasoning(&mut self, index: u64, key: &str, more: &str) {
-        let open = self.open_reasoning.filter(|(open, _)| *open == index);
-        let Some(detail) = open.and_then(|(_, at)| self.details.get_mut(at)) else {
-            return;
-        };
-        let mut text = detail[key].as_str().unwrap_or_default().to_owned();
-        append_capped(&mut text, more);
-        detail[key] = json!(text);
-    }
-
-    fn take_usage(&mut self, usage: &Value) {
-        let at = |key: &str| tokens_at(usage, &[key]);
-        let found = [
-            at("input_tokens"),
-            at("output_tokens"),
-            at("cache_read_input_tokens"),
-            at("cache_creation_input_tokens"),
-        ];
-        if found.iter().all(Option::is_none) {
-            return;
-        }
-        let known = self.answer.usage.get_or_insert_default();
-        let [input, output, cache_read, cache_write] = found;
-        known.input = input.unwrap_or(known.input);
-        known.output = output.unwrap_or(known.output);
-        known.cache_read = cache_read.unwrap_or(known.cache_read);
-        known.cache_write = cache_write.unwrap_or(known.cache_write);
-    }
-
-    fn take_stop(&mut self, reason: &Value) {
-        let Some(reason) = reason.as_str() else {
-            return;
-        };
-        self.answer.finish = Some(match reason {
-            "tool_use" => FinishReason::ToolCalls,
-            "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
-            "refusal" => FinishReason::ContentFilter,
-            _ => FinishReason::Stop,
-        });
+        _ => {}
     }
 }
 
-impl Decoder for AnthropicDecoder {
-    fn event(
-        &mut self,
-        name: &str,
-        data: &Value,
-        sink: &mut dyn FnMut(StreamEvent),
-    ) -> Result<(), ProviderError> {
-        let index = data["index"].as_u64().unwrap_or(0);
-        match data["type"].as_str().unwrap_or(name) {
-            "message_start" => {
-                self.answer.begun = true;
-                self.take_usage(&data["message"]["usage"]);
-                let model = data["message"]["model"].as_str();
-                self.answer.model = model
-                    .map(str::to_owned)
-                    .or_else(|| self.answer.model.take());
-            }
-            "content_block_start" => {
-                self.answer.begun = true;
-                self.begin_block(index, &data["content_block"], sink);
-            }
-            "content_block_delta" => self.add_delta(index, &data["delta"], sink),
-            "message_delta" => {
-                self.take_stop(&data["delta"]["stop_reason"]);
-                self.take_usage(&data["usage"]);
-            }
-            "message_stop" => self.stopped = true,
-            "error" => return Err(classify_body(&data["error"])),
-            _ => {}
+fn add_delta(answer: &mut CollectedAnswer, index: u64, delta: &Value) {
+    let text = |key: &str| delta[key].as_str().unwrap_or_default();
+    match delta["type"].as_str().unwrap_or_default() {
+        "text_delta" => answer.add_text(text("text")),
+        "thinking_delta" => {
+            extend_reasoning(answer, index, "thinking", text("thinking"));
+            answer.add_reasoning(text("thinking"));
         }
-        Ok(())
-    }
-
-    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
-        if body["type"] == "error" || body.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(classify_body(&body["error"]));
+        "signature_delta" => extend_reasoning(answer, index, "signature", text("signature")),
+        "input_json_delta" => {
+            let piece = CallPiece {
+                index: Some(index),
+                arguments: text("partial_json"),
+                ..CallPiece::default()
+            };
+            answer.add_call(&piece);
         }
-        let blocks = body["content"].as_array();
-        self.answer.begun = blocks.is_some();
-        for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
-            self.begin_block(index, block, &mut |_| {});
-        }
-        self.take_usage(&body["usage"]);
-        self.take_stop(&body["stop_reason"]);
-        self.answer.model = body["model"].as_str().map(str::to_owned);
-        self.stopped = true;
-        Ok(())
+        _ => {}
     }
+}
 
-    fn is_complete(&self) -> bool {
-        self.stopped || self.answer.finish.is_some()
-    }
+fn extend_reasoning(answer: &mut CollectedAnswer, index: u64, key: &str, more: &str) {
+    let open = answer.open_reasoning.filter(|(open, _)| *open == index);
+    let Some(detail) = open.and_then(|(_, at)| answer.reasoning.details.get_mut(at)) else {
+        return;
+    };
+    let mut text = detail[key].as_str().unwrap_or_default().to_owned();
+    append_capped(&mut text, more);
+    detail[key] = json!(text);
+}
 
-    fn is_ended(&self) -> bool {
-        self.stopped
+fn take_usage(answer: &mut CollectedAnswer, usage: &Value) {
+    let found = [
+        "input_tokens",
+        "output_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ]
+    .map(|key| tokens(&usage[key]));
+    if found.iter().all(Option::is_none) {
+        return;
     }
+    let known = answer.usage.get_or_insert_default();
+    let [input, output, cache_read, cache_write] = found;
+    known.input = input.unwrap_or(known.input);
+    known.output = output.unwrap_or(known.output);
+    known.cache_read = cache_read.unwrap_or(known.cache_read);
+    known.cache_write = cache_write.unwrap_or(known.cache_write);
+}
 
-    fn collected(&self) -> &CollectedAnswer {
-        &self.answer
-    }
-
-    fn finish(self: Box<Self>) -> Option<ModelResponse> {
-        let details = self.details;
-        self.answer.into_response(|text| Reasoning {
-            text,
-            details,
-            ..Reasoning::default()
-        })
-    }
+fn take_stop(answer: &mut CollectedAnswer, reason: &Value) {
+    let Some(reason) = reason.as_str() else {
+        return;
+    };
+    answer.finish = Some(match reason {
+        "tool_use" => FinishReason::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        _ => FinishReason::Stop,
+    });
 }

@@ -5,8 +5,8 @@ mod decode;
 mod encode;
 mod turns;
 
-pub(crate) use decode::AnthropicDecoder;
-pub(crate) use encode::encode;
+pub(super) use decode::{decode_event, decode_whole};
+pub(super) use encode::encode;
 
 /// Behaviours asked of Anthropic's own servers.
 pub(crate) const BETAS: &str =

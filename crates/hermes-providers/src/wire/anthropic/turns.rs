@@ -17,7 +17,6 @@ pub(super) enum ReasoningReplay {
     Signed,
     /// All, without signatures.
     Unsigned,
-    /// None.
     Dropped,
 }
 

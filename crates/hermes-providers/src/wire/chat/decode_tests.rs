@@ -3,16 +3,15 @@ use serde_json::json;
 
 use super::*;
 use crate::error::ErrorClass;
+use crate::response::{ModelResponse, StreamEvent};
 
 fn decode(chunks: &[Value]) -> (Option<ModelResponse>, Vec<StreamEvent>) {
-    let mut decoder = Box::<ChatDecoder>::default();
-    let mut events = Vec::new();
+    let mut answer = CollectedAnswer::default();
     for chunk in chunks {
-        decoder
-            .event("", chunk, &mut |event| events.push(event))
-            .unwrap();
+        decode_event(&mut answer, chunk).unwrap();
     }
-    (decoder.finish(), events)
+    let events = std::mem::take(&mut answer.events);
+    (answer.into_response(), events)
 }
 
 fn delta(delta: Value) -> Value {
@@ -111,17 +110,17 @@ fn arguments_beyond_the_cap_count_as_cut_off() {
 }
 
 #[test]
-fn text_after_a_call_is_kept_and_not_told() {
+fn text_after_a_call_is_kept_and_not_streamed() {
     let (response, events) = decode(&[
         delta(json!({"content": "a"})),
         call(json!(0), "1", "x", "{}"),
         delta(json!({"content": "b"})),
     ]);
     assert_eq!(response.unwrap().text, "ab");
-    let told = events
+    let streamed = events
         .iter()
         .filter(|event| matches!(event, StreamEvent::Text(_)));
-    assert_eq!(told.count(), 1);
+    assert_eq!(streamed.count(), 1);
 }
 
 #[test]
@@ -144,9 +143,8 @@ fn wrong_types_are_passed_over() {
 
 #[test]
 fn an_error_in_the_stream_is_an_error() {
-    let mut decoder = ChatDecoder::default();
     let chunk = json!({"error": {"code": 429, "message": "Rate limit exceeded"}, "choices": []});
-    let error = decoder.event("", &chunk, &mut |_| {}).unwrap_err();
+    let error = decode_event(&mut CollectedAnswer::default(), &chunk).unwrap_err();
     assert_eq!(error.class, ErrorClass::RateLimit);
 }
 
@@ -174,17 +172,16 @@ fn details_in_pieces_are_put_together() {
 
 #[test]
 fn an_answer_in_one_piece_is_the_same() {
-    let mut decoder = Box::<ChatDecoder>::default();
+    let mut answer = CollectedAnswer::default();
     let function = |name: &str| json!({"function": {"name": name, "arguments": "{}"}});
-    decoder
-        .whole(&json!({
-            "choices": [{
-                "message": {"content": "hi", "reasoning": "hm", "tool_calls": [function("a"), function("b")]},
-                "finish_reason": "tool_calls",
-            }],
-        }))
-        .unwrap();
-    let response = decoder.finish().unwrap();
+    let body = json!({
+        "choices": [{
+            "message": {"content": "hi", "reasoning": "hm", "tool_calls": [function("a"), function("b")]},
+            "finish_reason": "tool_calls",
+        }],
+    });
+    decode_whole(&mut answer, &body).unwrap();
+    let response = answer.into_response().unwrap();
     assert_eq!(names_and_arguments(&response), [("a", "{}"), ("b", "{}")]);
     assert_ne!(response.tool_calls[0].id, response.tool_calls[1].id);
     assert_eq!(response.reasoning.text.as_deref(), Some("hm"));

@@ -1,12 +1,13 @@
 //! Encodes requests in the chat completions format.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::message::{Content, ContentPart, Image, Message, Role};
-use crate::request::{Effort, ModelRequest, ToolSchema};
-use crate::route::{EffortStyle, Route};
+use crate::request::{Effort, ModelRequest};
+use crate::route::{EffortStyle, Route, is_host};
 use crate::server_limits::ServerLimits;
-use crate::wire::schema::parameters;
+use crate::wire::cache_markers::mark_chat;
+use crate::wire::schema::encode_tools;
 
 /// Model prefixes for which OpenRouter accepts a reasoning effort.
 const OPENROUTER_REASONING_MODELS: &[&str] = &[
@@ -29,24 +30,27 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest, limits: ServerLimits
     for message in &request.messages {
         messages.push(encode_message(message, route, limits));
     }
-    route.cache_markers.mark_chat(&mut messages);
-    let mut body = Map::new();
-    body.insert("model".to_owned(), json!(route.model));
-    body.insert("messages".to_owned(), Value::Array(messages));
-    if !request.tools.is_empty() {
-        let plain = limits.plain_schemas || route.plain_schemas;
-        let tools = request.tools.iter().map(|tool| encode_tool(tool, plain));
-        body.insert("tools".to_owned(), tools.collect());
+    if let Some(mark) = &route.cache_marker {
+        mark_chat(&mut messages, mark);
+    }
+    let mut body = json!({"model": route.model, "messages": messages});
+    let tools = encode_tools(route, request, limits, |tool, parameters| {
+        let (name, description) = (&tool.name, &tool.description);
+        let function = json!({"name": name, "description": description, "parameters": parameters});
+        json!({"type": "function", "function": function})
+    });
+    if let Some(tools) = tools {
+        body["tools"] = tools;
     }
     if !limits.no_stream {
-        body.insert("stream".to_owned(), json!(true));
-        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        body["stream"] = json!(true);
+        body["stream_options"] = json!({"include_usage": true});
     }
     if let Some(most) = request.max_tokens.or(route.max_tokens) {
-        body.insert(max_tokens_field(&route.host).to_owned(), json!(most));
+        body[max_tokens_field(&route.host)] = json!(most);
     }
     if let Some(temperature) = request.temperature {
-        body.insert("temperature".to_owned(), json!(temperature));
+        body["temperature"] = json!(temperature);
     }
     if !limits.no_effort {
         add_effort(&mut body, route, request.effort);
@@ -54,12 +58,9 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest, limits: ServerLimits
     if let Some(session) = &request.session_id
         && route.is_openrouter()
     {
-        body.insert("session_id".to_owned(), json!(session));
+        body["session_id"] = json!(session);
     }
-    for (key, value) in &route.extra_body {
-        body.insert(key.clone(), value.clone());
-    }
-    Value::Object(body)
+    body
 }
 
 /// Newer OpenAI models use another role for the system prompt.
@@ -72,52 +73,45 @@ fn system_role(model: &str) -> &'static str {
 }
 
 fn max_tokens_field(host: &str) -> &'static str {
-    let is = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
-    if is("openai.com") || is("openai.azure.com") || is("githubcopilot.com") {
+    let own = ["openai.com", "openai.azure.com", "githubcopilot.com"];
+    if own.iter().any(|domain| is_host(host, domain)) {
         "max_completion_tokens"
     } else {
         "max_tokens"
     }
 }
 
-fn add_effort(body: &mut Map<String, Value>, route: &Route, requested: Option<Effort>) {
+fn add_effort(body: &mut Value, route: &Route, requested: Option<Effort>) {
     let effort = requested.or(route.effort);
+    let or_medium = effort.unwrap_or(Effort::Medium);
     match route.effort_style {
         EffortStyle::None => {}
         EffortStyle::OpenRouter => {
-            let reasons = OPENROUTER_REASONING_MODELS
-                .iter()
-                .any(|prefix| route.model.starts_with(prefix));
-            if reasons {
-                let reasoning = match effort.unwrap_or(Effort::Medium) {
+            let mut prefixes = OPENROUTER_REASONING_MODELS.iter();
+            if prefixes.any(|prefix| route.model.starts_with(prefix)) {
+                body["reasoning"] = match or_medium {
                     Effort::None => json!({"enabled": false}),
                     effort => json!({"enabled": true, "effort": effort.name()}),
                 };
-                body.insert("reasoning".to_owned(), reasoning);
             }
         }
         EffortStyle::Kimi => {
-            let effort = effort.unwrap_or(Effort::Medium);
-            if effort == Effort::None {
-                body.insert("thinking".to_owned(), json!({"type": "disabled"}));
-            } else {
-                body.insert("thinking".to_owned(), json!({"type": "enabled"}));
-                let name = match effort {
-                    Effort::Minimal | Effort::Low => "low",
-                    Effort::High | Effort::XHigh => "high",
-                    Effort::None | Effort::Medium => "medium",
-                };
-                body.insert("reasoning_effort".to_owned(), json!(name));
-            }
+            let name = match or_medium {
+                Effort::None => {
+                    body["thinking"] = json!({"type": "disabled"});
+                    return;
+                }
+                Effort::Minimal | Effort::Low => "low",
+                Effort::Medium => "medium",
+                Effort::High | Effort::XHigh => "high",
+            };
+            body["thinking"] = json!({"type": "enabled"});
+            body["reasoning_effort"] = json!(name);
         }
         EffortStyle::Plain => match effort {
             // The field of Ollama.
-            Some(Effort::None) => {
-                body.insert("think".to_owned(), json!(false));
-            }
-            Some(effort) => {
-                body.insert("reasoning_effort".to_owned(), json!(effort.name()));
-            }
+            Some(Effort::None) => body["think"] = json!(false),
+            Some(effort) => body["reasoning_effort"] = json!(effort.name()),
             None => {}
         },
     }
@@ -129,45 +123,40 @@ fn encode_message(message: &Message, route: &Route, limits: ServerLimits) -> Val
         other => other.name(),
     };
     let note = |image: &Image| limits.omission_note(image, message.role);
-    let mut encoded = Map::new();
-    encoded.insert("role".to_owned(), json!(role));
     let content = encode_content(&message.content, &note);
-    encoded.insert("content".to_owned(), content);
+    let mut encoded = json!({"role": role, "content": content});
     if let Some(name) = message.name.as_ref().filter(|_| message.role == Role::Tool) {
-        encoded.insert("name".to_owned(), json!(name));
+        encoded["name"] = json!(name);
     }
     if let Some(id) = &message.tool_call_id {
-        encoded.insert("tool_call_id".to_owned(), json!(id));
+        encoded["tool_call_id"] = json!(id);
     }
     if !message.tool_calls.is_empty() {
         let calls = message.tool_calls.iter().map(|call| {
-            let mut value = json!({
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            });
+            let function = json!({"name": call.name, "arguments": call.arguments});
+            let mut value = json!({"id": call.id, "type": "function", "function": function});
             if let Some(extra) = &call.extra_content {
                 value["extra_content"] = extra.clone();
             }
             value
         });
-        encoded.insert("tool_calls".to_owned(), calls.collect());
+        encoded["tool_calls"] = calls.collect();
     }
     if !limits.no_replay && message.role == Role::Assistant {
         if let Some(content) = &message.reasoning.content {
-            encoded.insert("reasoning_content".to_owned(), json!(content));
+            encoded["reasoning_content"] = json!(content);
         }
-        let details = message.reasoning.details.iter().filter(|detail| {
-            // Details of other formats are skipped.
-            let kind = detail["type"].as_str().unwrap_or_default();
-            kind.starts_with("reasoning.")
-        });
-        let details: Vec<Value> = details.cloned().collect();
+        // Details of other formats are skipped.
+        let own = |detail: &&Value| {
+            let kind = detail["type"].as_str();
+            kind.is_some_and(|kind| kind.starts_with("reasoning."))
+        };
+        let details: Vec<&Value> = message.reasoning.details.iter().filter(own).collect();
         if !details.is_empty() {
-            encoded.insert("reasoning_details".to_owned(), Value::Array(details));
+            encoded["reasoning_details"] = json!(details);
         }
     }
-    Value::Object(encoded)
+    encoded
 }
 
 fn encode_content(
@@ -205,23 +194,11 @@ fn encode_content(
         .collect()
 }
 
-fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": parameters(tool, plain),
-        },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::wire::CacheMarkers;
 
     fn body(route: &Route) -> Value {
         let request = ModelRequest {
@@ -236,7 +213,7 @@ mod tests {
     fn openrouter_gets_session_reasoning_and_cache_markers() {
         let route = Route {
             effort_style: EffortStyle::OpenRouter,
-            cache_markers: CacheMarkers::FiveMinutes,
+            cache_marker: Some(json!({"type": "ephemeral"})),
             ..Route::at("https://openrouter.ai/api/v1", "anthropic/claude-opus-4.6")
         };
         let body = body(&route);

@@ -2,7 +2,6 @@
 
 mod decode;
 mod encode;
-mod usage;
 
-pub(crate) use decode::ChatDecoder;
-pub(crate) use encode::encode;
+pub(super) use decode::{decode_event, decode_whole};
+pub(super) use encode::encode;

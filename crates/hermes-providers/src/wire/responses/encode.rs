@@ -1,76 +1,68 @@
 //! Encodes requests in the responses format. Nothing is stored at the provider: every request has
 //! the whole conversation, including encrypted reasoning.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::message::{Content, ContentPart, Image, Message, Role};
-use crate::request::{Effort, ModelRequest, ToolSchema};
+use crate::request::{Effort, ModelRequest};
 use crate::route::{Route, is_host};
 use crate::server_limits::ServerLimits;
-use crate::wire::schema::parameters;
+use crate::wire::schema::encode_tools;
 
 /// The body of a request.
 pub(crate) fn encode(route: &Route, request: &ModelRequest, limits: ServerLimits) -> Value {
-    let mut body = Map::new();
-    body.insert("model".to_owned(), json!(route.model));
+    let mut body = json!({"model": route.model});
     if !request.system.trim().is_empty() {
-        body.insert("instructions".to_owned(), json!(&*request.system));
+        body["instructions"] = json!(&*request.system);
     }
     let mut input = Vec::new();
     for message in &request.messages {
         add_items(&mut input, message, limits);
     }
-    body.insert("input".to_owned(), Value::Array(input));
-    if !request.tools.is_empty() {
-        let tools = request
-            .tools
-            .iter()
-            .map(|tool| encode_tool(tool, limits.plain_schemas));
-        body.insert("tools".to_owned(), tools.collect());
-        body.insert("tool_choice".to_owned(), json!("auto"));
-        body.insert("parallel_tool_calls".to_owned(), json!(true));
+    body["input"] = Value::Array(input);
+    let tools = encode_tools(route, request, limits, |tool, parameters| {
+        json!({
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": parameters,
+            "strict": false,
+        })
+    });
+    if let Some(tools) = tools {
+        body["tools"] = tools;
+        body["tool_choice"] = json!("auto");
+        body["parallel_tool_calls"] = json!(true);
     }
-    body.insert("store".to_owned(), json!(false));
+    body["store"] = json!(false);
     if !limits.no_stream {
-        body.insert("stream".to_owned(), json!(true));
+        body["stream"] = json!(true);
     }
     if let Some(session) = &request.session_id {
-        body.insert("prompt_cache_key".to_owned(), json!(session));
+        body["prompt_cache_key"] = json!(session);
     }
     if let Some(effort) = effort(route, request).filter(|_| !limits.no_effort) {
-        let reasoning = json!({"effort": effort, "summary": "auto"});
-        body.insert("reasoning".to_owned(), reasoning);
+        body["reasoning"] = json!({"effort": effort, "summary": "auto"});
     }
     if reasons(&route.model) && !limits.no_replay {
-        let include = json!(["reasoning.encrypted_content"]);
-        body.insert("include".to_owned(), include);
+        body["include"] = json!(["reasoning.encrypted_content"]);
     }
     if let Some(most) = request.max_tokens.or(route.max_tokens) {
-        body.insert("max_output_tokens".to_owned(), json!(most));
+        body["max_output_tokens"] = json!(most);
     }
     if let Some(temperature) = request.temperature.filter(|_| !reasons(&route.model)) {
-        body.insert("temperature".to_owned(), json!(temperature));
+        body["temperature"] = json!(temperature);
     }
-    for (key, value) in &route.extra_body {
-        body.insert(key.clone(), value.clone());
-    }
-    Value::Object(body)
+    body
 }
 
 /// Whether a model returns reasoning.
 fn reasons(model: &str) -> bool {
-    let model = model
-        .rsplit('/')
-        .next()
-        .unwrap_or(model)
-        .to_ascii_lowercase();
-    let numbered = ["o1", "o3", "o4"]
-        .iter()
-        .any(|name| model.starts_with(name));
-    numbered
-        || ["gpt-5", "codex", "grok"]
-            .iter()
-            .any(|name| model.contains(name))
+    let bare = model.rsplit('/').next().unwrap_or(model);
+    let model = bare.to_ascii_lowercase();
+    let (starts, contained) = (["o1", "o3", "o4"], ["gpt-5", "codex", "grok"]);
+    starts.iter().any(|name| model.starts_with(name))
+        || contained.iter().any(|name| model.contains(name))
 }
 
 fn effort(route: &Route, request: &ModelRequest) -> Option<&'static str> {
@@ -154,14 +146,4 @@ fn parts(content: &Content, omission_note: &dyn Fn(&Image) -> Option<&'static st
             })
             .collect(),
     }
-}
-
-fn encode_tool(tool: &ToolSchema, plain: bool) -> Value {
-    json!({
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": parameters(tool, plain),
-        "strict": false,
-    })
 }

@@ -3,5 +3,5 @@
 mod decode;
 mod encode;
 
-pub(crate) use decode::ResponsesDecoder;
-pub(crate) use encode::encode;
+pub(super) use decode::{decode_event, decode_whole};
+pub(super) use encode::encode;

@@ -40,7 +40,7 @@ enum Then {
 }
 
 pub(super) fn run(options: &ChatOptions, runtime: &Runtime, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     let mut run = Loop {
         context,
         chat: OpenChat::open(options, runtime, context)?,

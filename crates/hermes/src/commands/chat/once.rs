@@ -20,7 +20,7 @@ pub(super) fn query(
     runtime: &Runtime,
     context: &Context,
 ) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     let image = match &options.image {
         Some(path) => Some(load_image(path)?),
         None => None,
@@ -53,7 +53,7 @@ pub(super) fn script(
     runtime: &Runtime,
     context: &Context,
 ) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     let mut chat = match OpenChat::open(options, runtime, context) {
         Ok(chat) => chat,
         Err(error) => {

@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         }
     }
     let done = migrate(&context.sources_to_write(), false)?;
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(from = done.from, to = done.to, "settings migrated");
     report(args, context, &done, "changed")?;
     Ok(())

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         force: args.force,
     };
     let outcome = set(&context.sources_to_write(), &request)?;
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(key = outcome.key, "setting changed");
     if args.json {
         context.printer.json(&record(&outcome))?;

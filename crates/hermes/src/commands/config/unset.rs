@@ -14,7 +14,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     context.refuse_if_managed("config.yaml")?;
     let (_, path) = unset(&context.sources_to_write(), &args.key)?;
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(key = args.key, "setting removed");
     Ok(context.printer.line(format!(
         "✓ Removed {} from {}",

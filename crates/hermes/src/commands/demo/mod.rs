@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 fn perform(args: &Args, script: &DemoScript, stage: &Stage) -> Result<ExitCode> {
     let context = &stage.context;
     let printer = &context.printer;
-    let _logging = context.start_logging();
+    context.start_logging();
     let mut session = BoardSession::open(context, None)?;
     let ids = stage.file(&mut session, &script.cards)?;
     printer.line(format!(

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use hermes_board::model::{Assignee, TaskId, WorkspaceKind};
 use hermes_board::store::{BoardStore, NewTask};
 use hermes_config::{Environment, vars};
-use hermes_home::profiles::{
-    CreateRequest, CreateSteps, ProfileContent, copy_live_database, create,
-};
+use hermes_home::profiles::{CreateRequest, ProfileContent, create};
 use hermes_home::{ProfileName, select};
 
 use super::script::{Card, DemoScript};
@@ -139,11 +137,8 @@ fn make_profile(context: &Context, name: &str, description: &str, settings: &str
         hermes_fs::write_atomic(&staged.join("config.yaml"), settings.as_bytes(), 0o600)?;
         Ok(())
     };
-    let steps = CreateSteps {
-        copy_database: &copy_live_database,
-        prepare: &prepare,
-    };
-    create(&context.location, &request, &context.home_policy(), &steps)?;
+    let policy = context.home_policy();
+    create(&context.location, &request, &policy, &prepare)?;
     Ok(())
 }
 

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     context.ensure_home()?;
     append_value(&context.sources_to_write(), SETTING, &entry)?;
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(provider = args.provider, "fallback added");
     let place = known.iter().filter(|one| one.setting == SETTING).count() + 1;
     context.printer.line(format!(

@@ -19,7 +19,7 @@ pub(super) fn run(_: &NoArgs, context: &Context) -> Result<()> {
     for setting in settings {
         unset(&sources, setting)?;
     }
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(count = entries.len(), "fallback chain cleared");
     let count = entries.len();
     let noun = if count == 1 { "entry" } else { "entries" };

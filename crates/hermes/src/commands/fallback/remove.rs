@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     } else {
         remove_value(&sources, found.setting, &found.raw)?;
     }
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(provider = found.provider, "fallback removed");
     Ok(context.printer.line(format!(
         "✓ Removed {} with {} from the chain",

@@ -53,7 +53,7 @@ fn fail_as_a_bug(contained: bool, context: &Context) -> Result<ExitCode> {
     if !contained {
         return fail();
     }
-    let _logging = context.start_logging();
+    context.start_logging();
     let failed = hermes_telemetry::contained(fail);
     context
         .printer

@@ -1,6 +1,6 @@
 //! Whether a dispatcher starts workers for ready cards.
 
-use hermes_home::probe_gateway;
+use hermes_home::gateway_pid;
 use hermes_home::profiles::names;
 
 use super::session::BoardSession;
@@ -30,11 +30,11 @@ pub(super) fn warn_if_absent(session: &BoardSession<'_>) -> Result<()> {
 /// All profiles share the boards, so the gateway of any of them will do.
 fn any_gateway_runs(session: &BoardSession<'_>) -> Result<bool> {
     let location = &session.context.location;
-    if probe_gateway(&location.home).running {
+    if gateway_pid(&location.home).is_some() {
         return Ok(true);
     }
     let profiles = names(location)?;
     Ok(profiles
         .iter()
-        .any(|name| probe_gateway(&location.profile_home(name)).running))
+        .any(|name| gateway_pid(&location.profile_home(name)).is_some()))
 }

@@ -157,7 +157,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let Some(verb) = &args.verb else {
         return help(context);
     };
-    let _logging = context.start_logging();
+    context.start_logging();
     match verb {
         Verb::Init => init::run(context, board),
         Verb::Boards(args) => boards::run(args, context),

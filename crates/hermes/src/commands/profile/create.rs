@@ -4,9 +4,7 @@ use std::path::Path;
 
 use hermes_config::Sources;
 use hermes_config::settings::migrate;
-use hermes_home::profiles::{
-    CloneDepth, CreateFlags, CreateRequest, CreateSteps, ProfileContent, copy_live_database, create,
-};
+use hermes_home::profiles::{CloneDepth, CreateFlags, CreateRequest, ProfileContent, create};
 use hermes_home::{Location, ProfileName, StepError};
 
 use super::alias_step;
@@ -63,13 +61,10 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
         description: args.description.clone(),
     };
     let prepare = |staged: &Path| prepare(context, &content, staged);
-    let steps = CreateSteps {
-        copy_database: &copy_live_database,
-        prepare: &prepare,
-    };
-    let profile = create(&context.location, &request, &context.home_policy(), &steps)?;
+    let policy = context.home_policy();
+    let profile = create(&context.location, &request, &policy, &prepare)?;
 
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(profile = name.as_str(), "profile created");
     let printer = &context.printer;
     printer.line(format!(

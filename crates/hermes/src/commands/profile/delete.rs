@@ -59,11 +59,8 @@ fn describe(context: &Context, plan: &DeletePlan) -> Result<()> {
     if let Some(distribution) = &profile.distribution {
         printer.note(format!("Distribution: {}", distribution.name))?;
     }
-    match profile.gateway.pid {
-        Some(pid) if profile.gateway.running => {
-            printer.note(format!("Its gateway runs (PID {pid}) and will be stopped."))?;
-        }
-        _ => {}
+    if let Some(pid) = profile.gateway_pid {
+        printer.note(format!("Its gateway runs (PID {pid}) and will be stopped."))?;
     }
     printer.note("Settings, secrets, memories, sessions, skills and logs in it will be gone.")?;
     for alias in &plan.aliases {

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<()> {
     }
     context.home_policy().hand_over_tree(unpacked.path())?;
     let home = unpacked.publish(name.as_str())?;
-    let _logging = context.start_logging();
+    context.start_logging();
     tracing::info!(profile = name.as_str(), "profile imported");
     context.printer.line(format!(
         "✓ Imported profile '{name}' at {}",

@@ -46,7 +46,7 @@ fn row(profile: &ProfileSummary) -> Vec<String> {
                 .as_deref()
                 .map(|model| cut(model, MODEL_WIDTH)),
         ),
-        running(profile.gateway.running).to_owned(),
+        running(profile.gateway_pid.is_some()).to_owned(),
         or_absent(profile.alias.as_ref().map(|alias| alias.name.clone())),
         or_absent(distribution),
     ]

@@ -91,9 +91,9 @@ fn model(profile: &ProfileSummary) -> Option<String> {
 }
 
 fn gateway(profile: &ProfileSummary) -> String {
-    match profile.gateway.pid {
-        Some(pid) if profile.gateway.running => format!("running (PID {pid})"),
-        _ => running(profile.gateway.running).to_owned(),
+    match profile.gateway_pid {
+        Some(pid) => format!("running (PID {pid})"),
+        None => running(false).to_owned(),
     }
 }
 

@@ -51,7 +51,7 @@ struct TaskArgs {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     match &args.verb {
         Verb::List(args) => list::run(args, context),
         Verb::Exec(args) => exec::run(args, context),

@@ -58,7 +58,7 @@ verbs! {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     args.verb.run(context)
 }
 

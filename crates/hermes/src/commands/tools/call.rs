@@ -37,7 +37,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let _logging = context.start_logging();
+    context.start_logging();
     let asked = if args.stdin || args.check {
         Asked::Nothing
     } else {

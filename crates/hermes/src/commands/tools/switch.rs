@@ -69,7 +69,7 @@ fn run(args: &Args, context: &Context, switch: Switch) -> Result<()> {
                 force: true,
             },
         )?;
-        let _logging = context.start_logging();
+        context.start_logging();
         tracing::info!(key = outcome.key, "toolsets switched {word}");
         let switched: Vec<&str> = before
             .symmetric_difference(&after)

@@ -121,7 +121,7 @@ pub(crate) fn a_container_that_was_removed_between_two_commands_is_made_anew(eng
 /// check 26
 pub(crate) fn homes_do_not_share_containers(engine: RealEngine) {
     let place = Place::on(engine);
-    let image = engine.provide(EngineImage::Shell);
+    let image = EngineImage::Shell.name_in(engine);
     let elsewhere = |name: &str| {
         let root = place.home.outside(name);
         std::fs::create_dir(&root).unwrap();

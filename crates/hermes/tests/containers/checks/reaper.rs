@@ -46,7 +46,7 @@ impl<'a> Leftovers<'a> {
 
     /// One with the three labels the reference gives its containers.
     fn container(&self, verb: &[&str], profile: &str) -> String {
-        let image = self.place.engine.provide(EngineImage::Shell);
+        let image = EngineImage::Shell.name_in(self.place.engine);
         let profile = format!("hermes-profile={profile}");
         let labels = ["hermes-agent=1", "hermes-task-id=old", &profile, &self.mark];
         let mut args = verb.to_vec();

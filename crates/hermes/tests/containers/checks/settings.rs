@@ -109,7 +109,7 @@ pub(crate) fn another_image_is_said_once_and_the_container_stays(engine: RealEng
     let place = Place::on(engine);
     place.output("true");
     let id = place.only_id();
-    let image = engine.provide(EngineImage::WithoutBash);
+    let image = EngineImage::WithoutBash.name_in(engine);
     place.configure(json!({"docker_image": image}));
     let words = "sandbox was created with different settings: docker_image; run 'hermes sandbox reset' to apply";
     let mut talk = place.talk();
@@ -215,7 +215,7 @@ pub(crate) fn a_volume_below_the_workspace_leaves_the_workspace(engine: RealEngi
 
 /// check 34
 pub(crate) fn an_image_without_bash_runs_commands_with_sh(engine: RealEngine) {
-    let image = engine.provide(EngineImage::WithoutBash);
+    let image = EngineImage::WithoutBash.name_in(engine);
     let place = Place::with(engine, json!({"docker_image": image}));
     let mut talk = place.talk();
     let result = talk.run("echo hi; cd /tmp; export A=1; exit 4");
@@ -236,7 +236,7 @@ pub(crate) fn an_image_without_bash_runs_commands_with_sh(engine: RealEngine) {
 
 /// check 34
 pub(crate) fn an_image_with_an_init_of_its_own_gets_none_from_us(engine: RealEngine) {
-    let image = engine.provide(EngineImage::S6);
+    let image = EngineImage::S6.name_in(engine);
     let place = Place::with(engine, json!({"docker_image": image}));
     assert_eq!(
         place.output("cp /bin/busybox /run/ && /run/busybox echo runs"),

@@ -6,16 +6,13 @@ use hermes_config::{Config, vars};
 use hermes_secret::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::api_mode::ApiMode;
 use super::custom::CustomEndpoint;
-use super::host::{is_host, is_local};
+use super::error::OpenError;
 use super::keys::{self, AddressSource, GivenKey};
-use super::open::OpenError;
 use super::registry::{BUILTINS, Builtin, CUSTOM, builtin};
-use super::settings::{Address, EffortStyle, OwnTimeouts, Route, Timeouts};
 use crate::pool::KeyRing;
 use crate::request::Effort;
-use crate::wire::CacheMarkers;
+use crate::route::{Address, ApiMode, EffortStyle, Route, Timeouts, is_host, is_local};
 
 /// A choice of flags, the `model:` block or an entry of the fallback chain.
 #[derive(Debug, Clone, Default)]
@@ -62,14 +59,17 @@ pub(super) fn resolve(config: &Config, choice: &RouteChoice) -> Result<ResolvedR
     }
 }
 
+/// The address of the choice or the `model:` block.
+fn chosen_url(config: &Config, choice: &RouteChoice) -> Option<String> {
+    let block = Some(config.text("model.base_url").trim());
+    let block = block.filter(|url| choice.from_model_block && !url.is_empty());
+    choice.base_url.clone().or_else(|| block.map(str::to_owned))
+}
+
 /// The address of the choice, the `model:` block or the variable.
 fn block_url(config: &Config, choice: &RouteChoice) -> Option<String> {
-    let block = || Some(config.text("model.base_url").to_owned());
     let variable = || variable(config, vars::CUSTOM_BASE_URL.name);
-    choice
-        .base_url
-        .clone()
-        .or_else(|| block().filter(|url| choice.from_model_block && !url.is_empty()))
+    chosen_url(config, choice)
         .or_else(|| variable().filter(|_| choice.from_model_block))
         .filter(|url| !url.trim().is_empty())
 }
@@ -78,7 +78,7 @@ fn block_url(config: &Config, choice: &RouteChoice) -> Option<String> {
 fn automatic(config: &Config) -> Result<&'static Builtin, OpenError> {
     BUILTINS
         .iter()
-        .filter(|one| one.id != "lmstudio")
+        .filter(|one| !one.key_is_optional())
         .find(|one| has_key(config, one))
         .ok_or(OpenError::NothingConfigured)
 }
@@ -98,14 +98,7 @@ fn known(
     found: &'static Builtin,
 ) -> Result<ResolvedRoute, OpenError> {
     let from_variable = || variable(config, found.url_variable);
-    let from_block = || {
-        let url = config.text("model.base_url").trim();
-        (choice.from_model_block && !url.is_empty()).then(|| url.to_owned())
-    };
-    let (url, source) = choice
-        .base_url
-        .clone()
-        .or_else(from_block)
+    let (url, source) = chosen_url(config, choice)
         .map(|url| (url, AddressSource::Settings))
         .or_else(|| from_variable().map(|url| (url, AddressSource::Variable)))
         .unwrap_or_else(|| (found.base_url.to_owned(), AddressSource::Table));
@@ -118,7 +111,7 @@ fn known(
         Some(key) => keys::of_flag(key.clone()),
         None => keys::of_builtin(config, found, &address.host, source, &choice.given_key),
     };
-    if keys.len() == 0 && !found.key_is_optional && !is_local(&address.host) {
+    if keys.len() == 0 && !found.key_is_optional() && !is_local(&address.host) {
         return Err(OpenError::NoKey {
             provider: found.id.to_owned(),
             host: address.host,
@@ -129,16 +122,13 @@ fn known(
         .get("providers")
         .map_or(&Value::Null, |map| &map[found.id]);
     let mode = configured_mode(config, choice, own).unwrap_or_else(|| {
-        if source == AddressSource::Table {
-            found.mode
-        } else {
-            match ApiMode::of_url(&address.base_url) {
-                // A proxy speaks the format of its provider.
-                ApiMode::Chat if !is_local(&address.host) || found.mode != ApiMode::Responses => {
-                    found.mode
-                }
-                mode => mode,
+        match ApiMode::of_url(&address.base_url) {
+            _ if source == AddressSource::Table => found.mode,
+            // A proxy speaks the format of its provider.
+            ApiMode::Chat if !is_local(&address.host) || found.mode != ApiMode::Responses => {
+                found.mode
             }
+            mode => mode,
         }
     });
     let draft = RouteDraft {
@@ -147,14 +137,10 @@ fn known(
         mode,
         model: chosen_model(config, choice),
         own,
-        extra_body: own["extra_body"].as_object().cloned().unwrap_or_default(),
-        context_length: None,
         custom: false,
     };
-    Ok(ResolvedRoute {
-        route: draft.route(config, choice)?,
-        keys,
-    })
+    let route = draft.route(config, choice)?;
+    Ok(ResolvedRoute { route, keys })
 }
 
 fn custom(
@@ -162,8 +148,8 @@ fn custom(
     choice: &RouteChoice,
     endpoint: CustomEndpoint,
 ) -> Result<ResolvedRoute, OpenError> {
-    let url = choice.base_url.clone();
-    let address = parse_address(url.as_deref().unwrap_or(&endpoint.base_url))?;
+    let url = choice.base_url.as_ref().unwrap_or(&endpoint.base_url);
+    let address = parse_address(url)?;
     let mut given = choice.given_key.clone();
     if given.api_key.is_none() && given.key_env.is_none() {
         given = GivenKey {
@@ -177,28 +163,18 @@ fn custom(
     };
     let mode = configured_mode(config, choice, &endpoint.raw)
         .unwrap_or_else(|| ApiMode::of_url(&address.base_url));
-    let model = chosen_model(config, choice).or_else(|| {
-        endpoint
-            .text(&["default_model", "model"])
-            .map(str::to_owned)
-    });
-    let context_length = model
-        .as_deref()
-        .and_then(|model| endpoint.context_length(model));
+    let default = endpoint.text(&["default_model", "model"]);
+    let model = chosen_model(config, choice).or_else(|| default.map(str::to_owned));
     let draft = RouteDraft {
         provider: endpoint.provider.clone(),
         address,
         mode,
         model,
         own: &endpoint.raw,
-        extra_body: endpoint.extra_body(),
-        context_length,
         custom: true,
     };
-    Ok(ResolvedRoute {
-        route: draft.route(config, choice)?,
-        keys,
-    })
+    let route = draft.route(config, choice)?;
+    Ok(ResolvedRoute { route, keys })
 }
 
 /// A route before its details are resolved.
@@ -207,9 +183,8 @@ struct RouteDraft<'a> {
     address: Address,
     mode: ApiMode,
     model: Option<String>,
+    /// The provider's own settings.
     own: &'a Value,
-    extra_body: Map<String, Value>,
-    context_length: Option<u64>,
     custom: bool,
 }
 
@@ -229,7 +204,9 @@ impl RouteDraft<'_> {
             let number = config.int(key).filter(|_| choice.from_model_block)?;
             u64::try_from(number).ok().filter(|number| *number > 0)
         };
-        let mut extra_body = self.extra_body;
+        let stated = self.own["models"][&model]["context_length"].as_u64();
+        let extra_body = self.own["extra_body"].as_object();
+        let mut extra_body = extra_body.cloned().unwrap_or_default();
         let mut headers = Vec::new();
         if is_host(&host, "openrouter.ai") {
             add_openrouter(config, &mut extra_body, &mut headers);
@@ -252,14 +229,11 @@ impl RouteDraft<'_> {
             } else {
                 EffortStyle::None
             },
-            cache_markers: cache_markers(config, &self.provider, &host, self.mode, &model),
+            cache_marker: cache_marker(config, &self.provider, &host, self.mode, &model),
             plain_schemas: kimi,
-            context_length: from_block("model.context_length").or(self.context_length),
-            timeouts: Timeouts::resolve(
-                config,
-                is_local(&host),
-                &OwnTimeouts::read(self.own, &model),
-            ),
+            context_length: from_block("model.context_length")
+                .or_else(|| stated.filter(|_| self.custom)),
+            timeouts: Timeouts::resolve(config, is_local(&host), self.own, &model),
             provider: self.provider,
             model,
             base_url,
@@ -322,8 +296,13 @@ fn effort(config: &Config, model: &str) -> Option<Effort> {
     let own = overrides
         .and_then(|map| map.get(model))
         .and_then(Value::as_str);
-    own.and_then(Effort::parse)
-        .or_else(|| Effort::parse(config.text("agent.reasoning_effort")))
+    own.and_then(parse_effort)
+        .or_else(|| parse_effort(config.text("agent.reasoning_effort")))
+}
+
+/// A reasoning effort as people write it.
+pub(super) fn parse_effort(text: &str) -> Option<Effort> {
+    Effort::parse(&text.trim().to_ascii_lowercase())
 }
 
 fn add_openrouter(
@@ -357,13 +336,14 @@ fn add_openrouter(
     }
 }
 
-fn cache_markers(
+/// The marker of what the provider caches for the next request, if it does.
+fn cache_marker(
     config: &Config,
     provider: &str,
     host: &str,
     mode: ApiMode,
     model: &str,
-) -> CacheMarkers {
+) -> Option<Value> {
     let model = model.to_ascii_lowercase();
     let claude = model.contains("claude");
     let enabled = match mode {
@@ -376,9 +356,9 @@ fn cache_markers(
         }
         ApiMode::Responses => false,
     };
-    match config.text("prompt_caching.cache_ttl") {
-        _ if !enabled => CacheMarkers::Off,
-        "1h" => CacheMarkers::OneHour,
-        _ => CacheMarkers::FiveMinutes,
-    }
+    enabled.then(|| match config.text("prompt_caching.cache_ttl") {
+        "1h" => json!({"type": "ephemeral", "ttl": "1h"}),
+        // For five minutes.
+        _ => json!({"type": "ephemeral"}),
+    })
 }

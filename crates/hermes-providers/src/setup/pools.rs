@@ -3,8 +3,8 @@
 use hermes_config::Config;
 
 use super::custom::CustomEndpoint;
+use super::error::OpenError;
 use super::keys::from_variable;
-use super::open::OpenError;
 use super::registry::{BUILTINS, CUSTOM, builtin};
 use crate::pool::CredentialEntry;
 

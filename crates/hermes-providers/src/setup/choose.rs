@@ -17,7 +17,7 @@ pub(super) fn choice(config: &Config, overrides: &ModelOverrides) -> RouteChoice
         .model
         .as_deref()
         .filter(|_| overrides.provider.is_none())
-        .and_then(|name| ModelAlias::named(config, name))
+        .and_then(|name| alias(config, name))
         .unwrap_or_default();
     let model = alias.model.or_else(|| overrides.model.clone());
     let own_address = overrides.base_url.clone().or(alias.base_url);
@@ -52,38 +52,19 @@ pub(super) fn choice(config: &Config, overrides: &ModelOverrides) -> RouteChoice
 }
 
 /// An entry of `model_aliases`.
-#[derive(Default)]
-struct ModelAlias {
-    model: Option<String>,
-    provider: Option<String>,
-    base_url: Option<String>,
-}
-
-impl ModelAlias {
-    fn named(config: &Config, name: &str) -> Option<Self> {
-        let all = config.get("model_aliases")?.as_object()?;
-        let (_, found) = all
-            .iter()
-            .find(|(key, _)| key.trim().eq_ignore_ascii_case(name.trim()))?;
-        let filled = |value: &Value| {
-            let text = value.as_str()?.trim();
-            (!text.is_empty()).then(|| text.to_owned())
-        };
-        Some(match found {
-            Value::Object(map) => {
-                let text = |key: &str| map.get(key).and_then(filled);
-                Self {
-                    model: text("model"),
-                    provider: text("provider"),
-                    base_url: text("base_url"),
-                }
-            }
-            other => Self {
-                model: filled(other),
-                ..Self::default()
-            },
-        })
-    }
+fn alias(config: &Config, name: &str) -> Option<ModelOverrides> {
+    let mut all = config.get("model_aliases")?.as_object()?.iter();
+    let (_, found) = all.find(|(key, _)| key.trim().eq_ignore_ascii_case(name.trim()))?;
+    let filled = |value: &Value| {
+        let text = value.as_str()?.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    Some(ModelOverrides {
+        model: filled(found).or_else(|| filled(&found["model"])),
+        provider: filled(&found["provider"]),
+        base_url: filled(&found["base_url"]),
+        api_key: None,
+    })
 }
 
 fn is_same_provider(one: &str, other: &str) -> bool {

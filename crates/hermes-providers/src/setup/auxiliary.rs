@@ -13,13 +13,14 @@ use hermes_secret::SecretString;
 use serde_json::Value;
 
 use super::choose::choice;
-use super::open::{OpenError, auxiliary_chain, open_replay};
+use super::error::OpenError;
+use super::open::{auxiliary_chain, open_replay};
 use super::overrides::ModelOverrides;
 use super::registry::BUILTINS;
-use super::resolve::{ResolvedRoute, RouteChoice, resolve, variable};
+use super::resolve::{ResolvedRoute, RouteChoice, parse_effort, resolve, variable};
 use crate::provider::Provider;
 use crate::replay::Replay;
-use crate::request::{AuxiliaryTask, Effort};
+use crate::request::AuxiliaryTask;
 
 /// Longest accepted timeout, in seconds.
 const MAX_TIMEOUT: f64 = 86_400.0;
@@ -39,32 +40,19 @@ const FALLBACK_MODELS: &[(&str, &str)] = &[
     ("ollama-cloud", "nemotron-3-nano:30b"),
 ];
 
-/// The settings in `auxiliary.<task>`.
-#[derive(Debug, Default)]
-struct AuxiliarySettings {
-    provider: Option<String>,
-    model: Option<String>,
-    base_url: Option<String>,
-    api_key: Option<SecretString>,
-}
-
-impl AuxiliarySettings {
-    fn read(own: &Value) -> Self {
-        let text = |key: &str| {
-            let text = own[key].as_str()?.trim();
-            (!text.is_empty() && !text.eq_ignore_ascii_case("auto")).then(|| text.to_owned())
-        };
-        Self {
-            provider: text("provider"),
-            model: text("model"),
-            base_url: text("base_url"),
-            api_key: text("api_key").map(SecretString::from),
-        }
-    }
-
-    /// Whether the settings name a provider or address.
-    fn has_own_route(&self) -> bool {
-        self.provider.is_some() || self.base_url.is_some()
+/// The route in `auxiliary.<task>`.
+fn own_route(own: &Value) -> ModelOverrides {
+    let text = |key: &str| {
+        let text = own[key].as_str()?.trim();
+        (!text.is_empty() && !text.eq_ignore_ascii_case("auto")).then(|| text.to_owned())
+    };
+    let base_url = text("base_url");
+    let custom = base_url.as_ref().map(|_| "custom".to_owned());
+    ModelOverrides {
+        provider: text("provider").or(custom),
+        model: text("model"),
+        base_url,
+        api_key: text("api_key").map(SecretString::from),
     }
 }
 
@@ -115,15 +103,16 @@ fn open(
         .get("auxiliary")
         .and_then(|all| all.get(task.name()))
         .unwrap_or(&Value::Null);
-    let settings = AuxiliarySettings::read(own);
-    let first = first_choice(config, main, &settings);
+    let settings = own_route(own);
+    let has_own_route = settings.provider.is_some();
+    let first = first_choice(config, main, settings);
     let attempts = attempts(config);
     if first.provider.as_deref() == Some(Replay::ID) {
         return Ok(Arc::new(open_replay(config, &first, attempts)?));
     }
     let found = resolve(config, &first);
     let mut routes = Vec::new();
-    if settings.has_own_route() {
+    if has_own_route {
         routes.push(found?);
     } else {
         let rest = fallback_routes(config, &first);
@@ -139,7 +128,7 @@ fn open(
         }
     }
     let timeout = timeout(own, task);
-    let effort = own["reasoning_effort"].as_str().and_then(Effort::parse);
+    let effort = own["reasoning_effort"].as_str().and_then(parse_effort);
     for found in &mut routes {
         let route = &mut found.route;
         route.effort = effort;
@@ -155,29 +144,19 @@ fn open(
     Ok(Arc::new(auxiliary_chain(config, routes, attempts)))
 }
 
-fn first_choice(
-    config: &Config,
-    main: &ModelOverrides,
-    settings: &AuxiliarySettings,
-) -> RouteChoice {
-    let wanted = if settings.has_own_route() {
-        let custom = settings.base_url.as_ref().map(|_| "custom".to_owned());
-        ModelOverrides {
-            provider: settings.provider.clone().or(custom),
-            model: settings.model.clone(),
-            base_url: settings.base_url.clone(),
-            api_key: None,
-        }
+/// The route of the task's own settings, or of the conversation if they name none.
+fn first_choice(config: &Config, main: &ModelOverrides, mut own: ModelOverrides) -> RouteChoice {
+    let own_key = own.api_key.take();
+    let wanted = if own.provider.is_some() {
+        own
     } else {
         ModelOverrides {
-            model: settings.model.clone().or_else(|| main.model.clone()),
+            model: own.model.or_else(|| main.model.clone()),
             ..main.clone()
         }
     };
     let mut choice = choice(config, &wanted);
-    if let Some(key) = &settings.api_key {
-        choice.given_key.api_key = Some(key.clone());
-    }
+    choice.given_key.api_key = own_key.or(choice.given_key.api_key);
     choice
 }
 

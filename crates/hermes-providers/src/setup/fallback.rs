@@ -4,8 +4,8 @@ use hermes_config::Config;
 use hermes_secret::SecretString;
 use serde_json::Value;
 
+use super::error::OpenError;
 use super::keys::GivenKey;
-use super::open::OpenError;
 use super::resolve::{ResolvedRoute, RouteChoice, resolve};
 
 /// The settings of the chain, in order.
@@ -20,11 +20,8 @@ pub struct FallbackEntry {
     pub raw: Value,
     /// Provider, as written; `custom` for an address alone.
     pub provider: String,
-    /// Model, as written.
     pub model: String,
-    /// Address, as written.
     pub base_url: Option<String>,
-    /// Variable with the key.
     pub key_env: Option<String>,
     /// Why the entry cannot be used; such entries are skipped.
     pub problem: Option<OpenError>,

@@ -9,7 +9,6 @@ pub struct ModelOverrides {
     pub provider: Option<String>,
     /// `-m`: name of the model.
     pub model: Option<String>,
-    /// Address of the API.
     pub base_url: Option<String>,
     /// Key for this address.
     pub api_key: Option<SecretString>,

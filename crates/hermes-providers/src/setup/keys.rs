@@ -6,16 +6,14 @@ use hermes_config::Config;
 use hermes_secret::SecretString;
 use serde_json::Value;
 
-use super::host::{host_of, is_host, vendor_variable};
 use super::registry::Builtin;
-use crate::pool::{AuthFile, CredentialEntry, KeyRing, PooledKey, Strategy, is_usable_secret};
+use crate::pool::{AuthFile, CredentialEntry, KeyRing, Strategy, is_usable_secret};
+use crate::route::{host_of, is_host, vendor_variable};
 
 /// The source of a known provider's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressSource {
-    /// The built-in table.
     Table,
-    /// The provider's own variable.
     Variable,
     /// `model.base_url`, or an entry of the fallback chain.
     Settings,
@@ -24,7 +22,6 @@ pub(super) enum AddressSource {
 /// A key that settings give for one route.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GivenKey {
-    /// The key itself.
     pub(super) api_key: Option<SecretString>,
     /// The variable with the key.
     pub(super) key_env: Option<String>,
@@ -58,19 +55,7 @@ pub(super) fn of_builtin(
     // Keys of these vendors, whose formats many servers speak, stay with the vendor.
     let shared = ["openrouter", "openai-api", "ollama-cloud"].contains(&builtin.id);
     let moved = address == AddressSource::Settings && host != host_of(builtin.base_url);
-    let unbound = if shared && moved {
-        Unbound::Refused
-    } else {
-        Unbound::Allowed
-    };
-    ring(config, builtin.id, host, found, unbound)
-}
-
-/// Whether a stored key without an address may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unbound {
-    Allowed,
-    Refused,
+    ring(config, builtin.id, host, found, !(shared && moved))
 }
 
 /// Whether the key of a known provider's variable may go to a host.
@@ -106,50 +91,37 @@ pub(super) fn of_custom(
             .or_else(|| from_variable(config, &vendor_variable(host)?))
     });
     // Keys of a pool without an address must not go wherever `model.base_url` points.
-    let unbound = if pool_key == "custom" {
-        Unbound::Refused
-    } else {
-        Unbound::Allowed
-    };
-    ring(config, pool_key, host, found, unbound)
+    ring(config, pool_key, host, found, pool_key != "custom")
 }
 
 /// A key from the command line, for this run only.
 pub(super) fn of_flag(key: SecretString) -> Arc<KeyRing> {
     let entry = CredentialEntry::record("000000".to_owned(), "flag", "flag", 0);
-    let key = PooledKey {
-        secret: Some(key),
-        entry,
-    };
-    KeyRing::new(vec![key], Strategy::FillFirst, None)
+    KeyRing::new(vec![(key, entry)], Strategy::FillFirst, None)
 }
 
-/// The keys of `auth.json` first, then the key found elsewhere.
+/// The keys of `auth.json` first, then the key found elsewhere. `allows_unbound` says whether stored
+/// keys without an address may be used.
 fn ring(
     config: &Config,
     pool_key: &str,
     host: &str,
     found: Option<(String, SecretString)>,
-    unbound: Unbound,
+    allows_unbound: bool,
 ) -> Arc<KeyRing> {
     let file = AuthFile::of_home(&config.sources().home);
     let listed = file.entries(pool_key).unwrap_or_else(|error| {
         tracing::warn!("{error}");
         Vec::new()
     });
-    let mut keys: Vec<PooledKey> = listed
+    let mut keys: Vec<(SecretString, CredentialEntry)> = listed
         .iter()
         .filter(|entry| match entry.base_url() {
             Some(url) => host_of(url) == host,
-            None => unbound == Unbound::Allowed,
+            None => allows_unbound,
         })
         .filter(|entry| entry.auth_type() == "api_key")
-        .filter_map(|entry| {
-            Some(PooledKey {
-                secret: Some(entry.secret()?),
-                entry: entry.clone(),
-            })
-        })
+        .filter_map(|entry| Some((entry.secret()?, entry.clone())))
         .collect();
     if let Some((source, secret)) = found {
         let known = listed.iter().find(|entry| entry.source() == source);
@@ -163,11 +135,8 @@ fn ring(
                 + 1;
             CredentialEntry::record(CredentialEntry::new_id(&listed), &label, &source, after)
         });
-        if keys.iter().all(|key| key.secret.as_ref() != Some(&secret)) {
-            keys.push(PooledKey {
-                secret: Some(secret),
-                entry,
-            });
+        if keys.iter().all(|(known, _)| *known != secret) {
+            keys.push((secret, entry));
         }
     }
     let strategies = config.get("credential_pool_strategies");

@@ -1,7 +1,7 @@
 //! Custom endpoints: `providers:`, `custom_providers:` and the `model:` block.
 
 use hermes_config::Config;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A custom endpoint from the settings.
 #[derive(Debug, Clone, Default)]
@@ -10,7 +10,6 @@ pub(super) struct CustomEndpoint {
     pub(super) provider: String,
     /// Name of its key pool in `auth.json`.
     pub(super) pool_key: String,
-    /// The address.
     pub(super) base_url: String,
     /// The raw settings, for optional keys.
     pub(super) raw: Value,
@@ -20,24 +19,10 @@ impl CustomEndpoint {
     /// The endpoint of this name, with or without the prefix `custom:`.
     pub(super) fn named(config: &Config, name: &str) -> Option<Self> {
         let bare = name.strip_prefix("custom:").unwrap_or(name).trim();
-        let listed = config.get("custom_providers").and_then(Value::as_array);
-        let keyed = config.get("providers").and_then(Value::as_object);
-        let by_key = keyed
-            .into_iter()
-            .flat_map(Map::iter)
-            .find(|(key, value)| {
-                let named = value["name"].as_str().unwrap_or_default();
-                key.eq_ignore_ascii_case(bare) || named.eq_ignore_ascii_case(bare)
-            })
-            .map(|(key, value)| (key.as_str(), value));
-        let by_name = || {
-            let mut listed = listed.into_iter().flatten();
-            listed.find_map(|value| {
-                let named = value["name"].as_str()?;
-                named.eq_ignore_ascii_case(bare).then_some((named, value))
-            })
-        };
-        let (found, raw) = by_key.or_else(by_name)?;
+        let (found, raw) = listed(config).find(|(key, raw)| {
+            let named = raw["name"].as_str().unwrap_or_default();
+            key.eq_ignore_ascii_case(bare) || named.eq_ignore_ascii_case(bare)
+        })?;
         let base_url = ["base_url", "api", "url"]
             .iter()
             .find_map(|key| raw[*key].as_str())?;
@@ -66,17 +51,15 @@ impl CustomEndpoint {
             .map(str::trim)
             .filter(|text| !text.is_empty())
     }
+}
 
-    /// Context window of a model.
-    pub(super) fn context_length(&self, model: &str) -> Option<u64> {
-        self.raw["models"][model]["context_length"].as_u64()
-    }
-
-    /// Extra fields of every request.
-    pub(super) fn extra_body(&self) -> Map<String, Value> {
-        self.raw["extra_body"]
-            .as_object()
-            .cloned()
-            .unwrap_or_default()
-    }
+/// The custom endpoints of the settings with their names: `providers:`, then `custom_providers:`.
+pub(super) fn listed(config: &Config) -> impl Iterator<Item = (&str, &Value)> {
+    let keyed = config.get("providers").and_then(Value::as_object);
+    let keyed = keyed.into_iter().flatten();
+    let listed = config.get("custom_providers").and_then(Value::as_array);
+    let listed = listed.into_iter().flatten();
+    keyed
+        .map(|(name, raw)| (name.as_str(), raw))
+        .chain(listed.filter_map(|raw| Some((raw["name"].as_str()?, raw))))
 }

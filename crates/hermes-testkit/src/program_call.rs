@@ -7,15 +7,15 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::home::NOBODY;
-use crate::{AtTerminal, Outcome, Running, TestHome};
+use crate::unprivileged::NOBODY;
+use crate::{AtTerminal, ProgramOutput, Running};
 
 /// Variables that a child needs to find other programs and to report coverage, nothing else.
 const KEPT: &[&str] = &["PATH", "LLVM_PROFILE_FILE"];
 
 /// A call that has not started yet.
 #[derive(Debug)]
-pub struct Run {
+pub struct ProgramCall {
     program: PathBuf,
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
@@ -26,8 +26,9 @@ pub struct Run {
     scratch: PathBuf,
 }
 
-impl Run {
-    pub(crate) fn new<I, S>(home: &TestHome, args: I) -> Self
+impl ProgramCall {
+    /// `directory` is the test's, with the user's home in it.
+    pub(crate) fn new<I, S>(program: &Path, directory: &Path, user_home: &Path, args: I) -> Self
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
@@ -37,18 +38,18 @@ impl Run {
             Some((OsString::from(name), value))
         });
         let mut run = Self {
-            program: home.program().to_owned(),
+            program: program.to_owned(),
             args: args.into_iter().map(|arg| arg.as_ref().into()).collect(),
             env: kept.collect(),
-            directory: home.user_home(),
+            directory: user_home.to_owned(),
             stdin: None,
             nobody: false,
             wrapper: Vec::new(),
-            scratch: home.outside("fake-root"),
+            scratch: directory.join("fake-root"),
         };
-        run = run.env("HOME", home.user_home());
+        run = run.env("HOME", user_home);
         // A machine-wide file of an administrator is not the test's.
-        run.env("HERMES_MANAGED_DIR", home.outside("no-administrator"))
+        run.env("HERMES_MANAGED_DIR", directory.join("no-administrator"))
     }
 
     /// One more argument.
@@ -202,24 +203,24 @@ impl Run {
     }
 
     /// Runs the program with a standard output that nobody reads any more.
-    pub fn run_into_closed_pipe(self) -> Outcome {
+    pub fn run_into_closed_pipe(self) -> ProgramOutput {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         self.run_with_stdout(writer.into())
     }
 
     /// Runs the program with its standard output in a file or device.
-    pub fn run_into(self, path: &Path) -> Outcome {
+    pub fn run_into(self, path: &Path) -> ProgramOutput {
         let file = std::fs::File::options().write(true).open(path).unwrap();
         self.run_with_stdout(file.into())
     }
 
     /// Runs the program to its end.
-    pub fn run(self) -> Outcome {
+    pub fn run(self) -> ProgramOutput {
         self.run_with_stdout(Stdio::piped())
     }
 
-    fn run_with_stdout(self, stdout: Stdio) -> Outcome {
+    fn run_with_stdout(self, stdout: Stdio) -> ProgramOutput {
         let mut command = self.command();
         command.stdout(stdout);
         let stdin = if self.stdin.is_some() {
@@ -241,7 +242,7 @@ impl Run {
         if let Some(feeder) = feeder {
             feeder.join().unwrap();
         }
-        Outcome {
+        ProgramOutput {
             call: self.shown(),
             code: output.status.code(),
             signal: output.status.signal(),

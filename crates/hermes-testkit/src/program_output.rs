@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Exit code and output of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ProgramOutput {
     /// The call, for messages.
     pub call: String,
     /// Exit code, unless a signal ended it.
@@ -19,7 +19,7 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for ProgramOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` ended with ", self.call)?;
         match (self.code, self.signal) {
@@ -34,7 +34,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl Outcome {
+impl ProgramOutput {
     /// Exit code 0.
     #[track_caller]
     pub fn succeeds(&self) -> &Self {
@@ -119,8 +119,8 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    fn refused(stderr: &str) -> Outcome {
-        Outcome {
+    fn refused(stderr: &str) -> ProgramOutput {
+        ProgramOutput {
             call: "hermes x".to_owned(),
             code: Some(1),
             signal: None,

@@ -5,9 +5,9 @@
 //! another custom endpoint replaces it, never a vendor.
 
 use hermes_config::Config;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::custom::CustomEndpoint;
+use super::custom::{CustomEndpoint, listed};
 use super::registry::builtin;
 use super::resolve::{has_key, variable};
 
@@ -66,12 +66,10 @@ pub(super) fn provider_for_model(
         return Some(name);
     }
     match configured {
-        Some(name) => {
-            let known = builtin(name)?.id;
-            from_known(config, model, known)
-        }
+        Some(name) => from_known(config, model, builtin(name)?.id),
         None if has_own_address(config) => None,
-        None => from_anywhere(config, model),
+        None if model.contains('/') => usable(config, "openrouter"),
+        None => usable(config, vendor_of(model)?),
     }
 }
 
@@ -97,15 +95,6 @@ fn from_known(config: &Config, model: &str, configured: &str) -> Option<String> 
     usable(config, found)
 }
 
-/// The provider by model name alone, if none is configured.
-fn from_anywhere(config: &Config, model: &str) -> Option<String> {
-    if model.contains('/') {
-        usable(config, "openrouter")
-    } else {
-        usable(config, vendor_of(model)?)
-    }
-}
-
 fn usable(config: &Config, id: &str) -> Option<String> {
     let found = builtin(id)?;
     has_key(config, found).then(|| found.id.to_owned())
@@ -126,18 +115,7 @@ fn has_own_address(config: &Config) -> bool {
 
 /// The custom endpoint whose settings list the model.
 fn listing_endpoint(config: &Config, model: &str) -> Option<String> {
-    let keyed = config.get("providers").and_then(Value::as_object);
-    let keyed = keyed
-        .into_iter()
-        .flat_map(Map::iter)
-        .map(|(name, raw)| (name.as_str(), raw));
-    let listed = config.get("custom_providers").and_then(Value::as_array);
-    let listed = listed
-        .into_iter()
-        .flatten()
-        .filter_map(|raw| Some((raw["name"].as_str()?, raw)));
-    let (name, _) = keyed
-        .chain(listed)
+    let (name, _) = listed(config)
         // The section of a built-in provider has only timeouts.
         .filter(|(name, _)| builtin(name).is_none())
         .filter(|(name, _)| CustomEndpoint::named(config, name).is_some())

@@ -1,0 +1,65 @@
+//! Errors of opening a provider.
+
+use crate::replay::ScriptError;
+
+/// Why no provider could be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("no model provider is configured")]
+    NothingConfigured,
+    #[error("no such provider: `{name}`")]
+    UnknownProvider { name: String },
+    #[error("the provider `custom` needs an address")]
+    NoAddress,
+    #[error("`{url}` is not an HTTP address")]
+    BadAddress {
+        /// The address without its query.
+        url: String,
+    },
+    #[error("no model is set for the provider `{provider}`")]
+    NoModel { provider: String },
+    #[error("no key is set for {provider} ({host})")]
+    NoKey {
+        provider: String,
+        host: String,
+        variables: &'static [&'static str],
+    },
+    #[error("it has no provider or no model")]
+    IncompleteFallback,
+    #[error("the provider `replay` needs a script")]
+    NoScript,
+    #[error(transparent)]
+    ReplayScript(#[from] ScriptError),
+}
+
+impl OpenError {
+    /// What the user can do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NothingConfigured => {
+                "run `hermes model`, or set OPENROUTER_API_KEY in `.env`".to_owned()
+            }
+            Self::UnknownProvider { .. } => {
+                "list the providers with `hermes model`, check them with `hermes doctor`".to_owned()
+            }
+            Self::NoAddress => "set `model.base_url`".to_owned(),
+            Self::BadAddress { .. } => {
+                "an address starts with http:// or https:// and a host".to_owned()
+            }
+            Self::NoModel { .. } => "choose one with `-m` or set `model.default`".to_owned(),
+            Self::NoKey {
+                provider,
+                variables,
+                ..
+            } => format!(
+                "set {} in `.env`, set `model.key_env`, or run `hermes auth add {provider}`",
+                variables.first().copied().unwrap_or("the key")
+            ),
+            Self::IncompleteFallback => {
+                "write each entry as a mapping with `provider` and `model`".to_owned()
+            }
+            Self::NoScript => "set `model.script` to a file with turns".to_owned(),
+            Self::ReplayScript(error) => error.hint().to_owned(),
+        }
+    }
+}

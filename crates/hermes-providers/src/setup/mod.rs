@@ -1,0 +1,22 @@
+//! From settings and flags to a provider.
+
+mod auxiliary;
+mod choose;
+mod custom;
+mod error;
+mod fallback;
+mod keys;
+mod model_vendor;
+mod open;
+mod overrides;
+mod pools;
+mod registry;
+mod resolve;
+
+pub use auxiliary::AuxiliaryModels;
+pub use error::OpenError;
+pub use fallback::{FallbackEntry, fallback_entries, fallback_problem};
+pub use open::open;
+pub use overrides::ModelOverrides;
+pub use pools::{PoolName, keys_in_variables};
+pub use registry::{BUILTINS, Builtin, builtin};
